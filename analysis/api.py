@@ -19,7 +19,7 @@ from analysis.change_points.section import change_sections
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table, draw_learning_curves
 from analysis.curves.loss import draw_loss_curves, loss_table
-from analysis.curves.notebook import NotebookScores, NotebookStudy, with_charts
+from analysis.curves.notebook import NotebookScores, NotebookStudy
 from analysis.data.frames import metric_frame, overall, score_frame
 from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
@@ -50,4 +50,7 @@ def open_study(runs: str | Iterable[str], **settings: object) -> NotebookStudy:
     """
     patterns = runs if isinstance(runs, str) else list(runs)
     checked = check(AnalyzeSettings, {"runs": patterns, "out": "figures", **settings})
-    return with_charts(read_study(find_runs(checked.runs), checked))
+    study = read_study(find_runs(checked.runs), checked)
+    return NotebookStudy(
+        study.runs, study.scores, study.means, study.metrics, study.held_out, study.settings, study.user_tables
+    )

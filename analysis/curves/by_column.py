@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import learning_chart
-from analysis.charts.offline import OfflineChart
 from analysis.curves.learning import band_note, curve_table, draw_curves
 from analysis.data.groups import ALL, Groups, Ids, columns
 from analysis.data.runs import Run
@@ -90,11 +89,6 @@ def draw_column(table: pd.DataFrame, column: str, name: str, title: str, more: s
     figure = draw_curves(rows, panels_by(rows, "value", drawn, titles.__getitem__))
     heading = f"Learning curves by {column}"
     return Drawing(name, heading, note + more, figure, table, learning_chart(rows, heading, note + more, "value"))
-
-
-def column_chart(table: pd.DataFrame, column: str) -> OfflineChart:
-    """Return the chart of the rows of ``column_table``, a line for each value."""
-    return learning_chart(table, f"Learning curves by {column}", band_note(table), "value")
 
 
 def _cut(value: str) -> str:

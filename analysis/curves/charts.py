@@ -1,11 +1,11 @@
-"""Interactive charts of a benchmark's curves and of the loss, from the same tables as the figures for papers."""
+"""Interactive charts of a benchmark's learning curves, from the same tables as the figures for papers."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 import pandas as pd
 
-from analysis.charts.curves import Lines, flops_chart, learning_chart, loss_chart
+from analysis.charts.curves import Lines, learning_chart
 from analysis.charts.offline import OfflineChart
 from analysis.curves.learning import curve_table
 from analysis.data.study import BenchmarkScores
@@ -52,13 +52,3 @@ def add_learning_charts(drawings: Iterable[Drawing], scored: BenchmarkScores) ->
         replace(drawing, chart=curve_chart(table, drawing.title, drawing.note, lines))
         for drawing, lines in zip(noted, _LINES, strict=False)
     ]
-
-
-def add_flops_charts(drawings: Iterable[Drawing]) -> list[Drawing]:
-    """Give the drawings of ``draw_flops_curves`` the chart of each."""
-    return [replace(one, chart=flops_chart(one.table, one.title, one.note)) for one in drawings]
-
-
-def add_loss_chart(drawing: Drawing) -> Drawing:
-    """Give the drawing of ``draw_loss_curves`` its chart."""
-    return replace(drawing, chart=loss_chart(drawing.table, drawing.title, drawing.note))

@@ -1,6 +1,7 @@
 """FLOPs curves: accuracy against training FLOPs by model size (ZhoBLiMP, section 5.2, Figure 3)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -9,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import LineStyleType
 
-from analysis.charts.curves import model_labels
+from analysis.charts.curves import flops_chart, model_labels
 from analysis.data.runs import Run
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_panels, overall_and_phenomena
 from analysis.plotting.figures import Drawing
@@ -54,7 +55,8 @@ def draw_flops_curves(
     )
     if references is not None and not references.empty:
         note = f"{note} {_LEVEL}."
-    return overall_and_phenomena(with_references(table, references), name, "FLOPs curves", note, _draw_curves)
+    drawn = overall_and_phenomena(with_references(table, references), name, "FLOPs curves", note, _draw_curves)
+    return [replace(one, chart=flops_chart(one.table, one.title, note)) for one in drawn]
 
 
 def with_references(table: pd.DataFrame, references: pd.DataFrame | None = None) -> pd.DataFrame:

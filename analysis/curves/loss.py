@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from analysis.charts.curves import loss_chart
 from analysis.data.frames import BINS_PER_DECADE
 from analysis.plotting.facets import OVER_RUNS, draw_line, draw_panels, line_legend
 from analysis.plotting.figures import Drawing
@@ -64,7 +65,8 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
 
     labels = ("Training tokens (log scale)", "Loss (bits per byte)" if held_out else "Training loss (bits per byte)")
     figure = draw_panels([("", table)], draw, labels, f"{dots}{band}", line_legend(styles, table))
-    return Drawing(name, "Training curves", note, figure, table)
+    title = "Training curves"
+    return Drawing(name, title, note, figure, table, loss_chart(table, title, note))
 
 
 def draw_losses(axes: Axes, rows: pd.DataFrame, styles: Mapping[str, LineStyle], most_ticks: int) -> None:

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import pandas as pd
 
-from analysis.charts.curves import Lines, flops_chart, loss_chart
+from analysis.charts.curves import Lines, flops_chart, learning_chart, loss_chart
 from analysis.charts.offline import OfflineChart
-from analysis.curves.by_column import column_chart, column_table
+from analysis.curves.by_column import column_table
 from analysis.curves.charts import curve_chart, curve_tables
 from analysis.curves.flops import flops_table, with_references
 from analysis.curves.learning import band_note, curve_table
@@ -90,7 +90,9 @@ class NotebookScores(BenchmarkScores):
         pairs = self._histories[0].shared.table if self._histories else pd.DataFrame()
         if column not in pairs:
             raise unknown_name("column or kind of lines", column, {*_LINES, *columns(pairs)} - {ALL}, "by")
-        return column_chart(self.column_curves(column), column).properties(title=self._headline)
+        table = self.column_curves(column)
+        chart = learning_chart(table, f"Learning curves by {column}", band_note(table), "value")
+        return chart.properties(title=self._headline)
 
     @cached_property
     def _histories(self) -> list[History]:
@@ -179,10 +181,3 @@ class NotebookStudy(Study):
         if not found:
             raise UserError("no run of the study was scored, so there are no curves")
         return found[0]
-
-
-def with_charts(study: Study) -> NotebookStudy:
-    """Make a study one with charts."""
-    return NotebookStudy(
-        study.runs, study.scores, study.means, study.metrics, study.held_out, study.settings, study.user_tables
-    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.curves.charts import add_flops_charts, add_learning_charts, add_loss_chart
+from analysis.curves.charts import add_learning_charts
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table, draw_learning_curves
 from analysis.curves.loss import draw_loss_curves, loss_table
@@ -25,7 +25,7 @@ def loss_sections(study: Study) -> Iterator[ReportSection]:
     """Draw the loss; nothing where no run has metrics."""
     losses = loss_table(study.metrics, study.held_out)
     if not losses.empty:
-        yield ReportSection("Training", (add_loss_chart(draw_loss_curves(losses, "training_curves")),))
+        yield ReportSection("Training", (draw_loss_curves(losses, "training_curves"),))
 
 
 def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
@@ -44,5 +44,5 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
     points = flops_table(table, scored.study.runs)
     if not points.empty:
         name, lines = f"flops_curves_{scored.file_name}", reference_lines(scored)
-        drawings += add_flops_charts(draw_flops_curves(points, name, scored.curve_title, lines))
+        drawings += draw_flops_curves(points, name, scored.curve_title, lines)
     return drawings

@@ -59,13 +59,6 @@ def item_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         yield ReportSection(_heading("Agreement between seeds", scored), tuple(parts))
 
 
-def draw_agreement(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
-    """Draw kappa against training tokens, from the rows of ``seeds.agreement_table``."""
-    rows = table[table["between"] == ALL_RUNS]
-    note = f"Agreement of runs on single pairs, {title}. {_KAPPA}"
-    return overall_and_phenomena(rows, name, "Agreement between seeds", note, _draw_kappa)
-
-
 def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
     """Average ``table.item_summary`` over the runs of each line, with ``runs``, how many there are.
 
@@ -100,11 +93,12 @@ def _item_section(scored: BenchmarkScores, histories: Sequence[History]) -> Repo
 def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView | Drawing]:
     if not lines:
         return
-    table = agreement_table(lines)
-    yield from draw_agreement(table, f"seed_agreement_{scored.file_name}", scored.title)
+    table, name = agreement_table(lines), f"seed_agreement_{scored.file_name}"
+    note = f"Agreement of runs on single pairs, {scored.title}. {_KAPPA}"
+    rows = table[table["between"] == ALL_RUNS]
+    yield from overall_and_phenomena(rows, name, "Agreement between seeds", note, _draw_kappa)
     note = f"At the last checkpoint that all runs of a model have. {_KAPPA} {scored.title}."
-    files = {f"seed_agreement_{scored.file_name}": table}
-    yield TableView(note, _AGREEMENT, _last(table, ["group", "phenomenon", "between"]), files)
+    yield TableView(note, _AGREEMENT, _last(table, ["group", "phenomenon", "between"]), {name: table})
     yield from _components(scored, lines)
 
 

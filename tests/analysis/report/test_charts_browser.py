@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.curves.charts import add_flops_charts, add_learning_charts, add_loss_chart
+from analysis.curves.charts import add_learning_charts
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table, draw_learning_curves
 from analysis.curves.loss import draw_loss_curves, loss_table
@@ -47,7 +47,7 @@ def _drawings(scored: BenchmarkScores) -> tuple[Drawing, ...]:
     learning = draw_learning_curves(table, "learning", scored.title)
     flops = draw_flops_curves(flops_table(table, runs), "flops", scored.title)
     loss = draw_loss_curves(loss_table(scored.study.metrics), "loss")
-    return *add_learning_charts(learning, scored), *add_flops_charts(flops), add_loss_chart(loss)
+    return *add_learning_charts(learning, scored), *flops, loss
 
 
 @pytest.fixture(scope="module")
