@@ -7,7 +7,7 @@ from pydantic.dataclasses import dataclass
 
 from generation.tse.steps import Option, State, Step, Suite, Target, hidden
 from generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
-from ucurve.errors import UserError
+from ucurve.errors import UserError, unknown_name
 from ucurve.fields import STRICT
 
 COLUMNS = ("subcategory", "tense", "possible_S", "possible_DO", "possible_IO")
@@ -68,7 +68,7 @@ def read_auxiliaries(vocabulary: Vocabulary) -> Auxiliaries:
         )
         for tense in entry.values("tense"):
             if tense not in TENSES:
-                raise UserError(f"{entry.place}: unknown tense {tense!r}; allowed: {', '.join(TENSES)}")
+                raise unknown_name("tense", tense, TENSES, entry.place)
             forms[entry.value("subcategory"), tense, numbers] = entry.word
     return forms
 

@@ -108,7 +108,7 @@ class _Choices:
             raise UserError(f"vocabulary: no predicate of {vocabulary.path} goes with a noun")
         # What depends on a noun or a form alone is found once.
         self._form = cache(self._make_form)
-        self.predicates_of = cache(self._make_predicates)
+        self.predicates_of = cache(lambda noun: [Option("", word) for word in _fit(self._predicates, noun)])
         self._adjectives_of = cache(self._make_adjectives)
         self._relatives_of = cache(self._make_relatives)
 
@@ -161,9 +161,6 @@ class _Choices:
         if self._verbal:
             return f"{self._grammar.subject[of - 1]}{tense}{word}"
         return adjective_form(self._grammar, self._exceptions, word, of)
-
-    def _make_predicates(self, noun: Entry) -> list[Option]:
-        return [Option("", word) for word in _fit(self._predicates, noun)]
 
     def _make_adjectives(self, noun: Entry, of: int) -> list[Option]:
         fitting = [word.word for word in _fit(self._adjectives, noun)]

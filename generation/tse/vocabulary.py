@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ucurve.errors import UserError, did_you_mean, unknown_name
+from ucurve.errors import UserError, unknown_name
 from ucurve.storage.tabular import read_rows
 
 EMPTY = "_"  # a cell without a value
@@ -71,8 +71,6 @@ def read_vocabulary(path: Path, columns: Sequence[str], categories: Collection[s
         if empty is not None:
             raise UserError(f"{place}: the cell {empty!r} is empty; {EMPTY} stands for no value")
         if cells["category"] not in categories:
-            allowed = ", ".join(categories)
-            hint = did_you_mean(cells["category"], categories)
-            raise UserError(f"{place}: unknown category {cells['category']!r}; allowed: {allowed}.{hint}")
+            raise unknown_name("category", cells["category"], categories, place)
         entries.append(Entry(cells.pop("word"), cells.pop("category"), place, cells))
     return Vocabulary(path, entries)

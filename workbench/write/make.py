@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 from analysis.data.runs import Run, find_runs
@@ -37,16 +38,13 @@ def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str
     place = project.template(template)
     if not place.is_file():
         raise unknown_name("template", template, project.template_names())
-    alone = project.folder / ".workbench" / "alone" / template
-    shutil.rmtree(alone, ignore_errors=True)
-    alone.mkdir(parents=True)
-    shutil.copyfile(place, alone / place.name)
-    made = make(Settings(templates=alone, vocabulary=project.vocabulary, phrases=project.phrases), seed)
     out = benchmark_folder(project, template)
     settings = GenerateSettings(source="templates", out=out, pairs=pairs, seed=seed)
     keys = {"templates": place.name, "vocabulary": project.vocabulary.name, "phrases": project.phrases.name}
-    outcomes = build_benchmark(made, settings, keys)
-    shutil.rmtree(alone, ignore_errors=True)
+    with TemporaryDirectory() as alone:
+        shutil.copyfile(place, Path(alone) / place.name)
+        made = make(Settings(templates=Path(alone), vocabulary=project.vocabulary, phrases=project.phrases), seed)
+        outcomes = build_benchmark(made, settings, keys)
     return {"benchmark": out.name, "folder": str(out), "report": report_rows(outcomes)[0], "file": REPORT_FILE}
 
 

@@ -1,6 +1,7 @@
 """A perfective verb where only an imperfective one can stand (paradigms 40 to 42)."""
 
-from typing import Final
+from functools import partial
+from typing import Final, Literal
 
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import analyses
@@ -42,25 +43,15 @@ def _verb_of(sentence: Sentence, cue: Word) -> Word | None:
     return word if word is not None and word.upos == "VERB" else None
 
 
-def _cued(sentence: Sentence, resources: Resources, cues: list[Word], subtype: str) -> Found:
+def _cued(sentence: Sentence, resources: Resources, kind: Literal["duration", "repetition"]) -> Found:
+    adverbs = read_list("aspect")[kind]
     done: set[int] = set()
-    for cue in cues:
-        verb = _verb_of(sentence, cue)
-        if verb is not None and verb.id not in done:
-            done.add(verb.id)
-            yield from _perfective(sentence, resources, verb, subtype)
-
-
-def _duration(sentence: Sentence, resources: Resources) -> Found:
-    adverbs = read_list("aspect")["duration"]
-    cues = [word for word in sentence.words if word.form.lower() in adverbs]
-    yield from _cued(sentence, resources, cues, "change_duration_aspect")
-
-
-def _repetition(sentence: Sentence, resources: Resources) -> Found:
-    adverbs = read_list("aspect")["repetition"]
-    cues = [word for word in sentence.words if word.form.lower() in adverbs or _is_period(sentence, word)]
-    yield from _cued(sentence, resources, cues, "change_repetition_aspect")
+    for cue in sentence.words:
+        if cue.form.lower() in adverbs or (kind == "repetition" and _is_period(sentence, cue)):
+            verb = _verb_of(sentence, cue)
+            if verb is not None and verb.id not in done:
+                done.add(verb.id)
+                yield from _perfective(sentence, resources, verb, f"change_{kind}_aspect")
 
 
 def _is_period(sentence: Sentence, word: Word) -> bool:
@@ -96,7 +87,7 @@ def _is_deontic(word: Word) -> bool:
 
 RULES: Final = rules(
     "Aspect",
-    change_duration_aspect=_duration,
-    change_repetition_aspect=_repetition,
+    change_duration_aspect=partial(_cued, kind="duration"),
+    change_repetition_aspect=partial(_cued, kind="repetition"),
     deontic_imperative_aspect=_deontic,
 )

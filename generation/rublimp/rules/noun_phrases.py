@@ -1,6 +1,6 @@
 """Agreement of a noun and its only modifier (paradigms 25 to 27)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
@@ -18,6 +18,8 @@ from generation.rublimp.rule import Found, replace_by_each, rules
 from generation.treebank import Sentence, Word
 
 NOUNS: Final = ("NOUN", "PROPN")
+Phrases = Callable[[Sentence], Iterator[tuple[Word, Parse, Word, Parse]]]
+"""Yields nouns and words that agree with them, each with its analysis."""
 
 
 def _phrases(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
@@ -80,8 +82,9 @@ def _gender(sentence: Sentence, _: Resources) -> Found:
                 yield from modifier_change(sentence, noun, modifier, parse, values, "Gender")
 
 
-def _case(sentence: Sentence, _: Resources) -> Found:
-    for noun, _head, modifier, parse in _phrases(sentence):
+def case_changes(sentence: Sentence, _: Resources, phrases: Phrases) -> Found:
+    """Yield the sentence with the word that agrees with a noun in every other case."""
+    for noun, _head, modifier, parse in phrases(sentence):
         for case in other_values(CASES, parse.tag.case):
             values = (case, parse.tag.number, parse.tag.gender)
             yield from modifier_change(sentence, noun, modifier, parse, values, "Case")
@@ -91,5 +94,5 @@ RULES: Final = rules(
     "Noun Phrase Agreement",
     np_agreement_number=_number,
     np_agreement_gender=_gender,
-    np_agreement_case=_case,
+    np_agreement_case=partial(case_changes, phrases=_phrases),
 )

@@ -1,15 +1,16 @@
 """Agreement of the floating quantifier sam with the one argument of its clause that it can belong to (28 to 30)."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from generation.rublimp.grammar.agreement import heads, match, modifiers, modifiers_of, other_values, reading
-from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS
+from generation.rublimp.grammar.forms import GENDERS, NUMBERS
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.resources import Resources
 from generation.rublimp.rule import Found, rules
-from generation.rublimp.rules.noun_phrases import modifier_change, noun_change
+from generation.rublimp.rules.noun_phrases import case_changes, modifier_change, noun_change
 from generation.treebank import Sentence, Word
 
 QUANTIFIER: Final = frozenset({"сам", "самый"})
@@ -20,7 +21,7 @@ SUPERLATIVE: Final = ("ADJ",)
 
 
 def _quantified(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
-    """Yield quantifiers with the only word that each can belong to, and analyses of both that agree."""
+    """Yield the only word that each quantifier can belong to, and the quantifier, with analyses that agree."""
     for word in sentence.words:
         readings = [parse for parse in modifiers(word) if parse.normal_form in QUANTIFIER]
         if not readings or readings[0].normal_form != "сам" or _is_other_lexeme(sentence, word):
@@ -29,7 +30,7 @@ def _quantified(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]
             of_lexeme = [parse for parse in readings if parse.normal_form == lexeme]
             found = _argument(sentence, word, of_lexeme)
             if found is not None:
-                yield word, *found
+                yield found[0], found[1], word, found[2]
 
 
 def _is_other_lexeme(sentence: Sentence, word: Word) -> bool:
@@ -57,24 +58,25 @@ def _normal_form(word: Word) -> str:
     return str(analyses(word.form)[0].normal_form)
 
 
-def _argument(sentence: Sentence, word: Word, readings: list[Parse]) -> tuple[Parse, Word, Parse] | None:
+def _argument(sentence: Sentence, word: Word, readings: list[Parse]) -> tuple[Word, Parse, Parse] | None:
     """Return what the quantifier belongs to: its head, or else the only word near it that agrees."""
     head = sentence.head_of(word)
     if head is not None and head.upos in NOMINAL:
         both = _agreeing(head, readings)
         if both is not None:
-            return both[0], head, both[1]
+            return head, *both
     clause = [] if head is None else [head, *sentence.children[head.id]]
     clause = [other for other in clause if other.upos in NOMINAL and other.id != word.id]
-    found = [(both[0], other, both[1]) for other in clause if (both := _agreeing(other, readings)) is not None]
+    found = [(other, *both) for other in clause if (both := _agreeing(other, readings)) is not None]
     return found[0] if len(found) == 1 else None
 
 
 def _agreeing(noun: Word, readings: list[Parse]) -> tuple[Parse, Parse] | None:
+    """Return the first analyses of a noun and of a quantifier that agree."""
     for parse in readings:
         for head in heads(noun):
             if match(reading(head), reading(parse)) or (head.tag.POS == "NPRO" and _same_number_and_case(head, parse)):
-                return parse, head
+                return head, parse
     return None
 
 
@@ -86,7 +88,7 @@ def _same_number_and_case(head: Parse, parse: Parse) -> bool:
 
 
 def _number(sentence: Sentence, _: Resources) -> Found:
-    for word, parse, noun, head in _quantified(sentence):
+    for noun, head, word, parse in _quantified(sentence):
         [number] = other_values(NUMBERS, parse.tag.number)
         if len(modifiers_of(sentence, noun)) <= 1:
             yield from noun_change(sentence, noun, head, word)
@@ -95,23 +97,16 @@ def _number(sentence: Sentence, _: Resources) -> Found:
 
 
 def _gender(sentence: Sentence, _: Resources) -> Found:
-    for word, parse, noun, head in _quantified(sentence):
+    for noun, head, word, parse in _quantified(sentence):
         if parse.tag.number == "sing" and head.tag.gender is not None:
             for gender in other_values(GENDERS, parse.tag.gender):
                 values = (parse.tag.case, "sing", gender)
                 yield from modifier_change(sentence, noun, word, parse, values, "Gender")
 
 
-def _case(sentence: Sentence, _: Resources) -> Found:
-    for word, parse, noun, _head in _quantified(sentence):
-        for case in other_values(CASES, parse.tag.case):
-            values = (case, parse.tag.number, parse.tag.gender)
-            yield from modifier_change(sentence, noun, word, parse, values, "Case")
-
-
 RULES: Final = rules(
     "Floating Quant. Agreement",
     floating_quantifier_agreement_number=_number,
     floating_quantifier_agreement_gender=_gender,
-    floating_quantifier_agreement_case=_case,
+    floating_quantifier_agreement_case=partial(case_changes, phrases=_quantified),
 )

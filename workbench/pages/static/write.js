@@ -224,21 +224,18 @@ async function score(event) {
 }
 
 async function follow() {
-  for (;;) {
-    const now = await ask("GET", "/write/api/score");
-    if (now.state === "running") {
-      place("progress").textContent = `Being scored with ${now.run}. ${now.lines.at(-1) || ""}`;
-      await new Promise(resolve => setTimeout(resolve, 400));
-      continue;
-    }
-    if (now.state === "failed") {
-      fill(place("progress"), make("p", {class: "problem"}, now.lines.join("\n")));
-      return;
-    }
-    place("progress").textContent = `Scored with ${now.run}.`;
-    await showCurve(now);
+  let now = await ask("GET", "/write/api/score");
+  while (now.state === "running") {
+    place("progress").textContent = `Being scored with ${now.run}. ${now.lines.at(-1) || ""}`;
+    await new Promise(resolve => setTimeout(resolve, 400));
+    now = await ask("GET", "/write/api/score");
+  }
+  if (now.state === "failed") {
+    fill(place("progress"), make("p", {class: "problem"}, now.lines.join("\n")));
     return;
   }
+  place("progress").textContent = `Scored with ${now.run}.`;
+  await showCurve(now);
 }
 
 async function showCurve(job) {
