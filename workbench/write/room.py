@@ -22,7 +22,7 @@ from workbench.write.projects import (
     template_text,
 )
 from workbench.write.texts import LARGEST, Document, Draft, Drafts
-from workbench.write.words import Table, Vocabularies
+from workbench.write.words import Tables, VocabularyDraft
 
 PHRASES = "phrases"
 _PAIRS = 300
@@ -34,11 +34,11 @@ class Desk:
 
     settings: WorkbenchSettings
     drafts: Drafts = field(default_factory=Drafts)
+    tables: Tables = field(default_factory=Tables)
     grammars: Grammars = field(default_factory=Grammars)
     making: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock), init=False)  # of templates
 
     def __post_init__(self) -> None:
-        self.words = Vocabularies(self.drafts)
         self.scoring = Scoring(self.settings)
 
 
@@ -76,15 +76,14 @@ class Call:
                 raise unknown_name("template", name[:80], self.project.template_names())
         return Draft(self.desk.drafts, document, self.browser)
 
-    def words(self) -> Table:
-        """Return the vocabulary as this browser left it."""
-        return self.desk.words.table(self.project, self.browser)
+    def vocabulary(self) -> VocabularyDraft:
+        """Return this browser's draft of the vocabulary."""
+        return VocabularyDraft(self.desk.drafts, self.desk.tables, self.project, self.browser)
 
 
 def write_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
     desk = Desk(settings)
-    words = desk.words
 
     def on(handler: Callable[[Call], object]) -> Callable[[Values], object]:
         def answer(values: Values) -> object:
@@ -111,20 +110,16 @@ def write_room(settings: WorkbenchSettings) -> Room:
             Action("GET", "properties", on(_properties)),
             Action("POST", "validate", on(_validate)),
             Action("GET", "words", on(_words)),
-            Action("POST", "words", on(lambda call: words.change(*_own(call), call.values.get("change"), call.base))),
-            Action("POST", "words/step", on(lambda call: words.step(*_own(call), back=call.goes_back))),
-            Action("POST", "words/save", on(lambda call: words.save(*_own(call), call.base))),
-            Action("POST", "words/theirs", on(lambda call: words.take_theirs(*_own(call)))),
+            Action("POST", "words", on(lambda call: call.vocabulary().change(call.values.get("change"), call.base))),
+            Action("POST", "words/step", on(lambda call: call.vocabulary().step(back=call.goes_back))),
+            Action("POST", "words/save", on(lambda call: call.vocabulary().save(call.base))),
+            Action("POST", "words/theirs", on(lambda call: call.vocabulary().take_theirs())),
             Action("POST", "generate", on(_generate)),
             Action("GET", "runs", lambda _: desk.scoring.runs()),
             Action("POST", "score", on(_score)),
             Action("GET", "score", lambda _: desk.scoring.state()),
         ),
     )
-
-
-def _own(call: Call) -> tuple[Project, str]:
-    return call.project, call.browser
 
 
 def _projects(settings: WorkbenchSettings) -> list[dict[str, object]]:
@@ -139,7 +134,7 @@ def _create(settings: WorkbenchSettings, values: Values) -> dict[str, object]:
 def _project(call: Call) -> dict[str, object]:
     return {
         "project": call.project.name, "folder": str(call.project.folder), "templates": call.project.template_names(),
-        "vocabulary": call.desk.words.state(*_own(call)),
+        "vocabulary": call.vocabulary().state(),
     }  # fmt: skip
 
 
@@ -162,32 +157,36 @@ def _preview(call: Call) -> Preview:
     if len(text) > LARGEST:
         raise UserError(f"the template has {len(text):,} characters; at most {LARGEST:,} are taken")
     return preview(
-        call.desk.grammars, call.words(), call.draft(PHRASES).open()["text"], text, whole_of(call.values, "seed", 0)
+        call.desk.grammars,
+        call.vocabulary().table(),
+        call.draft(PHRASES).open()["text"],
+        text,
+        whole_of(call.values, "seed", 0),
     )
 
 
 def _properties(call: Call) -> dict[str, object]:
     lines = call.draft(PHRASES).open()["text"].splitlines()
     names = dict.fromkeys(line.partition("=")[0].strip() for line in lines if "=" in line)
-    return {"properties": call.desk.words.properties(*_own(call)), "phrases": list(names)}
+    return {"properties": call.vocabulary().properties(), "phrases": list(names)}
 
 
 def _validate(call: Call) -> list[dict[str, str | int]]:
     texts = [(name, call.draft(name).open()["text"]) for name in call.project.template_names()]
-    return validate(call.desk.grammars, call.words(), call.draft(PHRASES).open()["text"], texts)
+    return validate(call.desk.grammars, call.vocabulary().table(), call.draft(PHRASES).open()["text"], texts)
 
 
 def _words(call: Call) -> dict[str, object]:
     wanted, sort = (str(call.values.get(name, "")) for name in ("filter", "sort"))
     descending, offset = call.values.get("descending") == "true", whole_of(call.values, "offset", 0)
-    return call.desk.words.page(*_own(call), wanted, sort, descending, offset)
+    return call.vocabulary().page(wanted, sort, descending, offset)
 
 
 def _generate(call: Call) -> dict[str, object]:
     """Make pairs of what is saved; a draft that is not is refused, since the pairs would not be those on the page."""
     name = call.text("name")
     saved = {one: call.draft(one).open()["saved"] for one in (name, PHRASES)}
-    saved["vocabulary"] = bool(call.desk.words.state(*_own(call))["saved"])
+    saved["vocabulary"] = bool(call.vocabulary().state()["saved"])
     unsaved = [one for one, state in saved.items() if not state]
     if unsaved:
         raise UserError(f"not saved yet: {', '.join(unsaved)}; save first, since pairs are made of what is saved")

@@ -4,7 +4,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from eval.templates.vocabulary import SURFACE
 from ucurve.errors import UserError, unknown_name
@@ -90,76 +89,83 @@ def parse_table(text: str) -> Table:
 
 
 @dataclass
-class Vocabularies:
-    """The vocabularies that browsers have open, with their changes."""
+class Tables:
+    """The changed vocabulary that was read last, since reading a large one takes a second; browsers take turns."""
 
-    drafts: Drafts
-    _tables: dict[tuple[Journal, str | None], tuple[int, Table]] = field(default_factory=dict, init=False)
-    _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
+    last: dict[tuple[Journal, str | None, int], Table] = field(default_factory=dict, init=False)
+    lock: threading.RLock = field(default_factory=threading.RLock, init=False)
 
-    def table(self, project: Project, browser: str) -> Table:
+
+class VocabularyDraft:
+    """The vocabulary in one browser: what the file holds, and the changes since."""
+
+    def __init__(self, drafts: Drafts, tables: Tables, project: Project, browser: str) -> None:
+        self._project = project
+        self._tables = tables
+        self._journal = drafts.journal(project, project.vocabulary, browser)
+        # the words that the changes are made to
+        self._base = project.drafts / check_name("browser", browser) / f"{project.vocabulary.name}.base"
+
+    def table(self) -> Table:
         """Return the vocabulary with this browser's changes."""
-        journal = self.drafts.journal(project, project.vocabulary, browser)
-        with self._lock:
-            known = self._tables.get((journal, journal.base)) if journal.position else None
-            if known is not None and known[0] == journal.position:
-                return known[1]
-            text, _ = read_saved(_base(project, browser) if journal.position else project.vocabulary)
+        journal = self._journal
+        with self._tables.lock:
+            place = journal, journal.base, journal.position
+            if place in self._tables.last:
+                return self._tables.last[place]
+            text, _ = read_saved(self._base if journal.position else self._project.vocabulary)
             table = parse_table(text)
             for change in journal.current:
                 table.follow(change)
             if journal.position:
-                self._tables = {(journal, journal.base): (journal.position, table)}
+                self._tables.last = {place: table}
             return table
 
-    def change(self, project: Project, browser: str, change: object, base: str | None) -> dict[str, object]:
+    def change(self, change: object, base: str | None) -> dict[str, object]:
         """Make a change to the file with the SHA-256 ``base``, which the page showed, and keep it."""
-        journal = self.drafts.journal(project, project.vocabulary, browser)
-        with self._lock:
-            table = self.table(project, browser)
+        journal = self._journal
+        with self._tables.lock:
+            table = self.table()
             if not journal.position:
-                text, sha256 = read_saved(project.vocabulary)
+                text, sha256 = read_saved(self._project.vocabulary)
                 if sha256 != base:
                     raise UserError("someone else saved other words meanwhile; they are shown now, change them again")
-                write_text(_base(project, browser), text)
+                write_text(self._base, text)
                 journal.begin(sha256, [])
-            self._tables = {}  # if the change cannot be kept, the table is read again
+            self._tables.last = {}  # if the change cannot be kept, the table is read again
             table.follow(change)
             journal.add(change)
-            self._tables = {(journal, journal.base): (journal.position, table)}
-            return self.state(project, browser)
+            self._tables.last = {(journal, journal.base, journal.position): table}
+            return self.state()
 
-    def step(self, project: Project, browser: str, *, back: bool) -> dict[str, object]:
+    def step(self, *, back: bool) -> dict[str, object]:
         """Undo the last change since the vocabulary was saved, or redo the one that was undone last."""
-        journal = self.drafts.journal(project, project.vocabulary, browser)
-        return self._after(project, browser, journal.undo if back else journal.redo)
+        return self._after(self._journal.undo if back else self._journal.redo)
 
-    def save(self, project: Project, browser: str, base: str | None) -> dict[str, object]:
+    def save(self, base: str | None) -> dict[str, object]:
         """Write the vocabulary to its file, which ends the way back; a ConflictError has both versions."""
 
         def write() -> None:
-            sha256 = save(project, project.vocabulary, self.table(project, browser).text(), base)
-            self.drafts.journal(project, project.vocabulary, browser).begin(sha256, [])
+            sha256 = save(self._project, self._project.vocabulary, self.table().text(), base)
+            self._journal.begin(sha256, [])
 
-        return self._after(project, browser, write)
+        return self._after(write)
 
-    def take_theirs(self, project: Project, browser: str) -> dict[str, object]:
+    def take_theirs(self) -> dict[str, object]:
         """Drop this browser's changes and take what the file holds."""
-        journal = self.drafts.journal(project, project.vocabulary, browser)
-        return self._after(project, browser, lambda: journal.begin(read_saved(project.vocabulary)[1], []))
+        return self._after(lambda: self._journal.begin(read_saved(self._project.vocabulary)[1], []))
 
-    def _after(self, project: Project, browser: str, work: Callable[[], None]) -> dict[str, object]:
+    def _after(self, work: Callable[[], None]) -> dict[str, object]:
         """Return the state after something that changes the table, which is read again."""
-        with self._lock:
+        with self._tables.lock:
             work()
-            self._tables = {}
-            return self.state(project, browser)
+            self._tables.last = {}
+            return self.state()
 
-    def state(self, project: Project, browser: str) -> dict[str, object]:
+    def state(self) -> dict[str, object]:
         """Return the state of the vocabulary: columns, number of words, and whether changes can be undone or saved."""
-        journal = self.drafts.journal(project, project.vocabulary, browser)
-        _, sha256 = read_saved(project.vocabulary)
-        table = self.table(project, browser)
+        journal, table = self._journal, self.table()
+        _, sha256 = read_saved(self._project.vocabulary)
         return {
             "columns": table.columns, "words": sum(row is not None for row in table.rows),
             "base": journal.base if journal.position else sha256, "saved": journal.position == 0,
@@ -167,15 +173,13 @@ class Vocabularies:
             "can_undo": journal.position > 0, "can_redo": journal.position < len(journal.changes),
         }  # fmt: skip
 
-    def page(
-        self, project: Project, browser: str, wanted: str, sort: str, descending: bool, offset: int
-    ) -> dict[str, object]:
+    def page(self, wanted: str, sort: str, descending: bool, offset: int) -> dict[str, object]:
         """Return the state, a page of at most 100 words, and how many were ``found``.
 
         A word is found by texts that a cell holds, or ``property:text`` for a cell of one property, all of which must
         be met.
         """
-        table = self.table(project, browser)
+        table = self.table()
         tests = [_test(table, part) for part in wanted.split()]
         found = [
             number for number, row in enumerate(table.rows) if row is not None and all(test(row) for test in tests)
@@ -185,11 +189,11 @@ class Vocabularies:
             found.sort(key=lambda number: (table.rows[number] or [])[column], reverse=descending)
         shown = found[max(offset, 0) : max(offset, 0) + PAGE]
         rows = [{"row": number, "cells": table.rows[number]} for number in shown]
-        return {**self.state(project, browser), "rows": rows, "found": len(found), "offset": max(offset, 0)}
+        return {**self.state(), "rows": rows, "found": len(found), "offset": max(offset, 0)}
 
-    def properties(self, project: Project, browser: str) -> dict[str, list[str]]:
+    def properties(self) -> dict[str, list[str]]:
         """Return the values of every property, those of most words first, to be offered while typing."""
-        table = self.table(project, browser)
+        table = self.table()
         found: dict[str, list[str]] = {}
         for place, name in enumerate(table.columns):
             if name != SURFACE:
@@ -197,11 +201,6 @@ class Vocabularies:
                 values = (value for cell in cells for part in cell.split("/") if (value := part.strip()))
                 found[name] = [value for value, _ in Counter(sorted(values)).most_common(_MOST_VALUES)]
         return found
-
-
-def _base(project: Project, browser: str) -> Path:
-    """Return where the words are kept that a browser's changes were made to."""
-    return project.drafts / check_name("browser", browser) / f"{project.vocabulary.name}.base"
 
 
 def _test(table: Table, part: str) -> Callable[[list[str]], bool]:
