@@ -13,7 +13,7 @@ from ucurve.errors import DamagedError
 from ucurve.storage.facts import Manifest, RunIdentity, read_manifest, read_run_facts
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import EVAL, MANIFEST, STEPS, checkpoint_folder, parse_step
-from ucurve.storage.score_key import ScoreInputs, ScoreKey, key_path, read_key
+from ucurve.storage.score_key import ScoreKey, key_path, read_key
 
 PAIRS = "pairs.parquet"
 ADVICE = "score it again, or delete scores, key and rows to leave a gap"
@@ -196,13 +196,3 @@ def find_key(scores: Path) -> ScoreKey | None:
         return read_key(scores)
     except DamagedError:
         return None
-
-
-def is_current(scores: Path, inputs: ScoreInputs, scores_sha256: str | None = None) -> bool:
-    """Tell whether the key beside stored scores has these inputs.
-
-    Args:
-        scores_sha256: of the scores that the key must name; None where that does not matter.
-    """
-    key = find_key(scores)
-    return key is not None and key.inputs_sha256 == inputs.inputs_sha256 and scores_sha256 in (None, key.scores_sha256)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from eval.pairs import data_hash
-from eval.store.keys import PAIRS, check_pairs, check_scores, find_key, is_current, scores_below, stored_hash
+from eval.store.keys import PAIRS, check_pairs, check_scores, find_key, scores_below, stored_hash
 from eval.store.ratings import ratings_path
 from eval.store.reported import reported_path
 from eval.store.views import remove_tables
@@ -136,15 +136,13 @@ def write_scores(
     return key
 
 
-def read_scores(path: Path, inputs: ScoreInputs) -> pd.DataFrame | None:
-    """Return stored scores if they are undamaged and were computed from these inputs, else None."""
-    return pd.read_parquet(path) if has_scores(path, inputs) else None
-
-
 def has_scores(path: Path, inputs: ScoreInputs) -> bool:
     """Tell whether undamaged scores that were computed from these inputs are stored."""
+    key = find_key(path)
+    if key is None or key.inputs_sha256 != inputs.inputs_sha256:
+        return False
     try:
-        return is_current(path, inputs, sha256_file(path))
+        return key.scores_sha256 == sha256_file(path)
     except OSError:
         return False
 

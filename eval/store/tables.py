@@ -103,14 +103,19 @@ def read_table(kind: TableFile, path: Path) -> pd.DataFrame:
     """
     if not path.exists():
         return pd.DataFrame(columns=list(kind.columns)).astype(dict(kind.types))
-    blanks = {name: [""] for name, kind_of in kind.types.items() if kind_of != "str"}
     try:
-        table = pd.read_csv(path, dtype=dict(kind.types), keep_default_na=False, na_values=blanks)
+        table = parse_table(kind, path)
     except ValueError as error:
         raise _not_ours(path, str(error).splitlines()[0]) from error
     if set(table.columns) != set(kind.columns):
         raise _not_ours(path, f"its columns are {', '.join(map(str, table.columns))}")
     return table
+
+
+def parse_table(kind: TableFile, source: Path | BytesIO) -> pd.DataFrame:
+    """Read the header and the lines of a table."""
+    blanks = {name: [""] for name, type_ in kind.types.items() if type_ != "str"}
+    return pd.read_csv(source, dtype=dict(kind.types), keep_default_na=False, na_values=blanks)
 
 
 def _not_ours(path: Path, reason: str) -> UserError:

@@ -14,6 +14,7 @@ from eval.settings import ScoreSettings
 from eval.sweep.checks import log_equal_revisions, log_left_out
 from eval.sweep.plan import Plan
 from eval.sweep.prepare import Job
+from eval.sweep.rows import Summary
 from ucurve.progress import log_line
 
 _SPLITS = {"equal": "equal", "good_longer": "good longer", "bad_longer": "bad longer"}
@@ -58,10 +59,9 @@ def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
         yield f"{benchmark} {', '.join(dict.fromkeys(names))}: {fact}"
 
 
-def log_score(
-    job: Job, scores: pd.DataFrame, accuracies: pd.DataFrame, statistics: pd.DataFrame, settings: ScoreSettings
-) -> None:
+def log_score(job: Job, summary: Summary, settings: ScoreSettings) -> None:
     """Log the overall accuracies of one score, as its card reports them; under a preset, of all linking functions."""
+    scores, accuracies = summary.scores, summary.accuracies
     reported = settings.reported(job.benchmark)
     aggregate = reported.overall
     names = list(dict.fromkeys(accuracies["linking"]))
@@ -78,7 +78,7 @@ def log_score(
         log_line(
             f"step {job.target.step} {job.benchmark} {job.scorer.name} {name}: {_percent(row, 'accuracy')} % "
             f"({_percent(row, 'ci_low')} to {_percent(row, 'ci_high')}; {aggregate}, ties {rule})"
-            f"{_lengths(splits)}{_bias(statistics, name, rule, aggregate)}, "
+            f"{_lengths(splits)}{_bias(summary.statistics, name, rule, aggregate)}, "
             f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens{_same_tokens(job, row)}"
             f"{_length_alone(splits)}"
         )

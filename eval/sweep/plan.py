@@ -26,6 +26,11 @@ class Plan:
     lacking: Sequence[Job]  # those with scores, but without the log probabilities of tokens that are asked for
     faults: Sequence[str]  # what is wrong with stored scores that are due
 
+    @property
+    def last(self) -> set[tuple[int, str, str]]:
+        """``Job.identity`` of the last model for each benchmark and scorer, whose numbers are shown also where stored."""
+        return {job.identity for job in {(job.benchmark, job.scorer.name): job for job in self.jobs}.values()}
+
 
 def make_jobs(
     targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings, cache: SweepCache

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from itertools import product
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from eval.metrics.ratings import read_ratings
 from eval.metrics.significance import statistics_table
 from eval.settings import ScoreSettings
 from eval.store.rows import ScoreRows, read_rows
-from eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
+from eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks, parse_table
 from eval.sweep.prepare import Job
 from ucurve.errors import DamagedError
 from ucurve.progress import log_line
@@ -32,7 +33,7 @@ class Rated:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The rows of a score that were just computed."""
+    """The rows of a score that are shown."""
 
     scores: pd.DataFrame
     accuracies: pd.DataFrame
@@ -70,6 +71,14 @@ def add_rows(rows: ScoreRows, job: Job, path: Path, settings: ScoreSettings, rat
         return None
     accuracies, statistics = (pd.concat(part, ignore_index=True) for part in zip(*made, strict=True))
     return Summary(scores, accuracies, statistics)
+
+
+def read_summary(job: Job, path: Path, settings: ScoreSettings) -> Summary:
+    """Read the stored rows of the scores in a file, of the linking functions that are asked for."""
+    rows, asked = known_rows(path), settings.linkings(type(job.scorer), job.benchmark)
+    tables = (parse_table(kind, BytesIO(kind.header + rows.of_table(kind))) for kind in (ACCURACY, STATISTICS))
+    accuracies, statistics = (table[table["linking"].isin(asked)] for table in tables)
+    return Summary(pd.read_parquet(path), accuracies, statistics)
 
 
 def _missing(settings: ScoreSettings, job: Job, rows: ScoreRows) -> dict[TiesRule, list[Linking]]:

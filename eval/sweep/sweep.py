@@ -18,7 +18,7 @@ from eval.sweep.messages import log_benchmarks, log_plan, log_score
 from eval.sweep.plan import Plan, make_jobs, make_plan
 from eval.sweep.prepare import Job, rated_job, rated_pairs
 from eval.sweep.results import Results
-from eval.sweep.rows import Rated, read_rated
+from eval.sweep.rows import Rated, Summary, read_rated, read_summary
 from eval.sweep.tokens import TokenStore
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.locks import Claims, score_claims, scoring_into
@@ -82,19 +82,21 @@ class Sweep:
                     if step not in (None, job.target.step) and not has_tables(self.folder):
                         write_tables(self.folder, claims)
                     step = job.target.step
-                    self._score(job, computer, results, bar)
+                    summary = self._score(job, computer, results, bar)
+                    if summary is None and job.identity in plan.last:
+                        summary = read_summary(job, job.path(self.folder), self.settings)
+                    if summary is not None:
+                        log_score(job, summary, self.settings)
         except BaseException:
             with suppress(Exception):  # the error that ends the sweep is the one to report
                 write_tables(self.folder, claims)
             raise
         write_tables(self.folder, claims)
 
-    def _score(self, job: Job, computer: Computer, results: Results, bar: ProgressBar) -> None:
-        """Compute and store a score and its rows, as far as they are not there."""
+    def _score(self, job: Job, computer: Computer, results: Results, bar: ProgressBar) -> Summary | None:
+        """Compute and store a score and its rows, as far as they are not there; return what is new of these."""
         self._have_score(job, computer, results, bar)
-        summary = results.summarise(job, self._rate(job, computer, results))
-        if summary is not None:
-            log_score(job, summary.scores, summary.accuracies, summary.statistics, self.settings)
+        return results.summarise(job, self._rate(job, computer, results))
 
     def _have_score(self, job: Job, computer: Computer, results: Results, bar: ProgressBar | None) -> None:
         """Compute and store the scores of a job, or their log probabilities of tokens, unless they are there."""

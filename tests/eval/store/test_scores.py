@@ -4,7 +4,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from eval.store.scores import keep_pairs, read_scores, score_path, write_scores
+from eval.store.scores import has_scores, keep_pairs, score_path, write_scores
 from eval.store.tables import ACCURACY, Labels, make_blocks, read_labels, read_table
 from tests.facts import score_inputs
 from ucurve.errors import UserError
@@ -30,7 +30,8 @@ def test_scores_are_read_back_by_their_key(tmp_path):
     path = score_path(tmp_path, "zhoblimp", "sentence", 512)
     assert path == tmp_path / "eval" / "zhoblimp" / "sentence" / "step00000512.parquet"
     write_scores(path, SCORES, INPUTS, "m", {"pairs": 2})
-    pd.testing.assert_frame_equal(read_scores(path, INPUTS), SCORES)
+    assert has_scores(path, INPUTS)
+    pd.testing.assert_frame_equal(pd.read_parquet(path), SCORES)
     record = json.loads(path.with_suffix(".json").read_text())
     assert {"weights_sha256", "tokenizer_sha256", "data_sha256", "settings", "versions"} <= set(record)
     assert record["notes"] == {"pairs": 2}
@@ -54,7 +55,7 @@ def test_scores_are_read_back_by_their_key(tmp_path):
 )
 def test_another_key_means_no_score(tmp_path, change):
     write_scores(tmp_path / "step0.parquet", SCORES, INPUTS, "m", {})
-    assert read_scores(tmp_path / "step0.parquet", INPUTS.model_copy(update=change)) is None
+    assert not has_scores(tmp_path / "step0.parquet", INPUTS.model_copy(update=change))
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".json"])
@@ -67,13 +68,13 @@ def test_torn_or_missing_files_mean_no_score(tmp_path, suffix, harm):
         file.write_bytes(file.read_bytes()[:-20])
     else:
         file.unlink()
-    assert read_scores(path, INPUTS) is None
+    assert not has_scores(path, INPUTS)
 
 
 def test_a_key_that_is_no_object_means_no_score(tmp_path):
     write_scores(tmp_path / "step0.parquet", SCORES, INPUTS, "m", {})
     (tmp_path / "step0.json").write_text("[]")
-    assert read_scores(tmp_path / "step0.parquet", INPUTS) is None
+    assert not has_scores(tmp_path / "step0.parquet", INPUTS)
 
 
 def table_of(tmp_path, rows, **labels):

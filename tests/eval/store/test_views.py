@@ -102,13 +102,28 @@ def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monk
     capsys.readouterr()
     score_run(scored, settings)
     assert asked == []
-    assert " step " not in (said := capsys.readouterr().err) and "2 of 2 scores are stored already" in said
+    said = capsys.readouterr().err
+    assert "2 of 2 scores are stored already" in said and said.count(" step ") == 1
     score_run(scored, replace(settings, linking=("lp", "nll"), fit=None), steps=[8])
     assert [([linking.name for linking in linkings], rule) for linkings, rule in asked] == [(["nll"], "half")]
     after = read_rows(score_path(scored, "zhoblimp", "sentence", 8))
     assert {name: after.lines[name] for name in before.lines} == before.lines
     assert set(load_table(ACCURACY, scored)["linking"]) == {"lp", "slln_lp", "nll"}
     assert capsys.readouterr().err.count("step 8 zhoblimp") == 1
+
+
+def test_the_last_checkpoint_is_shown_by_what_is_asked_for_also_when_all_is_stored(run, settings, capsys):
+    def shown(*linking):
+        capsys.readouterr()
+        score_run(run, replace(settings, linking=linking, fit=None))
+        return [line[line.index("step") :] for line in capsys.readouterr().err.splitlines() if "zhoblimp sentence" in line]
+
+    shown("lp")
+    computed = shown("slln_lp:0.3")
+    assert [line.partition(":0.3: ")[0] for line in computed] == [
+        f"step {step} zhoblimp sentence slln_lp" for step in (0, 8)
+    ]
+    assert shown("slln_lp:0.3") == computed[1:]
 
 
 def test_a_new_fit_is_added_and_a_known_one_is_not_computed(scored, settings, monkeypatch):
