@@ -14,7 +14,7 @@ from eval.linking import parse_linking
 from eval.metrics.accuracy import TiesRule
 from eval.metrics.significance import comparison_table
 from eval.pairs import data_hash
-from eval.run import find_runs, score_model, score_runs
+from eval.run import score_asked
 from eval.scoring.scorers import find_scorer
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.store.reported import USUAL_LINKINGS, USUAL_RULE, read_reported
@@ -100,7 +100,7 @@ def score(
     values = {"steps": steps, "revisions": revisions, "out": out, **place, **settings}
     try:
         command = check(ScoreCommand, values)
-        stored = _score(command)
+        stored = score_asked(command)
         accuracy, statistics, fits = (_read_rows(kind, command, stored) for kind in (ACCURACY, STATISTICS, FITS))
     except BaseException:
         _remove(kept)
@@ -154,13 +154,6 @@ def _run_or_model(what: str) -> dict[str, str]:
     if may_be_hub_id(what):
         return {"model": what}
     raise missing_folder("run or model", path)
-
-
-def _score(command: ScoreCommand) -> list[StoredScores]:
-    if command.run is not None:
-        return score_runs(find_runs(command.run), command, command.run_steps)
-    assert command.model is not None and command.out is not None
-    return score_model(command.model, command.out, command, command.revisions, command.revision_steps)
 
 
 def _remove(folder: str | None) -> None:

@@ -31,12 +31,7 @@ def score_command(values: dict[str, object]) -> None:
 
 
 def execute(command: ScoreCommand) -> None:
-    """Do what ``score.py`` was asked for.
-
-    Raises:
-        UserError: when a run, model, step or benchmark is missing or does not fit.
-        RunError: when a score is not finite.
-    """
+    """Do what ``score.py`` was asked for."""
     if command.list:
         from eval.benchmarks.listing import list_benchmarks
 
@@ -68,12 +63,7 @@ def score_runs(runs: Sequence[Path], settings: ScoreSettings, steps: Sequence[in
 
 
 def score_as_they_appear(pattern: str, settings: ScoreSettings) -> None:
-    """Score the checkpoints of runs that are trained at the same time, until all runs have ended (``watch_runs``).
-
-    Raises:
-        UserError: when there is no such run, or as ``score_runs``.
-        RunError: when a run has failed, or as ``score_runs``.
-    """
+    """Score the checkpoints of runs that are trained at the same time, until all runs have ended (``watch_runs``)."""
     cache = SweepCache()
     load_benchmarks(settings, cache)  # a mistake shows before the first checkpoint
     _score_each(watch_runs(pattern), settings, cache, alone=not has_magic(pattern))
@@ -106,9 +96,6 @@ def report_data(command: ScoreCommand) -> None:
     """Print what the data of each benchmark is like: duplicates, length splits, odd lines.
 
     Lengths are in characters, and in tokens too when a run or a model is given.
-
-    Raises:
-        UserError: when a benchmark, the run or the model is missing or broken.
     """
     from eval.benchmarks.datacheck import data_report
     from ucurve.huggingface.pretrained import load_tokenizer
@@ -129,9 +116,6 @@ def find_runs(pattern: str) -> list[Path]:
     """Return the run folders of a path or a pattern such as ``runs/14m-*``, sorted.
 
     Of several runs, those without a checkpoint yet are left out, with a message.
-
-    Raises:
-        UserError: when there is none.
     """
     if Path(pattern).is_dir():
         return [Path(pattern)]
@@ -185,10 +169,6 @@ def score_model(
         out: the folder that gets ``eval/``.
         revisions: revisions of the model, whose steps are read off their names; None for the model itself, step -1.
         steps: steps of revisions whose names do not say them.
-
-    Raises:
-        UserError: as ``score_run``, or ``out`` is not a folder for this model's scores.
-        RunError: as ``score_run``.
     """
     check_out(out)
     targets = model_targets(model, revisions, settings.weights, steps)
@@ -197,11 +177,7 @@ def score_model(
 
 
 def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) -> list[pd.DataFrame]:
-    """Load the pair tables of the settings, families expanded, subsets taken and marked.
-
-    Raises:
-        UserError: when one is missing or broken.
-    """
+    """Load the pair tables of the settings, families expanded, subsets taken and marked."""
     tables, cache, subset = [], cache or SweepCache(), settings.pairs_kept()
     own = [use_card(custom_card(settings.custom))] if CUSTOM in settings.benchmarks else []
     named = [own[0].name if name == CUSTOM else name for name in settings.benchmarks]
@@ -218,11 +194,7 @@ def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) ->
 def check_benchmarks(
     settings: ScoreSettings, tokenizer: "PreTrainedTokenizerBase", context: int, cache: SweepCache | None = None
 ) -> None:
-    """Check that benchmarks and their ratings exist and are complete, and that ``context`` tokens hold each sentence.
-
-    Raises:
-        UserError: naming the benchmark and the pair that does not fit, or a start token that the tokenizer lacks.
-    """
+    """Check that benchmarks and their ratings are complete, and that ``context`` tokens hold each sentence."""
     from eval.models.folder import start_token
     from eval.scoring.text.sentences import check_length, encode
 

@@ -1,13 +1,12 @@
 """Checks what is stored below ``eval/``: scores, rows, pairs and tables are what was written, for the run there."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import pandas as pd
 
-from eval.linking import Linking, parse_linking
+from eval.linking import parse_linking
 from eval.metrics.accuracy import TiesRule, accuracy_table
 from eval.metrics.significance import statistics_table
 from eval.scoring.scorers import SCORERS
@@ -97,11 +96,12 @@ def _recomputed_faults(folder: Path, path: Path) -> list[str]:
         return []
     pairs, scores = pd.read_parquet(path.parents[1] / PAIRS), pd.read_parquet(path)
     made: dict[tuple[str, tuple[str, ...]], bytes] = {}
-    for kind, compute in ((ACCURACY, _accuracy_table), (STATISTICS, statistics_table)):
+    for kind in (ACCURACY, STATISTICS):
         for rule in get_args(TiesRule):
             names = [linking for linking, of_rule in rows.blocks(kind) if of_rule == rule]
             known = [parse_linking(name) for name in names if _is_known(name)]
-            table = compute(pairs, scores, known, rule)
+            computed = pairs, scores, known
+            table = accuracy_table(*computed, [rule]) if kind is ACCURACY else statistics_table(*computed, rule)
             lines = [rows.lines[kind.name, (linking.name, rule)] for linking in known]
             blocks = make_blocks(kind, table, _labels(folder, path, kind, lines[0])) if lines else {}
             made |= {(kind.name, (linking.name, rule)): blocks.get((linking.name, rule), b"") for linking in known}
@@ -119,12 +119,6 @@ def _is_known(linking: str) -> bool:
     except UserError:
         return False
     return True
-
-
-def _accuracy_table(
-    pairs: pd.DataFrame, scores: pd.DataFrame, linkings: Sequence[Linking], rule: TiesRule
-) -> pd.DataFrame:
-    return accuracy_table(pairs, scores, linkings, [rule])
 
 
 def _labels(folder: Path, path: Path, kind: TableFile, lines: bytes) -> Labels:

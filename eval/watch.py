@@ -24,9 +24,6 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
     Runs that match a pattern later are found too, within a minute after the others have ended. A run that was
     interrupted is waited for.
 
-    Yields:
-        A run and the steps of its checkpoints that were not yielded before, or were written again.
-
     Raises:
         UserError: when there is no such run yet.
         RunError: at the end, naming the runs that have failed.

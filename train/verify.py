@@ -37,18 +37,15 @@ from ucurve.storage.run_folder import (
     parse_metrics,
     step_name,
 )
+from ucurve.storage.tabular import read_number
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class VerifySettings:
-    """What to verify: one run folder, or a folder that a model was scored into.
-
-    Attributes:
-        deep: whether accuracies and statistics are computed from the scores and compared, in addition.
-    """
+    """What to verify: one run folder, or a folder that a model was scored into."""
 
     run: Annotated[str, Field(min_length=1)]
-    deep: bool = False
+    deep: bool = False  # whether accuracies and statistics are computed from the scores and compared, in addition
 
 
 _FILES = {CONFIGURATION, RECORD, METRICS}
@@ -57,12 +54,7 @@ _SHOWN = 5
 
 
 def verify_command(values: dict[str, object]) -> None:
-    """Verify a run folder and print the result.
-
-    Raises:
-        UserError: when there is no such run.
-        RunError: naming every fault.
-    """
+    """Verify a run folder and print the result."""
     settings = check(VerifySettings, values)
     run = Path(settings.run)
     if not run.is_dir():
@@ -76,14 +68,7 @@ def verify_command(values: dict[str, object]) -> None:
 
 
 def run_faults(run: Path, deep: bool = False) -> list[str]:
-    """Return every fault of a run folder.
-
-    Args:
-        deep: as in ``verify_scores``.
-
-    Raises:
-        UserError: when the folder holds no run.
-    """
+    """Return every fault of a run folder."""
     settings = load_settings(run)
     try:
         facts = read_run_facts(run)
@@ -200,15 +185,8 @@ def held_out_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
     return [
         f"{path}: no finite numbers at step {line[0]}"
         for line in lines
-        if len(line) != len(header) or not all(_is_finite(cell) for cell in line)
+        if len(line) != len(header) or None in map(read_number, line)
     ]
-
-
-def _is_finite(cell: str) -> bool:
-    try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return False
 
 
 def tokenizer_faults(run: Path, facts: RunFacts, whole: Sequence[Path]) -> list[str]:

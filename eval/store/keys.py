@@ -30,11 +30,7 @@ class Owner:
 
     @classmethod
     def of(cls, folder: Path) -> "Owner":
-        """Read whose scores belong into a folder.
-
-        Raises:
-            DamagedError: when ``run.json`` is not what was written.
-        """
+        """Read whose scores belong into a folder."""
         facts = read_run_facts(folder)
         return cls(folder, None if facts is None else facts.identity)
 
@@ -108,11 +104,7 @@ def _hash(pairs: Path, *_: int) -> str:
 
 
 def check_pairs(pairs: Path) -> None:
-    """Check a stored pair table before it is used: it must be the one that the scores beside it are of.
-
-    Raises:
-        DamagedError: when it is not, or is missing although there are scores of it.
-    """
+    """Check a stored pair table before it is used: it must be the one that the scores beside it are of."""
     keys = [find_key(path.with_suffix(".parquet")) for path in pairs.parent.glob(f"*/{STEPS}.json")]
     known = {key.data_sha256 for key in keys if key is not None}
     if known and stored_hash(pairs) not in known:
@@ -125,9 +117,6 @@ def check_places(folder: Path, replaced: Collection[Path]) -> None:
 
     Args:
         replaced: where scores are that are checked, and computed again, on their own.
-
-    Raises:
-        DamagedError: naming it.
     """
     owner = Owner.of(folder)
     for scores in scores_below(folder):
@@ -153,11 +142,7 @@ def check_owner(folder: Path) -> None:
 
 
 def check_scores(folder: Path, scores: Path) -> None:
-    """Check stored scores against the key beside them before they are used; nothing is wrong where there are none.
-
-    Raises:
-        DamagedError: when one of the two is missing, was changed, or belongs elsewhere.
-    """
+    """Check stored scores against the key beside them before they are used; nothing is wrong where there are none."""
     problem = score_fault(folder, scores)
     if problem is not None:
         raise DamagedError(f"{problem}; {ADVICE}")

@@ -22,8 +22,8 @@ def ratings_path(folder: Path, benchmark: str) -> Path:
 def keep_ratings(folder: Path, benchmark: str, ratings: pd.DataFrame) -> None:
     """Store judgments (``eval.benchmarks.ratings.load.load_ratings``) beside the pairs that they are about."""
     path = ratings_path(folder, benchmark)
-    digest = _digest(benchmark, ratings)
-    if path.is_file() and _read(path)[1] == digest and ratings_fault(folder, benchmark) is None:
+    stored, digest = _read_whole(path, benchmark), _digest(benchmark, ratings)
+    if stored is not None and _digest(benchmark, stored) == digest:
         return
     table = pa.Table.from_pandas(ratings, preserve_index=False)
     with new_file(path) as temporary:
@@ -31,40 +31,31 @@ def keep_ratings(folder: Path, benchmark: str, ratings: pd.DataFrame) -> None:
 
 
 def read_ratings_beside(folder: Path, benchmark: str) -> pd.DataFrame | None:
-    """Read people's judgments of a benchmark; None where there are none.
-
-    Returns:
-        Ratings as ``RATING_COLUMNS`` or choices as ``CHOICE_COLUMNS``.
-
-    Raises:
-        DamagedError: when the file is not what was written, or is of another benchmark.
-    """
-    path = ratings_path(folder, benchmark)
-    if not path.is_file():
+    """Read people's judgments of a benchmark (``RATING_COLUMNS`` or ``CHOICE_COLUMNS``); None where there are none."""
+    if not ratings_path(folder, benchmark).is_file():
         return None
     if problem := ratings_fault(folder, benchmark):
         raise DamagedError(f"{problem}; score.py writes it again; no score is computed again")
-    return _read(path)[0]
+    return _read_whole(ratings_path(folder, benchmark), benchmark)
 
 
 def ratings_fault(folder: Path, benchmark: str) -> str | None:
     """Describe what is wrong with the judgments beside the pairs of a benchmark, which are there."""
     path = ratings_path(folder, benchmark)
-    table, digest = _read(path)
-    whole = table is not None and tuple(table.columns) in (RATING_COLUMNS, CHOICE_COLUMNS)
-    return None if whole and digest == _digest(benchmark, table) else f"{path}: not what was written"
+    return f"{path}: not what was written" if _read_whole(path, benchmark) is None else None
 
 
-def _read(path: Path) -> tuple[pd.DataFrame | None, bytes | None]:
-    """Read judgments and their digest; None for what cannot be read."""
+def _read_whole(path: Path, benchmark: str) -> pd.DataFrame | None:
+    """Read judgments; None for a file that is missing, not what was written, or of another benchmark."""
     try:
         table = pq.read_table(path)
-        return table.to_pandas(), (table.schema.metadata or {}).get(_DIGEST)
+        ratings = table.to_pandas()
     except (OSError, ValueError):
-        return None, None
+        return None
+    right = tuple(ratings.columns) in (RATING_COLUMNS, CHOICE_COLUMNS)
+    return ratings if right and (table.schema.metadata or {}).get(_DIGEST) == _digest(benchmark, ratings) else None
 
 
-def _digest(benchmark: str, ratings: pd.DataFrame | None) -> bytes:
-    assert ratings is not None
+def _digest(benchmark: str, ratings: pd.DataFrame) -> bytes:
     text = f"{benchmark}\n{ratings.to_csv(index=False)}"
     return hashlib.sha256(text.encode()).hexdigest().encode()

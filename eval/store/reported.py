@@ -22,15 +22,11 @@ OVER_PAIRS = "all"
 
 @dataclass(frozen=True)
 class Reported:
-    """What is shown first of a benchmark; None where neither its card nor a preset says.
-
-    Attributes:
-        aggregate: ``paradigm`` of the row of ``accuracy.csv`` (``phenomenon=all``) that is the overall number.
-    """
+    """What is shown first of a benchmark; None where neither its card nor a preset says."""
 
     linking: str | None = None
     ties_rule: TiesRule | None = None
-    aggregate: str | None = None
+    aggregate: str | None = None  # ``paradigm`` of the overall number's row, where ``phenomenon=all``
 
     def choose_linking(self, there: Collection[str]) -> str:
         """Return the linking function that is shown first, of those that are there (at least one)."""
@@ -46,11 +42,7 @@ class Reported:
         return self.aggregate or OVER_PAIRS
 
     def choose_rows(self, accuracies: pd.DataFrame) -> pd.DataFrame:
-        """Return what is shown first of one score: a row over all lengths for each phenomenon, and the overall one.
-
-        Args:
-            accuracies: rows of ``accuracy.csv`` of one step, benchmark and scorer.
-        """
+        """Return what is shown first of one score: a row over all lengths for each phenomenon, and the overall one."""
         rows = accuracies[accuracies["split"] == "all"]
         linking = self.choose_linking(list(dict.fromkeys(rows["linking"])))
         rule = self.choose_rule(list(dict.fromkeys(rows["ties_rule"])))
@@ -85,11 +77,7 @@ def keep_reported(folder: Path, benchmark: str, reported: Reported) -> None:
 
 
 def read_reported(folder: Path, benchmark: str) -> Reported:
-    """Read what is shown first of a benchmark that was scored into a run folder, or take it from its published card.
-
-    Raises:
-        DamagedError: when the file is not what was written, or is of another benchmark.
-    """
+    """Read what is shown first of a benchmark that was scored into a run folder, or take it from its published card."""
     path = reported_path(folder, benchmark)
     if not path.is_file():
         return _published(benchmark)

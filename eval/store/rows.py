@@ -121,11 +121,7 @@ class OpenRows:
         self._file.close()
 
     def read(self, kind: TableFile, checked: bool) -> bytes:
-        """Read the lines of a table.
-
-        Raises:
-            DamagedError: when they are ``checked`` and not what was written.
-        """
+        """Read the lines of a table; with ``checked`` they must be what was written."""
         sizes = [sum(block.size for block in self.header.blocks if block.table == one.name) for one in TABLES]
         place = TABLES.index(kind)
         self._file.seek(self._begin + sum(sizes[:place]))

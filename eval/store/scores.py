@@ -34,16 +34,7 @@ def pairs_path(folder: Path, benchmark: str) -> Path:
 
 
 def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | None = None) -> None:
-    """Check that the scores of a model, which is not a run folder, may be written to a folder.
-
-    Args:
-        model: name of the model; None when it is not known yet.
-        weights: SHA-256 of the model's weights by step.
-
-    Raises:
-        UserError: when ``out`` is a file or below one, is a run folder, or holds the scores of another model: other
-            weights of the same step, or any of another name.
-    """
+    """Check that a folder may get the scores of a model: it is no run, and has no scores of another model."""
     if any(path.is_file() for path in (out, *out.parents)):
         raise UserError(f"out={out} is a file or lies below one; give a folder")
     if (out / RECORD).exists():
@@ -149,17 +140,11 @@ def has_scores(path: Path, inputs: ScoreInputs) -> bool:
 
 @dataclass(frozen=True)
 class StoredScores:
-    """The scores of one model on the pairs of one benchmark; damaged files are refused.
+    """The scores of one model on the pairs of one benchmark; damaged files are refused."""
 
-    Attributes:
-        folder: the run folder, or the one that a model alone is scored into.
-        run: name of the run or the model.
-        step: of the checkpoint; -1 for a model alone.
-    """
-
-    folder: Path
-    run: str
-    step: int
+    folder: Path  # the run folder, or the one that a model alone is scored into
+    run: str  # name of the run or the model
+    step: int  # of the checkpoint; -1 for a model alone
     benchmark: str
     scorer: str
 

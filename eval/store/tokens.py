@@ -55,17 +55,11 @@ class StoredSentences:
 
 @dataclass(frozen=True, eq=False)
 class StoredTokens:
-    """The log probabilities of a step.
+    """The log probabilities of a step."""
 
-    Attributes:
-        sentences: name of the file that describes the sentences.
-        values: float64[tokens], natural logs; NaN where a token has none.
-        words: float64[words], the sums over words, in the order of the sentences; None where they are not stored.
-    """
-
-    sentences: str
-    values: Scores
-    words: Scores | None
+    sentences: str  # name of the file that describes the sentences
+    values: Scores  # float64[tokens], natural logs; NaN where a token has none
+    words: Scores | None  # float64[words], sums over words in the order of the sentences; None where not stored
 
 
 def token_path(scores: Path) -> Path:
@@ -81,11 +75,7 @@ def sentences_path(folder: Path, benchmark: str, name: str) -> Path:
 def keep_sentences(
     folder: Path, benchmark: str, inputs: ScoreInputs, make_layout: Callable[[], TokenLayout], pairs: pd.DataFrame
 ) -> str:
-    """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file.
-
-    Args:
-        make_layout: called only where it is not stored.
-    """
+    """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file."""
     name = f"sentences-{sha256_json([inputs.data_sha256, inputs.tokenizer_sha256, inputs.tokens_sha256])[:12]}.parquet"
     path = sentences_path(folder, benchmark, name)
     if not path.is_file() or sha256_file(path) not in _known_hashes(path):
@@ -101,7 +91,7 @@ def _known_hashes(sentences: Path) -> set[str]:
 
 
 def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Words | None) -> TokenFacts:
-    """Store the log probabilities of a step's tokens.
+    """Store the log probabilities of a step's tokens, and return what the key beside the scores has to say of them.
 
     Args:
         scores: where the scores of the step are.
@@ -109,9 +99,6 @@ def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Wo
         starts: int64[sentences + 1], where the tokens of each sentence begin.
         values: float64[tokens]; they are stored as float32.
         words: those over which sums are stored as well; None for no sums.
-
-    Returns:
-        What the key beside the scores has to say of them.
     """
     columns = {"lp": _lists(starts, values.astype(np.float32))}
     if words is not None:
@@ -137,11 +124,7 @@ def drop_tokens(scores: Path) -> None:
 
 
 def token_fault(scores: Path) -> str | None:
-    """Describe what is wrong with the log probabilities of a step's tokens; None also where none are stored.
-
-    Args:
-        scores: where the scores of the step are; their key is whole.
-    """
+    """Describe what is wrong with the log probabilities of a step's tokens; None also where none are stored."""
     facts, path = _facts(scores), token_path(scores)
     if facts is None:
         return f"{path}: the key beside the scores does not name it; {_ADVICE}" if path.exists() else None
@@ -163,11 +146,7 @@ def has_tokens(scores: Path, words: bool) -> bool:
 
 
 def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredTokens | None:
-    """Read the log probabilities of a step's tokens; None where none are stored.
-
-    Raises:
-        DamagedError: when a file is not what was written.
-    """
+    """Read the log probabilities of a step's tokens; None where none are stored."""
     scores = score_path(folder, benchmark, scorer, step)
     facts = _facts(scores)
     if facts is None:
@@ -181,11 +160,7 @@ def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredT
 
 
 def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
-    """Read the description of sentences that ``StoredTokens.sentences`` names.
-
-    Raises:
-        DamagedError: when the file is not what was written.
-    """
+    """Read the description of sentences that ``StoredTokens.sentences`` names."""
     path = sentences_path(folder, benchmark, name)
     if not path.is_file() or sha256_file(path) not in _known_hashes(path):
         raise DamagedError(f"{path}: not what was written; {_ADVICE}")

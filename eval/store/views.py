@@ -6,7 +6,7 @@ writes them again when its work is done. A table may be missing, after a kill or
 
 import filecmp
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,64 +58,41 @@ def write_tables(folder: Path, claims: Claims) -> None:
     Raises:
         DamagedError: when rows are not what was written, or are of another run.
     """
-    with claims.holding(_TABLES):
-        wrong = _wrong_tables(folder)
-        for kind in (kind for kind in wrong if kind.path(folder).exists()):
-            log_line(f"{kind.path(folder)}: not what was written; it is made again from the rows of the stored scores")
-        # Not flushed to disk: a table that a power cut tears is found, and written again.
-        with TemporaryDirectory(prefix=".tables.tmp-", dir=folder / EVAL) as place:
-            made = {kind: Path(place, kind.name) for kind in wrong}
-            _write(folder, made, checked=False)
-            for kind, file in made.items():
-                if file.stat().st_size > len(kind.header):
-                    file.replace(kind.path(folder))
-                else:  # no score has such rows
-                    kind.path(folder).unlink(missing_ok=True)
+    # Not flushed to disk: a table that a power cut tears is found, and written again.
+    with claims.holding(_TABLES), TemporaryDirectory(prefix=".tables.tmp-", dir=folder / EVAL) as place:
+        made = _make_tables(folder, TABLES, Path(place), checked=has_tables(folder))
+        wrong = _wrong_tables(folder, made)
+        for path in wrong:
+            log_line(f"{path}: not what was written; it is made again from the rows of the stored scores")
+        for kind, file in made.items():
+            path = kind.path(folder)
+            if file.stat().st_size == len(kind.header):  # no score has such rows
+                path.unlink(missing_ok=True)
+            elif path in wrong or not path.exists():
+                file.replace(path)
 
 
-def _write(folder: Path, places: Mapping[TableFile, Path], checked: bool) -> None:
+def _make_tables(folder: Path, kinds: Sequence[TableFile], place: Path, checked: bool) -> dict[TableFile, Path]:
+    """Write what tables should be into another folder."""
+    made = {kind: place / kind.name for kind in kinds}
     with ExitStack() as stack:
-        files = {kind: stack.enter_context(place.open("wb")) for kind, place in places.items()}
+        files = {kind: stack.enter_context(path.open("wb")) for kind, path in made.items()}
         for kind, file in files.items():
             file.write(kind.header)
-        for rows in _open_all(folder) if files else ():
+        for rows in _open_all(folder):
             for kind, file in files.items():
                 file.write(rows.read(kind, checked))
+    return made
 
 
-def _wrong_tables(folder: Path) -> list[TableFile]:
-    """Return the tables that are not what the files of rows give; one that is missing although there are rows, too."""
-    if not has_tables(folder):
-        return list(TABLES)
-    with ExitStack() as stack:
-        readers = {kind: _Comparison(kind.path(folder), kind.header, stack) for kind in TABLES}
-        for rows in _open_all(folder):
-            for kind, reader in readers.items():
-                reader.expect(rows.read(kind, checked=True))
-        return [kind for kind, reader in readers.items() if not reader.ends_here()]
-
-
-class _Comparison:
-    """Compares a table with what it should be, part by part."""
-
-    def __init__(self, path: Path, header: bytes, stack: ExitStack) -> None:
-        self._file = stack.enter_context(path.open("rb")) if path.exists() else None
-        self._same = self._file is None or self._file.read(len(header)) == header
-
-    def expect(self, lines: bytes) -> None:
-        there = b"" if self._file is None else self._file.read(len(lines))
-        self._same = self._same and there == lines
-
-    def ends_here(self) -> bool:
-        return self._same and (self._file is None or not self._file.read(1))
+def _wrong_tables(folder: Path, made: Mapping[TableFile, Path]) -> list[Path]:
+    """Return the tables that are there and are not what they should be."""
+    paths = {kind.path(folder): file for kind, file in made.items()}
+    return [path for path, file in paths.items() if path.exists() and not filecmp.cmp(path, file, shallow=False)]
 
 
 def _open_all(folder: Path) -> Iterator[OpenRows]:
-    """Open the rows of all stored scores, in the order of the tables; those of weights that are gone are left out.
-
-    Raises:
-        DamagedError: when a file is not what was written, or is of another score, run, step or benchmark.
-    """
+    """Open the rows of all stored scores, in the order of the tables; those of weights that are gone are left out."""
     owner = Owner.of(folder)
     for scores in sorted(scores_below(folder), key=lambda scores: order_of(folder, scores)):
         if not rows_path(scores).exists():
@@ -153,19 +130,17 @@ def open_table(kind: TableFile, folder: Path) -> Iterator[Path | None]:
         yield path if path.is_file() else None
         return
     with TemporaryDirectory() as place:
-        made = Path(place, kind.name)
-        _write_checked(kind, folder, made)
-        yield made
+        yield _make_checked(kind, folder, Path(place))
 
 
-def _write_checked(kind: TableFile, folder: Path, made: Path) -> None:
+def _make_checked(kind: TableFile, folder: Path, place: Path) -> Path:
     """Write a table to another place and compare it with the one of the folder, if that is there."""
-    for last in (*[False] * (_TRIES - 1), True):
+    for tries in range(_TRIES, 0, -1):
         try:
-            _write(folder, {kind: made}, checked=True)
+            made = _make_tables(folder, [kind], place, checked=True)
             path = kind.path(folder)
-            if not path.exists() or filecmp.cmp(path, made, shallow=False):
-                return
+            if not _wrong_tables(folder, made):
+                break
             if missing := missing_rows(folder):
                 raise DamagedError(f"{missing[0]}: missing, and {path} is there; {ADVICE}")
             what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
@@ -174,35 +149,30 @@ def _write_checked(kind: TableFile, folder: Path, made: Path) -> None:
                 "stored scores; no score is computed again"
             )
         except (DamagedError, FileNotFoundError):  # a sweep may just be at work
-            if last:
+            if tries == 1:
                 raise
             time.sleep(_PAUSE)
+    return made[kind]
 
 
 def load_table(kind: TableFile, folder: Path) -> pd.DataFrame:
-    """Read a table of a folder; an empty one where nothing is scored.
-
-    Raises:
-        UserError: when somebody else's file of that name is no such table.
-        DamagedError: as ``open_table``.
-    """
+    """Read a table of a folder; an empty one where nothing is scored."""
     with open_table(kind, folder) as path:
         return read_table(kind, kind.path(folder) if path is None else path)
 
 
 def table_faults(folder: Path) -> list[str]:
     """Name the tables that are there and are not what the files of rows give."""
-    wrong = [kind.path(folder) for kind in _wrong_tables(folder)]
-    found = [f"{path}: not what the rows of the stored scores give" for path in wrong if path.exists()]
+    if not has_tables(folder):
+        return []
+    with TemporaryDirectory() as place:
+        wrong = _wrong_tables(folder, _make_tables(folder, TABLES, Path(place), checked=True))
+    found = [f"{path}: not what the rows of the stored scores give" for path in wrong]
     return [*found, *(f"{rows}: missing, and the tables are there" for rows in (missing_rows(folder) if found else ()))]
 
 
 def check_no_foreign_table(folder: Path) -> None:
-    """Check that the tables of a folder, if it has any, are those of scores that are stored there.
-
-    Raises:
-        UserError: naming a table of somebody else's, which scoring would replace.
-    """
+    """Check that the tables of a folder, if it has any, are those of scores that are stored there."""
     if not any(scores_below(folder)) and not has_rows(folder):
         for path in (kind.path(folder) for kind in TABLES):
             if path.exists():

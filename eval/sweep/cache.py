@@ -77,11 +77,7 @@ class SweepCache:
         return self._ratings[key]
 
     def tokenizer(self, folder: Path) -> "tuple[PreTrainedTokenizerBase, str]":
-        """Load the tokenizer of a folder, or return one of equal files, and the hash of these files.
-
-        Raises:
-            UserError: when it is missing or does not load.
-        """
+        """Load the tokenizer of a folder, or return one of equal files, and the hash of these files."""
         files_sha256 = encoding_sha256(folder)
         if files_sha256 not in self._tokenizers:
             if len(self._tokenizers) >= _TOKENIZERS:
@@ -95,11 +91,7 @@ class SweepCache:
     def sentences(
         self, info: ModelInfo, pairs: pd.DataFrame, data_sha256: str, part: Part, bare: bool, leading_space: bool
     ) -> Sentences:
-        """Tokenize a benchmark, once for all models with the same tokenizer.
-
-        Raises:
-            UserError: as ``encode``.
-        """
+        """Tokenize a benchmark, once for all models with the same tokenizer."""
         key = (info.tokenizer_files, data_sha256, part, bare, leading_space)
         sentences = self._sentences.get(key)
         if sentences is None:

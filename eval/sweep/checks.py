@@ -1,6 +1,6 @@
 """What is checked of a whole sweep before anything is scored or written."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
@@ -21,12 +21,7 @@ from ucurve.progress import log_line
 
 
 def check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings) -> None:
-    """Check what configurations, pair tables and the files of settings tell, before a tokenizer or a model is loaded.
-
-    Raises:
-        UserError: when a file is missing or broken, a scorer does not fit a model or the pairs, or no scores have what
-            a linking function reads that was asked for.
-    """
+    """Check configurations, pair tables and the files of settings, before a tokenizer or a model is loaded."""
     _check_counts(targets, settings)
     if settings.unigrams is not None:
         read_table(settings.unigrams.path)
@@ -43,15 +38,14 @@ def check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], s
                 find_spans(pairs, side, part)
         used |= dict.fromkeys(scorer for scorer, _ in asked)
     unigrams = settings.unigrams is not None or any(target.counts.exists() for target in targets)
-    _check_linkings({scorer.name: scorer.columns(unigrams) for scorer in used}, settings)
+    columns = {scorer.name: scorer.columns(unigrams) for scorer in used}
+    for linking in map(parse_linking, settings.linking or ()):
+        if not any(found.issuperset(linking.reads) for found in columns.values()):
+            raise UserError(f"linking: {_why_not(*next(iter(columns.items())), linking)}")
 
 
 def _check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
-    """Check that there are unigram counts for a linking function that was asked for and needs them.
-
-    Raises:
-        UserError: naming the linking function and the file that is not there.
-    """
+    """Check that there are unigram counts for a linking function that was asked for and needs them."""
     needing = [name for name in settings.linking or () if "unigram" in parse_linking(name).columns]
     without = [target for target in targets if not target.counts.exists()]
     if needing and without and settings.unigrams is None:
@@ -79,35 +73,23 @@ def log_equal_revisions(jobs: Sequence[Job]) -> None:
             )
 
 
-def _check_linkings(columns: Mapping[str, set[str]], settings: ScoreSettings) -> None:
-    """Check that some scorer gives the columns of each linking function that was asked for."""
-    for linking in map(parse_linking, settings.linking or ()):
-        if not any(found.issuperset(linking.reads) for found in columns.values()):
-            raise UserError(f"linking: {_why_not(*next(iter(columns.items())), linking)}")
-
-
 def log_left_out(jobs: Sequence[Job], settings: ScoreSettings) -> None:
     """Log which of the usual linking functions are left out."""
     wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(type(job.scorer), job.benchmark)]
-    missing = {linking.name for job, linking in wanted if not _can_have(job, linking)}
+    missing = {linking.name for job, linking in wanted if not job.columns.issuperset(linking.reads)}
     if missing and settings.linking is None:
         log_line(f"no {jobs[0].target.counts}: {', '.join(sorted(missing))} is left out")
 
 
 def check_fit(jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache) -> None:
-    """Check that the parameters which are to be fitted can be.
-
-    Raises:
-        UserError: when ratings are missing or broken, do not fit a model or a scorer, a benchmark has one paradigm and
-            none to judge by, or scores lack what a family reads.
-    """
+    """Check that the parameters which are to be fitted can be."""
     fit = settings.fit
     if fit is None:
         return
     fitted = [job for job in jobs if job.scorer.fits_parameters]
     for job in fitted:
         for linking in map(parse_linking, fit.families):
-            if not _can_have(job, linking):
+            if not job.columns.issuperset(linking.reads):
                 raise UserError(f"fit.families: {_why_not(job.scorer.name, job.columns, linking)}")
         if fit.on == "paradigms":
             fit_paradigms(job.pairs["paradigm"], fit)
@@ -115,11 +97,6 @@ def check_fit(jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache) -
         pairs = rated_pairs(fit.ratings)
         for job in {(job.target.folder, job.scorer.name): job for job in fitted}.values():
             rated_job(job, pairs, settings, cache)
-
-
-def _can_have(job: Job, linking: Linking) -> bool:
-    """Tell whether the scores of a job have the columns that a linking function reads."""
-    return job.columns.issuperset(linking.reads)
 
 
 def _why_not(scorer: str, columns: Collection[str], linking: Linking) -> str:

@@ -43,11 +43,7 @@ class Computer:
             self._load(job)
 
     def compute(self, job: Job, with_tokens: bool, bar: ProgressBar | None = None) -> Computed:
-        """Compute a score; the other processes compute their shares of it.
-
-        Raises:
-            RunError: when it is not finite.
-        """
+        """Compute a score; the other processes compute their shares of it."""
         loaded = self._load(job)
 
         def attempt(size: int) -> Computed:

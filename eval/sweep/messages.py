@@ -33,11 +33,7 @@ def log_plan(plan: Plan, settings: ScoreSettings) -> None:
 
 
 def log_benchmarks(jobs: Sequence[Job], said: set[str]) -> None:
-    """Log how many pairs of a benchmark no accuracy counts, and what is odd about its tokens.
-
-    Args:
-        said: lines that were logged before; the new ones are added.
-    """
+    """Log what pairs no accuracy counts and what is odd about tokens, unless it was ``said``, and add it there."""
     for line in _describe_benchmarks(jobs):
         if line not in said:
             log_line(line)

@@ -28,18 +28,14 @@ class Plan:
 
     @property
     def last(self) -> set[tuple[int, str, str]]:
-        """``Job.identity`` of the last model for each benchmark and scorer, whose numbers are shown also where stored."""
+        """``Job.identity`` of the last model by benchmark and scorer, whose numbers are shown in any case."""
         return {job.identity for job in {(job.benchmark, job.scorer.name): job for job in self.jobs}.values()}
 
 
 def make_jobs(
     targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings, cache: SweepCache
 ) -> list[Job]:
-    """Check everything that can be checked before anything is written, and make the jobs.
-
-    Raises:
-        UserError: when a target does not fit a benchmark, or a setting neither.
-    """
+    """Check everything that can be checked before anything is written, and make the jobs."""
     check_asked(targets, benchmarks, settings)
     for pairs in benchmarks:  # a mistake in the judgments of people shows now
         cache.ratings(pairs, settings.benchmark_root, settings.benchmark_unpacked)
@@ -50,12 +46,7 @@ def make_jobs(
 
 
 def make_plan(folder: Path, jobs: Sequence[Job], tokens: TokenStore) -> Plan:
-    """Find out which jobs are due in a folder.
-
-    Raises:
-        UserError: when a table there is somebody else's.
-        DamagedError: when there are scores of another run that the sweep does not compute again.
-    """
+    """Find out which jobs are due in a folder."""
     check_no_foreign_table(folder)
     check_places(folder, {job.path(folder) for job in jobs})
     due = [job for job in jobs if not has_scores(job.path(folder), job.inputs)]

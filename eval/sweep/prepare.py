@@ -84,12 +84,7 @@ def choose_scorers(pairs: pd.DataFrame, kind: Kind, settings: ScoreSettings) -> 
 def prepare(
     target: Target, benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings, cache: SweepCache
 ) -> list[Job]:
-    """Check that a model fits every benchmark and gather what scoring needs, without loading weights.
-
-    Raises:
-        UserError: when a scorer does not fit the model or the pairs, a tokenizer not the model, or a sentence not the
-            context.
-    """
+    """Check that a model fits every benchmark and gather what scoring needs, without loading weights."""
     tokenizer, tokenizer_files = cache.tokenizer(target.folder)
     info = read_model_info(target, tokenizer, tokenizer_files, settings.unigrams, settings.add_k)
     return [
@@ -125,19 +120,11 @@ def _hash_tokens(sentences: Sentences) -> str:
 
 
 def rated_pairs(file: Path) -> pd.DataFrame:
-    """Read rated sentences as the pair table of a benchmark whose name tells them from those of other files.
-
-    Raises:
-        UserError: when the file is missing or broken.
-    """
+    """Read rated sentences as the pair table of a benchmark whose name tells them from those of other files."""
     pairs = rating_pairs(read_ratings(file))
     return pairs.assign(benchmark=f"{RATED}{data_hash(pairs)[:8]}")
 
 
 def rated_job(job: Job, pairs: pd.DataFrame, settings: ScoreSettings, cache: SweepCache) -> Job:
-    """Gather what scoring the sentences of ``rated_pairs`` needs, by the model and the scorer of another job.
-
-    Raises:
-        UserError: as ``prepare``.
-    """
+    """Gather what scoring the sentences of ``rated_pairs`` needs, by the model and the scorer of another job."""
     return _make_job(job.scorer.info, type(job.scorer), pairs, settings, cache)

@@ -40,9 +40,6 @@ class Sweep:
         Another process may score the same targets into the same folder at the same time: each score is computed by one
         of them, and both end when all are there. The processes of a group share the work on each score.
 
-        Returns:
-            Where every score is, in the order of the targets.
-
         Raises:
             UserError: when a target does not fit a benchmark, the first model to score does not load, or a table is
                 somebody else's; then nothing has been written.

@@ -29,11 +29,7 @@ _SAME = 1e-3  # nats between two computations of a sentence's log probability in
 
 
 def check_tokens(jobs: Iterable[Job], settings: ScoreSettings) -> None:
-    """Check that the tokens of all jobs can be stored, and summed to words where that is asked for.
-
-    Raises:
-        UserError: naming the scorer without log probabilities of tokens, or the benchmark without words.
-    """
+    """Check that the tokens of all jobs can be stored, and summed to words where that is asked for."""
     for job in {(job.benchmark, job.scorer.name, job.inputs.tokenizer_sha256): job for job in jobs}.values():
         if settings.keeps_tokens and not isinstance(job.scorer, TokenScorer):
             fitting = ", ".join(name for name, scorer in SCORERS.items() if issubclass(scorer, TokenScorer))
@@ -76,11 +72,7 @@ class TokenStore:
         return self.wanted(job) and not has_tokens(job.path(self.folder), words=False)
 
     def write(self, job: Job, values: Scores | None) -> TokenFacts | None:
-        """Store the values of a job's tokens, before its scores; None for no tokens.
-
-        Returns:
-            What the key beside the scores has to say of them; None for nothing.
-        """
+        """Store the values of a job's tokens before its scores, and return what its key says of them; None for none."""
         path = job.path(self.folder)
         if values is None:
             token_path(path).unlink(missing_ok=True)  # those of scores that are replaced
@@ -91,15 +83,7 @@ class TokenStore:
         return write_tokens(path, name, job.scorer.sentences.starts, values, words)
 
     def add(self, job: Job, values: Scores, scores: pd.DataFrame, stored: pd.DataFrame) -> None:
-        """Store the values of a job's tokens beside scores that are there, which they must add up to.
-
-        Args:
-            scores: of the pairs, computed from the values.
-            stored: those that are there; they stay as they are.
-
-        Raises:
-            RunError: when both differ.
-        """
+        """Store the values of a job's tokens beside ``stored`` scores, which the ``scores`` made of them must equal."""
         path = job.path(self.folder)
         sums = ["lp_good", "lp_bad"]
         gaps = (scores[sums] - stored[sums]).abs().max(axis=1)

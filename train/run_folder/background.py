@@ -55,9 +55,6 @@ class HostCopy:
 
     The memory is taken once: as much as the weights at first, and three times as much from the first state on. It is
     pinned where there is an accelerator, from which copies are then fast.
-
-    Args:
-        model: the model that is going to be trained, in host memory.
     """
 
     def __init__(self, model: "PreTrainedModel") -> None:

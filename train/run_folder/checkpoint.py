@@ -23,15 +23,7 @@ _PROBE_TOKENS = 32
 
 
 def write_checkpoint(run: Path, model: "PreTrainedModel", tokenizer: Path, facts: CheckpointFacts) -> Path:
-    """Write one checkpoint, read it back, compare its files and weights with the model, and return its folder.
-
-    Args:
-        model: the model with the float32 weights to save.
-        tokenizer: folder of the tokenizer to save with them.
-
-    Raises:
-        RunError: when files or weights differ.
-    """
+    """Write the float32 weights of a checkpoint, read it back, compare it with the model, and return its folder."""
     folder = checkpoint_folder(run, facts.step)
     with new_folder(folder) as temporary:
         _save_model(model, temporary)
@@ -106,11 +98,7 @@ def _compare(folder: Path, model: "PreTrainedModel") -> None:
 
 
 def compare_logits(folder: Path, model: "PreTrainedModel") -> None:
-    """Compare the logits of a written checkpoint and of the live model on a few tokens, to find a wrong export.
-
-    Raises:
-        RunError: when the checkpoint does not load, or the logits differ.
-    """
+    """Compare the logits of a written checkpoint and of the live model on a few tokens, to find a wrong export."""
     import torch
 
     device = model.get_output_embeddings().weight.device

@@ -16,11 +16,7 @@ _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are l
 
 
 def check_writable(settings: RunRequest) -> None:
-    """Check that the folders can be written to and that the run's name fits into a file name.
-
-    Raises:
-        UserError: naming the key.
-    """
+    """Check that the folders can be written to and that the run's name fits into a file name."""
     for key, value in asdict(settings.paths).items():
         path = Path(value).absolute()
         there = next(parent for parent in (path, *path.parents) if parent.exists())
@@ -33,11 +29,7 @@ def check_writable(settings: RunRequest) -> None:
 
 
 def check_text_has_bytes(store: TokenStore, where: str) -> None:
-    """Check that the tokenizer knows some of the text; otherwise bits per byte would divide by zero.
-
-    Raises:
-        UserError: naming the corpus.
-    """
+    """Check that the tokenizer knows some of the text; otherwise bits per byte would divide by zero."""
     if not (store.unigram_counts * store.token_bytes).any():
         raise UserError(f"{where}: the tokenizer knows none of the text; every token is unknown or special")
 
@@ -72,14 +64,7 @@ def check_same_configuration(settings: RunRequest) -> None:
 
 
 def check_same_data(settings: RunSettings, store: TokenStore, facts: RunFacts) -> None:
-    """Check that a run was trained and measured on the same tokens.
-
-    Args:
-        facts: what its folder records.
-
-    Raises:
-        UserError: giving both hashes.
-    """
+    """Check that a run was trained and measured on the same tokens."""
     folder = settings.folder
     held_out = store.held_out.facts.sha256 if store.held_out else ""
     then_and_now = {

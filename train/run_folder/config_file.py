@@ -51,11 +51,7 @@ def load_settings(run: Path) -> RunSettings:
 
 
 def stored_config_sha256(run: Path) -> str:
-    """Hash the part of ``config.yaml`` that determines the outcome, as the file holds it.
-
-    Raises:
-        UserError: when the file is not a configuration of a run.
-    """
+    """Hash the part of ``config.yaml`` that determines the outcome, as the file holds it."""
     return config_sha256(pick_identity(read_configuration(run)))
 
 
@@ -78,11 +74,7 @@ def read_configuration(run: Path) -> Configuration:
 
 
 def recall_settings(request: RunRequest) -> RunSettings | None:
-    """Return the settings of a run, those of a budget in words from its folder; None where it does not say them.
-
-    Raises:
-        UserError: when ``config.yaml`` is broken, or the tokens are less than one global batch.
-    """
+    """Return the settings of a run, those of a budget in words from its folder; None where it does not say them."""
     if isinstance(request, RunSettings):
         return request
     if not (request.folder / CONFIGURATION).exists():

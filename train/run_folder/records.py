@@ -90,11 +90,7 @@ class RunRecord:
         self._change(files={**self._facts.files, name: digest})
 
     def record_tokenizer(self) -> None:
-        """Record the hashes of the run's tokenizer, or compare it with those that an earlier start recorded.
-
-        Raises:
-            DamagedError: naming every file that is not what was written.
-        """
+        """Record the hashes of the run's tokenizer, or compare it with those that an earlier start recorded."""
         place = self._run / TOKENIZER
         if not any(name.startswith(f"{TOKENIZER}/") for name in self._facts.files):
             found = {f"{TOKENIZER}/{path.name}": sha256_file(path) for path in sorted(place.iterdir())}

@@ -28,25 +28,16 @@ class Facts(BaseModel):
 
 
 class CheckpointFacts(Facts):
-    """How far training is at a checkpoint, and what is trained.
-
-    Attributes:
-        flops: training FLOPs so far by 6ND.
-        flops_exact: training FLOPs so far, matrix products counted.
-        epoch: tokens seen divided by the tokens of the corpus.
-        data_sha256: content hash of the token stream.
-        config_sha256: hash of the configuration that determines the outcome.
-        precision: of the matrix products that trained it.
-    """
+    """How far training is at a checkpoint, and what is trained."""
 
     step: int
     tokens: int
-    flops: float
-    flops_exact: float
-    epoch: float
-    data_sha256: str
-    config_sha256: str
-    precision: Literal["float32", "bfloat16"]
+    flops: float  # training FLOPs so far by 6ND
+    flops_exact: float  # training FLOPs so far, matrix products counted
+    epoch: float  # tokens seen divided by the tokens of the corpus
+    data_sha256: str  # content hash of the token stream
+    config_sha256: str  # hash of the configuration that determines the outcome
+    precision: Literal["float32", "bfloat16"]  # of the matrix products that trained it
 
 
 class Manifest(CheckpointFacts):
@@ -73,20 +64,13 @@ class RunIdentity(Facts):
 
 
 class WordBudget(Facts):
-    """How a budget in words became one in tokens.
+    """How a budget in words became one in tokens."""
 
-    Attributes:
-        asked: words in all passes, as given by ``tokens=``.
-        in_corpus: words of the corpus, in one pass.
-        tokens_per_word: tokens of an epoch, in whole sequences, divided by ``in_corpus``.
-        version: of the counter; None for ``whitespace``.
-    """
-
-    asked: int
-    in_corpus: int
-    tokens_per_word: float
+    asked: int  # words in all passes, as given by ``tokens=``
+    in_corpus: int  # words of the corpus, in one pass
+    tokens_per_word: float  # tokens of an epoch, in whole sequences, divided by ``in_corpus``
     counter: str
-    version: str | None
+    version: str | None  # of the counter; None for ``whitespace``
 
 
 class CorpusFacts(Facts):
@@ -128,49 +112,36 @@ class Session(Facts):
 
 
 class RunFacts(Facts):
-    """``run.json``: what a run is trained from, with what, and how far it is.
-
-    Attributes:
-        tokens_budget: the budget in tokens, also where it was asked for in words.
-        vocabulary: rows of the embedding.
-        held_out: None for a run without held-out text.
-        cell_sha256: hash of the configuration without the seeds; runs that share it are one curve with a band.
-        parameters: by group, with ``total`` and ``non_embedding``.
-        commits: of ``data`` and ``tokenizer``, as far as they are of the hub.
-        files: of ``config.yaml``, ``held_out.csv`` and every file of ``tokenizer/``.
-        files_before: while a file is replaced: what is accepted in its place as well.
-        metrics_sha256: of ``metrics.jsonl`` when the run is finished.
-        error: why the run failed.
-    """
+    """``run.json``: what a run is trained from, with what, and how far it is."""
 
     name: str
     model: str
-    tokens_budget: int
+    tokens_budget: int  # the budget in tokens, also where it was asked for in words
     words: WordBudget | None = None
     tokenizer: str
     tokenizer_sha256: str
-    vocabulary: int
+    vocabulary: int  # rows of the embedding
     data: str
     data_sha256: str
     corpus: CorpusFacts
-    held_out: HeldOutFacts | None = None
+    held_out: HeldOutFacts | None = None  # None for a run without held-out text
     seeds: Seeds
     config_sha256: str
-    cell_sha256: str
-    parameters: dict[str, int]
+    cell_sha256: str  # hash of the configuration without the seeds; runs that share it are one curve with a band
+    parameters: dict[str, int]  # by group, with ``total`` and ``non_embedding``
     checkpoint_steps: tuple[int, ...]
     code_revision: str | None = None
     versions: dict[str, str]
     hardware: dict[str, str | int | list[str] | None]
     engine: EngineFacts
-    commits: dict[str, str] | None = None
-    files: Hashes = {}
-    files_before: Hashes | None = None
+    commits: dict[str, str] | None = None  # of ``data`` and ``tokenizer``, as far as they are of the hub
+    files: Hashes = {}  # of ``config.yaml``, ``held_out.csv`` and every file of ``tokenizer/``
+    files_before: Hashes | None = None  # while a file is replaced: what is accepted in its place as well
     status: Status = "running"
     sessions: tuple[Session, ...] = ()
     steps: int | None = None
-    metrics_sha256: str | None = None
-    error: str | None = None
+    metrics_sha256: str | None = None  # of ``metrics.jsonl`` when the run is finished
+    error: str | None = None  # why the run failed
 
     @property
     def identity(self) -> RunIdentity:
@@ -193,11 +164,7 @@ class RunFacts(Facts):
         )
 
     def replacing(self, run: Path, name: str, digest: str) -> Self:
-        """Return the facts under which a file of the run may be replaced: what is there and what comes are accepted.
-
-        Args:
-            digest: SHA-256 of what comes.
-        """
+        """Return the facts under which a file of the run may be replaced: what is there and what comes are accepted."""
         accepted = {self.files.get(name), (self.files_before or {}).get(name)}
         there = sha256_file(run / name) if (run / name).is_file() else None
         before = {name: there} if there is not None and there in accepted and there != digest else None

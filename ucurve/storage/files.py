@@ -114,11 +114,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def decode_utf8(data: bytes, name: str) -> str:
-    """Decode UTF-8, with or without a byte order mark.
-
-    Raises:
-        UserError: with the line of what is not UTF-8.
-    """
+    """Decode UTF-8, with or without a byte order mark."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -159,11 +155,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_json_object(path: Path, what: str = "a JSON object") -> dict[str, Any]:
-    """Read a JSON file that holds an object; ``what`` it is of stands in the message for one that does not.
-
-    Raises:
-        UserError: as ``read_json``, or when the file holds another value.
-    """
+    """Read a JSON file that holds an object; ``what`` it is of stands in the message for one that does not."""
     value = read_json(path)
     if not isinstance(value, dict):
         raise UserError(f"{path}: {what} is expected, not a {type(value).__name__}")
@@ -183,9 +175,6 @@ def disk_faults() -> Iterator[None]:
     """Turn a disk's fault that a library wraps in its own error into the OSError it was, as for a full disk.
 
     safetensors raises a ``SafetensorError`` and tokenizers a plain ``Exception``; the system's number is in their text.
-
-    Raises:
-        OSError: with the number and message of the system.
     """
     try:
         yield

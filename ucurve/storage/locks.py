@@ -21,8 +21,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
 from filelock import FileLock, Timeout
 
@@ -40,22 +39,15 @@ _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
-def file_lock(path: Path, **options: Any) -> FileLock:
-    """Return the lock of a file, which is made where it is not there.
-
-    Args:
-        options: of ``FileLock``.
-
-    Raises:
-        UserError: when the file system has no locks.
-    """
+def file_lock(path: Path, timeout: float = -1) -> FileLock:
+    """Return the lock of a file, which is made where it is not there."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         with contextlib.suppress(BlockingIOError):
             _flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB, path)
     finally:
         os.close(descriptor)
-    return FileLock(path, **options)
+    return FileLock(path, timeout)
 
 
 def _flock(file: IO[str] | int, operation: int, path: Path) -> None:
@@ -110,21 +102,13 @@ def only_writer(run: Path) -> Iterator[None]:
 
 
 def refuse_busy(run: Path) -> None:
-    """Refuse a run that another process is writing; whoever takes the lock itself may still find that out later.
-
-    Raises:
-        BusyError: naming the folder.
-    """
+    """Refuse a run that another process is writing; whoever takes the lock itself may still find that out later."""
     if is_being_written(run):
         raise _busy(run)
 
 
 def is_being_written(run: Path) -> bool:
-    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes.
-
-    Raises:
-        UserError: when the file system has no locks.
-    """
+    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes."""
     try:
         descriptor = os.open(lock := _run_lock(run), os.O_RDONLY)
     except OSError:
@@ -150,11 +134,7 @@ def _busy(run: Path) -> BusyError:
 
 @contextmanager
 def scoring_into(folder: Path) -> Iterator[None]:
-    """Mark a run folder as being scored; what killed scorers left in it is removed, if no other is at work.
-
-    Raises:
-        UserError: when the file system has no locks.
-    """
+    """Mark a run folder as being scored; what killed scorers left in it is removed, if no other is at work."""
     lock = folder / EVAL / _SCORING
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("a+") as file:  # locks over NFS want a file that is open for both
@@ -190,9 +170,6 @@ class Claims:
 
     A killed process leaves no claim behind. On a network file system claims hold between machines where it passes
     POSIX locks on (NFS 4; Lustre mounted with ``flock``).
-
-    Args:
-        file: the lock file; made when absent.
     """
 
     def __init__(self, file: Path) -> None:
@@ -203,24 +180,13 @@ class Claims:
         self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o666)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
         self._descriptor = None
 
     def acquire(self, name: str, wait: bool = False) -> bool:
-        """Claim a thing, such as a score, for this process alone.
-
-        Args:
-            name: of the thing, the same in every process.
-            wait: whether to wait until no other process claims or shares it.
-
-        Returns:
-            Whether this process has it now.
-
-        Raises:
-            UserError: when the file system has no locks.
-        """
+        """Claim a thing for this process alone, and tell whether it has it; ``wait`` until no other process does."""
         try:
             self._lock(fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), name)
         except (BlockingIOError, PermissionError):
@@ -231,19 +197,12 @@ class Claims:
         """Claim a thing together with every other process that shares it; wait while one has it alone.
 
         A claim that this process has on the thing alone becomes a shared one.
-
-        Raises:
-            UserError: when the file system has no locks.
         """
         self._lock(fcntl.LOCK_SH, name)
 
     @contextmanager
     def holding(self, name: str) -> Iterator[None]:
-        """Hold a claim, waiting for another process that has it.
-
-        Raises:
-            UserError: when the file system has no locks.
-        """
+        """Hold a claim, waiting for another process that has it."""
         self.acquire(name, wait=True)
         try:
             yield
@@ -267,12 +226,7 @@ def _offset(name: str) -> int:
 def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callable[[Path], None]) -> Path:
     """Build a folder unless it is there and complete; a second process that wants it waits for the first.
 
-    A mistake of the user's that shows while it is built leaves nothing behind.
-
-    Args:
-        folder: the folder wanted; its lock lies beside it under the same name with a dot in front.
-        is_complete: tells whether a folder found there can be used as it is.
-        build: fills the temporary folder it is given, which is then renamed to ``folder``.
+    ``build`` fills a temporary folder, which is then renamed. A mistake of the user's that shows in it leaves nothing.
 
     Raises:
         UserError: what ``build`` raises, or when the file system has no locks.
@@ -281,7 +235,8 @@ def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callabl
     try:
         with _parents(folder), _waiting_lock(folder):
             if not is_complete(folder):
-                _remove_unfinished(folder)
+                for unfinished in folder.parent.glob(f".{folder.name}.tmp-*"):
+                    shutil.rmtree(unfinished)
                 _build(folder, build)
     except OSError as error:
         raise RunError(f"{folder} cannot be built: {error}") from error
@@ -322,8 +277,3 @@ def _waiting_lock(folder: Path) -> AbstractContextManager[object]:
     except Timeout:
         log_line(f"waiting for the process that builds {folder}")
     return lock.acquire()
-
-
-def _remove_unfinished(folder: Path) -> None:
-    for path in folder.parent.glob(f".{folder.name}.tmp-*"):
-        shutil.rmtree(path)

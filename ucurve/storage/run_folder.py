@@ -100,11 +100,7 @@ def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str
 
 
 def refuse_faults(problems: Iterable[str], advice: str) -> None:
-    """Refuse to go on where there are faults.
-
-    Raises:
-        DamagedError: with all of them, and what to do.
-    """
+    """Refuse to go on where there are faults."""
     found = list(problems)
     if found:
         raise DamagedError("; ".join(found) + f"; {advice}")

@@ -9,27 +9,18 @@ from ucurve.storage.sealed import KEY
 
 
 class ScoreInputs(Facts):
-    """What a score depends on: two scores with equal inputs are the same score.
+    """What a score depends on: two scores with equal inputs are the same score."""
 
-    Attributes:
-        run: the run that the checkpoint is of; None for a model that was not trained as a run here.
-        step: of the checkpoint; -1 for a model alone.
-        config_sha256: of the model's ``config.json``.
-        tokens_sha256: of the token ids of the sentences.
-        data_sha256: of the pairs.
-        settings: of the scorer.
-    """
-
-    run: RunIdentity | None = None
-    step: int
+    run: RunIdentity | None = None  # None for a model that was not trained as a run here
+    step: int  # of the checkpoint; -1 for a model alone
     benchmark: str
     scorer: str
     weights_sha256: str
-    config_sha256: str
+    config_sha256: str  # of the model's ``config.json``
     tokenizer_sha256: str
-    tokens_sha256: str
-    data_sha256: str
-    settings: Mapping[str, object]
+    tokens_sha256: str  # of the token ids of the sentences
+    data_sha256: str  # of the pairs
+    settings: Mapping[str, object]  # of the scorer
 
     @property
     def inputs_sha256(self) -> str:
@@ -38,36 +29,22 @@ class ScoreInputs(Facts):
 
 
 class TokenFacts(Facts):
-    """The log probabilities of tokens that are stored beside a score.
+    """The log probabilities of tokens that are stored beside a score."""
 
-    Attributes:
-        sentences: name of the file that describes the sentences.
-        sha256: of the file of log probabilities.
-        words: whether it has sums over words too.
-    """
-
-    sentences: str
+    sentences: str  # name of the file that describes them
     sentences_sha256: str
-    sha256: str
-    words: bool
+    sha256: str  # of the file of log probabilities
+    words: bool  # whether it has sums over words too
 
 
 class ScoreKey(ScoreInputs):
-    """The key of a stored score: its inputs, and what came of them.
+    """The key of a stored score: its inputs, and what came of them."""
 
-    Attributes:
-        model: name of the run or of the model.
-        revision: of a model on the hub or a subfolder of its folder; None where none was asked for.
-        scores_sha256: of the Parquet file.
-        notes: facts about the sentences, for the reader.
-        token_scores: None where no log probabilities of tokens are stored.
-    """
-
-    model: str
-    revision: str | None = None
-    scores_sha256: str
-    notes: Mapping[str, object] = {}
-    token_scores: TokenFacts | None = None
+    model: str  # name of the run or of the model
+    revision: str | None = None  # of a model on the hub or a subfolder of its folder; None where none was asked for
+    scores_sha256: str  # of the Parquet file
+    notes: Mapping[str, object] = {}  # facts about the sentences, for the reader
+    token_scores: TokenFacts | None = None  # None where no log probabilities of tokens are stored
     versions: Mapping[str, str]
 
     @property

@@ -16,15 +16,10 @@ from ucurve.storage.files import canonical_json, readable_json, sha256_json, wri
 
 @dataclass(frozen=True)
 class Seal:
-    """A kind of file that holds its own digest.
+    """A kind of file that holds its own digest."""
 
-    Attributes:
-        key: what holds the digest; it is written last where the layout does not sort.
-        layout: writes a JSON value as text.
-    """
-
-    key: str
-    layout: Callable[[object], str]
+    key: str  # what holds the digest; it is written last where the layout does not sort
+    layout: Callable[[object], str]  # writes a JSON value as text
 
     def text(self, record: Mapping[str, object]) -> str:
         """Return the text of a record with its digest."""

@@ -183,6 +183,6 @@ def test_a_claim_that_is_held_is_given_up_after_an_error(tmp_path):
             raise ValueError("x")
         other = subprocess.run(
             [sys.executable, "-c", OTHER, str(tmp_path / "c")],
-            input="take a\n", capture_output=True, text=True, cwd=ROOT, check=True,
+            input="acquire a\n", capture_output=True, text=True, cwd=ROOT, check=True,
         )  # fmt: skip
     assert other.stdout == "True\n"
