@@ -1,9 +1,8 @@
 """Linking functions: from what is stored of a sentence to the number two sentences are compared by.
 
 Every function takes ``lp`` (natural log probability of the sentence), ``n`` (scored tokens) and what else it reads,
-such as ``unigram`` (sum of log unigram probabilities; functions that do not read it can be called without), numbers or
-float64 arrays of one shape, and returns that shape. Higher means more acceptable unless the family says
-``lower_is_better``. A new one costs no forward pass.
+such as ``unigram`` (sum of log unigram probabilities), numbers or float64 arrays of one shape, and returns that shape.
+Higher means more acceptable unless the family says ``lower_is_better``. A new one costs no forward pass.
 """
 
 import math
@@ -25,42 +24,42 @@ Function = Callable[..., Any]  # from what it reads and its parameters to a valu
 Table = Mapping[str, npt.ArrayLike] | pd.DataFrame
 
 
-def lp(lp: Number, n: Number, unigram: Number | None = None) -> Number:  # noqa: ARG001
+def lp(lp: Number, n: Number) -> Number:  # noqa: ARG001
     """Log probability of the sentence (ZhoBLiMP, section 4.1)."""
     return lp
 
 
-def mean_lp(lp: Number, n: Number, unigram: Number | None = None) -> Number:  # noqa: ARG001
+def mean_lp(lp: Number, n: Number) -> Number:
     """Log probability per token, LP / n (ZhoBLiMP, section 4.1)."""
     return lp / n
 
 
-def pen_lp(lp: Number, n: Number, unigram: Number | None = None, alpha: float = 0.8) -> Number:  # noqa: ARG001
+def pen_lp(lp: Number, n: Number, alpha: float = 0.8) -> Number:
     """PenLP: LP / ((n + 5) / (5 + 1)) ** alpha (ZhoBLiMP, section 4.1)."""
     penalty: Number = ((n + 5) / 6) ** alpha
     return lp / penalty
 
 
-def slln_lp(lp: Number, n: Number, unigram: Number | None = None, alpha: float = 0.5) -> Number:  # noqa: ARG001
+def slln_lp(lp: Number, n: Number, alpha: float = 0.5) -> Number:
     """Sub-linear length normalized LP: LP / n ** alpha (ZhoBLiMP, section 4.3)."""
     length: Number = n**alpha
     return lp / length
 
 
-def nll(lp: Number, n: Number, unigram: Number | None = None) -> Number:  # noqa: ARG001
+def nll(lp: Number, n: Number) -> Number:  # noqa: ARG001
     """Negative log likelihood of the sentence, -LP, in nats; lower is better."""
     return -lp
 
 
-def nll_per_token(lp: Number, n: Number, unigram: Number | None = None) -> Number:  # noqa: ARG001
+def nll_per_token(lp: Number, n: Number) -> Number:
     """Negative log likelihood per token, -LP / n, in nats: the log of ``ppl``; lower is better."""
     return -lp / n
 
 
-def ppl(lp: Number, n: Number, unigram: Number | None = None) -> Number:
+def ppl(lp: Number, n: Number) -> Number:
     """Perplexity of the sentence, exp(-LP / n); infinite where float64 ends; lower is better."""
     with np.errstate(over="ignore"):
-        value: Number = np.exp(nll_per_token(lp, n, unigram))
+        value: Number = np.exp(nll_per_token(lp, n))
     return value
 
 

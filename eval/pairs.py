@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,18 +116,20 @@ def _row(record: Mapping[str, object], place: str, keys: Keys) -> dict[str, obje
         if value.strip() in RESERVED:
             raise UserError(f"{place}: {key!r} is {value!r}, a name kept for aggregates ({', '.join(RESERVED)})")
     ours = {"paradigm": paradigm, "phenomenon": phenomenon.strip() or UNNAMED, "good": good, "bad": bad}
-    more = {key: value for key, value in record.items() if key not in keys}
-    if not more.keys().isdisjoint(PAIR_COLUMNS):
-        more = {f"published_{key}" if key in PAIR_COLUMNS else key: value for key, value in more.items()}
-    return ours | more
+    return ours | mark_published({key: value for key, value in record.items() if key not in keys}, PAIR_COLUMNS)
 
 
-def named(record: Mapping[str, object], paradigm: str, phenomenon: str) -> dict[str, object]:
+def mark_published(record: dict[str, object], names: Collection[str]) -> dict[str, object]:
+    """Rename the columns of a published record that have some names of ours to ``published_<name>``."""
+    if record.keys().isdisjoint(names):
+        return record
+    return {f"published_{key}" if key in names else key: value for key, value in record.items()}
+
+
+def named(record: dict[str, object], paradigm: str, phenomenon: str) -> dict[str, object]:
     """Give a record our paradigm and phenomenon; a published value of that name becomes ``published_<name>``."""
     ours = {"paradigm": paradigm, "phenomenon": phenomenon}
-    if any(key in record and record[key] != value for key, value in ours.items()):
-        record = {f"published_{key}" if value != ours.get(key, value) else key: value for key, value in record.items()}
-    return {**record, **ours}
+    return mark_published(record, [key for key, value in ours.items() if record.get(key, value) != value]) | ours
 
 
 def lacks(place: str, name: str, held: Iterable[str], what: str = "key") -> UserError:

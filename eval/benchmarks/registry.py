@@ -55,12 +55,17 @@ def find_card(name: str) -> Benchmark:
         if not file.is_file():
             raise UserError(f"benchmarks: no card {file}.{suggest_path(file)}")
         return use_card(read_card(file.absolute()))
-    family = find_family(name)
-    if name == family.name:
-        return family
-    if name not in family.members:
-        raise unknown_name(f"language of {family.name}", name.partition("/")[2], family.languages, where=repr(name))
-    return family.members[name]
+    family, _, language = name.partition("/")
+    card = _own.get(family) or (published_card(family) if (CARDS / f"{family}.yaml").is_file() else None)
+    if card is None or (family != name and not card.languages):
+        if Path(name).is_dir():
+            raise UserError(f"benchmarks: the folder {name} holds no {CARD_FILE}")
+        raise unknown_name("benchmark", name, benchmark_names())
+    if name == card.name:
+        return card
+    if name not in card.members:
+        raise unknown_name(f"language of {card.name}", language, card.languages, where=repr(name))
+    return card.members[name]
 
 
 def suggest_path(path: Path) -> str:
@@ -68,17 +73,6 @@ def suggest_path(path: Path) -> str:
     beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     close = nearest(path.name, beside)
     return f" Did you mean {str(path.parent / close)!r}?" if close else ""
-
-
-def find_family(name: str) -> Benchmark:
-    """Return the card that holds a benchmark: its own, or that of its family."""
-    family = name.partition("/")[0]
-    card = _own.get(family) or (published_card(family) if (CARDS / f"{family}.yaml").is_file() else None)
-    if card is not None and (family == name or card.languages):
-        return card
-    if Path(name).is_dir():
-        raise UserError(f"benchmarks: the folder {name} holds no {CARD_FILE}")
-    raise unknown_name("benchmark", name, benchmark_names())
 
 
 def card_of(name: str) -> Benchmark:

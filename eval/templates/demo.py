@@ -81,15 +81,14 @@ def _draw_new(source: tuple[Choices, ...], seen: set[str], benchmark: frozenset[
 
 @cache
 def _benchmark() -> tuple[tuple[TiedTemplate, tuple[Pair, ...]], ...]:
-    return tuple((tied, _pairs_of(tied)) for tied in _grammar()[0])
-
-
-def _pairs_of(tied: TiedTemplate) -> tuple[Pair, ...]:
-    pairs: dict[str, Pair] = {}
-    for drawn in draw_pairs(partial(draw_pair, tied), PAIRS_PER_PARADIGM, seeded(tied.template.uid, _SEED), pairs):
-        if isinstance(drawn, Pair):
-            pairs[drawn.good] = drawn
-    return tuple(pairs.values())
+    benchmark = []
+    for tied in _grammar()[0]:
+        pairs: dict[str, Pair] = {}
+        for drawn in draw_pairs(partial(draw_pair, tied), PAIRS_PER_PARADIGM, seeded(tied.template.uid, _SEED), pairs):
+            if isinstance(drawn, Pair):
+                pairs[drawn.good] = drawn
+        benchmark.append((tied, tuple(pairs.values())))
+    return tuple(benchmark)
 
 
 @cache

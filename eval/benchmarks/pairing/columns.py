@@ -21,7 +21,7 @@ from pydantic import Discriminator, Tag, model_validator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.files.tables import Record, written
-from eval.pairs import COUNTED, SET, UNNAMED, lacks, named, parse_region
+from eval.pairs import COUNTED, SET, UNNAMED, lacks, mark_published, named, parse_region
 from ucurve.errors import UserError
 from ucurve.fields import STRICT
 
@@ -109,6 +109,7 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
     candidates = bad if isinstance(bad, tuple) else (bad,)
     consumed = {name for name in (good, *candidates) if isinstance(name, str)}
     extra = {name: source for name, source in columns.items() if name not in (*_SENTENCES, *_KINDS)}
+    others = _OURS - extra.keys()  # published columns of these names are not what they mean to scoring
     paradigm_of, phenomenon_of = (_published_text(columns.get(name, name), extra) for name in _KINDS)
     good_of, *bad_of = (_published_text(source, extra) for source in (good, *candidates))
 
@@ -123,7 +124,7 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
             made[name] = _value(source, row)
         paradigm = paradigm_of(row) or _kind("paradigm", columns, row, str(about["file"]))
         phenomenon = phenomenon_of(row) or _kind("phenomenon", columns, row, UNNAMED)
-        kept = _protected({name: value for name, value in record.items() if not leaves(name)}, made)
+        kept = mark_published({name: value for name, value in record.items() if not leaves(name)}, others)
         rest = named(kept | made if made else kept, paradigm, phenomenon)
         rest["good"] = good_of(row) or _sentence(good, row)
         bads = [read(row) or _sentence(candidate, row) for candidate, read in zip(candidates, bad_of, strict=True)]
@@ -215,15 +216,6 @@ def _look_up(name: str, row: _Row) -> object:
     if not row.knows(name):
         raise lacks(row.place, name, row.published)
     return row.get(name)
-
-
-def _protected(record: Record, made: Record) -> Record:
-    """Rename published columns whose names mean something to scoring, unless the card says that they are that."""
-    if _OURS.isdisjoint(record):
-        return record
-    return {
-        f"published_{name}" if name in _OURS and name not in made else name: value for name, value in record.items()
-    }
 
 
 def _check(pair: Record, made: Record, place: str) -> None:
