@@ -6,7 +6,7 @@ from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.expressions import Expression
@@ -26,6 +26,15 @@ DEMO = "demo"  # its pairs are made by the program where no files are given
 CARD_SUFFIXES = (".yaml", ".yml")
 _LANGUAGE = re.compile(r"[a-z]{3}")
 Line = dict[str, Texts]
+
+
+def check_name(name: str) -> str:
+    """Return a name that a benchmark can have; a ``ValueError`` for any other."""
+    if name.endswith(".csv"):
+        raise ValueError(f"{name!r} is kept for tables, which lie beside the folders of benchmarks")
+    if not re.fullmatch(r"[\w-][\w.-]*", name):
+        raise ValueError(f"{name!r} is not a name: letters, digits, '_', '-' and '.' are allowed")
+    return name
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -52,21 +61,7 @@ class Expected:
 class Language(Expected):
     """What a family says of one of its languages."""
 
-    code: str | None = None  # replaces `{code}` in the card
-
-    @field_validator("code")
-    @classmethod
-    def _a_code(cls, code: str | None) -> str | None:
-        return None if code is None else check_name(code)  # it is part of names of files
-
-
-def check_name(name: str) -> str:
-    """Return a name that a benchmark can have; a ``ValueError`` for any other."""
-    if name.endswith(".csv"):
-        raise ValueError(f"{name!r} is kept for tables, which lie beside the folders of benchmarks")
-    if not re.fullmatch(r"[\w-][\w.-]*", name):
-        raise ValueError(f"{name!r} is not a name: letters, digits, '_', '-' and '.' are allowed")
-    return name
+    code: Annotated[str, AfterValidator(check_name)] | None = None  # replaces `{code}` in the card and names of files
 
 
 def _hub(value: object) -> object:
@@ -75,6 +70,24 @@ def _hub(value: object) -> object:
 
 def _languages(value: object) -> object:
     return {language: {} for language in value} if isinstance(value, (list, tuple)) else value
+
+
+def _check_delimiter(delimiter: str) -> str:
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise ValueError(f"{delimiter!r}: one character is expected, such as ';', and no quotation mark")
+    return delimiter
+
+
+def _check_rows(name: str) -> str:
+    find_rows(name)
+    return name
+
+
+def _check_linking(name: str) -> str:
+    try:
+        return parse_linking(name).name
+    except UserError as error:
+        raise ValueError(str(error)) from error
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -91,12 +104,14 @@ class Card:
     # counts; a folder stands for the files of known forms in it, without hidden ones.
     files: Patterns = ()
     file_names: Expression | None = None  # for names of files, whose groups are columns for the map
-    delimiter: str | None = None  # between the fields of a table; None finds it by the header
+    # Between the fields of a table; None finds it by the header.
+    delimiter: Annotated[str, AfterValidator(_check_delimiter)] | None = None
     quotes: Quotes | None = None  # whether quotation marks around fields are CSV's; None decides by the table
     header: Texts = ()  # columns of tables that are published without a header
     # Matches a field of a row of data, so that a first row without a match is a header.
     header_unless: Expression | None = None
-    rows: str | None = None  # `MODULE:FUNCTION` of this package, for files that no other key describes
+    # `MODULE:FUNCTION` of this package, for files that no other key describes.
+    rows: Annotated[str, AfterValidator(_check_rows)] | None = None
     sentences: SentenceRows | None = None  # how a row for each sentence becomes pairs
     either: Either | None = None  # how two sentences and a label become a pair
     each: tuple[Columns, ...] = ()  # column maps, one for each pair that a row holds
@@ -108,7 +123,7 @@ class Card:
     masked_scorer: str = "pll"  # the default for masked models
     # The linking function of the authors, as far as any model can be scored with it. With the next two keys it decides
     # what is printed and drawn first (`eval.store.reported`).
-    linking: str | None = None
+    linking: Annotated[str, AfterValidator(_check_linking)] | None = None
     ties_rule: Literal["half", "wrong", "right"] | None = None  # what a tie counts for the authors
     aggregate: Literal["all", "macro", "macro_phenomena"] | None = None  # the overall number of the authors
     expected: Expected = Expected()
@@ -125,28 +140,6 @@ class Card:
     @classmethod
     def _a_name(cls, name: str) -> str:
         return check_name(name)
-
-    @field_validator("delimiter")
-    @classmethod
-    def _one_character(cls, delimiter: str | None) -> str | None:
-        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
-            raise ValueError(f"{delimiter!r}: one character is expected, such as ';', and no quotation mark")
-        return delimiter
-
-    @field_validator("rows")
-    @classmethod
-    def _a_function_of_rows(cls, name: str | None) -> str | None:
-        if name is not None:
-            find_rows(name)
-        return name
-
-    @field_validator("linking")
-    @classmethod
-    def _a_linking_function(cls, name: str | None) -> str | None:
-        try:
-            return None if name is None else parse_linking(name).name
-        except UserError as error:
-            raise ValueError(str(error)) from error
 
     @field_validator("columns")
     @classmethod

@@ -16,9 +16,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eval.scoring.text.layout import TokenLayout
+from eval.scoring.text.layout import TokenLayout, Words
 from eval.scoring.text.sentences import Flags, Ids, Scores
-from eval.scoring.text.words import Words
 from eval.store.keys import find_key
 from eval.store.scores import pairs_path, score_path
 from ucurve.errors import DamagedError

@@ -1,14 +1,35 @@
-"""What the tokens of sentences are: all that their log probabilities need beside them to be read."""
+"""What the tokens of sentences are, beside their log probabilities: the characters and the words they stand for."""
 
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eval.scoring.text.sentences import Ids, Sentences
+import numpy as np
+
+from eval.scoring.text.sentences import Ids, Scores, Sentences
 from eval.scoring.text.tokenize import tokenize
-from eval.scoring.text.words import Words, delimits_words, number_words
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+# Beginnings of the Unicode names of letters in scripts that put no space between words.
+_UNSPACED = ("CJK ", "HIRAGANA", "KATAKANA", "BOPOMOFO", "THAI ", "LAO ", "KHMER ", "MYANMAR", "TIBETAN", "YI ")
+_LONGEST = 6.0  # characters of a word in such a script on average, where white space was put between words
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The words of some texts, one text after the other."""
+
+    starts: Ids  # int64[texts + 1], where the words of each text begin among those of all
+    owner: Ids  # int64[tokens], the word of each token among those of all texts
+
+    def sums(self, values: Scores) -> Scores:
+        """Sum a value of every token over each word, float64[words]; NaN where it is, or where no token begins."""
+        size = int(self.starts[-1])
+        totals = np.bincount(self.owner, weights=values, minlength=size)
+        return np.where(np.bincount(self.owner, minlength=size) > 0, totals, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,3 +50,36 @@ def make_layout(sentences: Sentences, tokenizer: "PreTrainedTokenizerBase") -> T
     assert places is not None and len(places) == len(sentences.tokens)
     words = number_words(sentences.texts, sentences.starts, places) if delimits_words(sentences.texts) else None
     return TokenLayout(sentences, places, words)
+
+
+def delimits_words(texts: Sequence[str]) -> bool:
+    """Say whether white space delimits the words of texts, as it does in most scripts.
+
+    Text in a script without spaces (Chinese, Japanese, Thai) has words only when spaces were put between them: in at
+    least half of these texts, with pieces of six characters on average at most.
+    """
+    unspaced = {letter for letter in set("".join(texts)) if unicodedata.name(letter, "").startswith(_UNSPACED)}
+    pieces = [text.split() for text in texts if not unspaced.isdisjoint(text)]
+    if not pieces:
+        return all(text.split() for text in texts)
+    whole = sum(len(words) == 1 for words in pieces)
+    lengths = [len(word) for words in pieces for word in words]
+    return 2 * whole <= len(pieces) and sum(lengths) / len(lengths) <= _LONGEST
+
+
+def number_words(texts: Sequence[str], starts: Ids, places: Ids) -> Words:
+    """Find the word in which each token begins, given where the tokens of each text start and their characters.
+
+    White space before a word belongs to that word, white space at the end of a text to the last one. A token that spans
+    two words counts to the first. Each text has a word.
+    """
+    sizes = np.array([len(text) for text in texts], dtype=np.int64)
+    base = np.cumsum(sizes) - sizes
+    solid = ~np.array([letter.isspace() for text in texts for letter in text], dtype=bool)
+    after_space = np.insert(~solid[:-1], 0, True)
+    after_space[base] = True
+    begun = np.cumsum(solid & after_space)  # words that have begun, up to and with each character
+    edges = np.concatenate([[0], begun[base + sizes - 1]])
+    sentence = np.repeat(np.arange(len(texts)), np.diff(starts))
+    first = base[sentence] + places[:, 0]
+    return Words(edges, np.minimum(begun[first] - solid[first], edges[sentence + 1] - 1))

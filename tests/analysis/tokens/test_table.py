@@ -9,9 +9,8 @@ from analysis.api import open_study
 from analysis.sections import make_sections
 from analysis.tokens.section import token_sections
 from eval.pairs import data_hash
-from eval.scoring.text.layout import TokenLayout
+from eval.scoring.text.layout import TokenLayout, number_words
 from eval.scoring.text.sentences import Sentences
-from eval.scoring.text.words import number_words
 from eval.store.scores import keep_pairs, score_path
 from eval.store.tokens import keep_sentences, token_path, write_tokens
 from studies.tokenizers.regions import critical_regions

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from eval.scoring.text.words import delimits_words, number_words
+from eval.scoring.text.layout import delimits_words, number_words
 
 
 @pytest.mark.parametrize(
