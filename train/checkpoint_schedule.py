@@ -42,10 +42,11 @@ def fill_count(settings: ScheduleSettings, total_steps: int) -> ScheduleSettings
 
 def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_step: int) -> tuple[int, ...]:
     """Return the ascending, distinct steps at which a run is checkpointed, with 0 and ``total_steps``."""
-    if settings.kind == "log":
-        return log_steps(_count(settings), total_steps)
-    if settings.kind == "linear":
-        return linear_steps(_count(settings), total_steps)
+    if settings.kind in ("log", "linear"):
+        if settings.count is None:
+            raise UserError(f"schedule.count: no value given; schedule={settings.kind} wants the number of checkpoints")
+        spaced = log_steps if settings.kind == "log" else linear_steps
+        return spaced(settings.count, total_steps)
     if settings.kind == "pythia":
         return pythia_steps(total_steps)
     if settings.kind == "babylm":
@@ -103,12 +104,6 @@ def listed_steps(steps: Sequence[int], total_steps: int) -> tuple[int, ...]:
         if not 0 <= step <= total_steps:
             raise UserError(f"schedule.steps: {step} is outside the run; allowed: 0 to {total_steps}")
     return tuple(sorted({0, *steps, total_steps}))
-
-
-def _count(settings: ScheduleSettings) -> int:
-    if settings.count is None:
-        raise UserError(f"schedule.count: no value given; schedule={settings.kind} wants the number of checkpoints")
-    return settings.count
 
 
 def _check_count(count: int, total_steps: int) -> None:

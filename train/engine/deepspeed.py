@@ -186,21 +186,17 @@ class DeepSpeedEngine:
         from deepspeed.utils import safe_set_full_fp32_param, safe_set_full_optimizer_state
 
         taken = next((value for name, value in state.items() if name.startswith("optimizer/step/")), None)
-        if taken is not None:
-            self._create_moments(taken)
+        if taken is not None:  # the entries that the optimizer would create in its first step
+            for partition in self._partitions():
+                moments = {key: torch.zeros_like(partition) for key in MOMENTS}
+                self._optimizer.state[partition] = moments | {"step": taken.to(self.device, copy=True)}
+            self._link_moments()
         for name, parameter in self.model.named_parameters():
             weight = state[f"weights/{name}"].to(self.device)
             parameter.data.copy_(weight)
             safe_set_full_fp32_param(parameter, weight)
             for key in MOMENTS if taken is not None else ():
                 safe_set_full_optimizer_state(parameter, state[f"optimizer/{key}/{name}"].to(self.device), key)
-
-    def _create_moments(self, taken: torch.Tensor) -> None:
-        """Create the entries that the optimizer would create in its first step."""
-        for partition in self._partitions():
-            moments = {key: torch.zeros_like(partition) for key in MOMENTS}
-            self._optimizer.state[partition] = moments | {"step": taken.to(self.device, copy=True)}
-        self._link_moments()
 
     def _link_moments(self) -> None:
         """Link the moments; DeepSpeed itself does it after the first step of the first group, which is too early."""

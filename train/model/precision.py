@@ -13,7 +13,9 @@ _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/kfd"), Path("/dev/dxg"))
 
 def choose_precision(device: str) -> Precision:
     """Return bfloat16 where the device computes in it, otherwise float32."""
-    if device == "cpu" or not _may_have_accelerator():
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+    absent = sys.platform == "linux" and not any(path.exists() for path in _DEVICE_FILES)
+    if device == "cpu" or hidden or absent:
         return "float32"  # without importing torch, which takes seconds
     import torch
 
@@ -24,9 +26,3 @@ def choose_precision(device: str) -> Precision:
 def describe_precision(precision: Precision) -> str:
     """Describe what is computed in which precision."""
     return precision if precision == "float32" else f"products in {precision}; weights, moments and loss in float32"
-
-
-def _may_have_accelerator() -> bool:
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
-        return False
-    return sys.platform != "linux" or any(path.exists() for path in _DEVICE_FILES)

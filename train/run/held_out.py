@@ -78,26 +78,20 @@ class HeldOutLog:
         return ",".join(map(repr, cells))
 
 
+@torch.no_grad()
 def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int) -> float:
     """Return the negative log-likelihood of all ids but the first in nats, each predicted once.
 
     The ids are cut into windows as the training stream is: ``length`` inputs and the same shifted by one as targets;
     the last window is shorter. The log-softmax is computed in float32 and the sum in float64.
     """
-    targets = len(ids) - 1
-    whole, at_once = targets // length * length, max(1, _POSITIONS // length) * length
+    predicted = len(ids) - 1
+    whole, at_once = predicted // length * length, max(1, _POSITIONS // length) * length
     total = 0.0
-    for start, end in itertools.pairwise([*range(0, whole, at_once), whole, targets]):
+    for start, end in itertools.pairwise([*range(0, whole, at_once), whole, predicted]):
         if start < end:
-            windows = -1, min(length, end - start)
-            pair = (torch.from_numpy(ids[start + shift : end + shift]).view(windows) for shift in (0, 1))
-            total += _sum_window_loss(model, *pair)
+            inputs, targets = (torch.from_numpy(ids[start + shift : end + shift]).to(model.device) for shift in (0, 1))
+            logits = model(inputs.view(-1, min(length, end - start))).logits.float().flatten(0, 1)
+            losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+            total += float(losses.double().sum())
     return total
-
-
-@torch.no_grad()
-def _sum_window_loss(model: PreTrainedModel, inputs: torch.Tensor, targets: torch.Tensor) -> float:
-    """Return the loss of some windows, shape [windows, length], in nats."""
-    logits = model(inputs.to(model.device)).logits.float().flatten(0, 1)
-    losses = torch.nn.functional.cross_entropy(logits, targets.flatten().to(model.device), reduction="none")
-    return float(losses.double().sum())

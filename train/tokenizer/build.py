@@ -2,13 +2,13 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
 from train.corpus.corpus import Corpus, CorpusSettings, not_fetched
-from train.tokenizer.characters import Survey, UnknownCharacters, survey
+from train.tokenizer.characters import survey
 from train.tokenizer.folder import HUB_PATTERNS, load_foreign, read_statistics, tokenizer_files
 from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
@@ -18,9 +18,6 @@ from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER, has_tokeni
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_json, write_json
 from ucurve.storage.locks import build_once
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 _FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
 _CHARACTER_KINDS = ("char", "word")  # whose base is a choice of characters
@@ -155,7 +152,13 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
     statistics = tokenizer_statistics(load_tokenizer(folder), found)
     if settings.kind in _CHARACTER_KINDS:
-        statistics["unknown"] = asdict(_count_unknown(tokenizer, found))
+        unknown = found.count_unknown(tokenizer.get_vocab())
+        statistics["unknown"] = asdict(unknown)
+        if unknown.kinds:
+            log_line(
+                f"{unknown.kinds:,} of {len(found.counts):,} different characters are unknown (tokenizer.coverage), "
+                f"{100 * unknown.share:.2g} % of the text"
+            )
     facts: dict[str, object] = {
         "kind": settings.kind,
         "name": settings.name,
@@ -165,13 +168,3 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
     if settings.commit is not None:
         facts["commit"] = settings.commit
     write_json(folder / STATISTICS, facts | statistics | {"files": tokenizer_files(folder)})
-
-
-def _count_unknown(tokenizer: "PreTrainedTokenizerBase", found: Survey) -> UnknownCharacters:
-    unknown = found.count_unknown(tokenizer.get_vocab())
-    if unknown.kinds:
-        log_line(
-            f"{unknown.kinds:,} of {len(found.counts):,} different characters are unknown (tokenizer.coverage), "
-            f"{100 * unknown.share:.2g} % of the text"
-        )
-    return unknown

@@ -82,14 +82,14 @@ def train_word(found: Survey, vocab_size: int, coverage: float | None = None) ->
 def _word_base(found: Survey, vocab_size: int, coverage: float | None) -> list[str]:
     given = f"tokenizer.vocab_size={vocab_size} is too small"
     chosen = found.choose_characters(coverage)
-    if coverage is not None and len(chosen) + 2 > vocab_size:
+    if coverage is None:
+        chosen = chosen[: int(vocab_size * _MOST_CHARACTERS)]
+    elif len(chosen) + 2 > vocab_size:
         raise UserError(
             f"{given}: tokenizer.coverage={coverage} makes {len(chosen)} characters tokens, and {END_OF_DOCUMENT} and "
             f"{UNKNOWN} are tokens too; at least {len(chosen) + 2} are needed, or lower tokenizer.coverage (null keeps "
             "what fits)"
         )
-    if coverage is None:
-        chosen = chosen[: int(vocab_size * _MOST_CHARACTERS)]
     known = 1 - found.count_unknown(set(chosen)).share
     if known < _LEAST_KNOWN:
         raise UserError(f"{given}: its {len(chosen)} commonest characters are only {100 * known:.0f} % of the text")
