@@ -80,10 +80,7 @@ def _describe_training(facts: RunFacts) -> dict[str, object]:
 
 
 def missing(study: Study) -> pd.DataFrame:
-    """List as ``run``, ``missing`` and ``detail`` what is missing: checkpoints, benchmarks, scores, linking functions.
-
-    A run misses a benchmark when other runs were scored on it.
-    """
+    """List what is missing: checkpoints, scores, linking functions, and benchmarks on which other runs were scored."""
     rows = [(run.label, *problem) for run in study.runs for problem in _find_problems(run, study)]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 

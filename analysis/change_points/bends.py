@@ -134,10 +134,7 @@ def _most(tokens: tuple[float, ...]) -> int:
 
 
 def _halfway(tokens: tuple[float, ...], places: Ids, to: int) -> Array:
-    """Return the tokens halfway, on the log axis, from tried checkpoints to the next tried one before or after.
-
-    A change between two of these is found at one of them.
-    """
+    """Return the tokens halfway, on the log axis, from tried checkpoints to the next one before or after them."""
     tried, known = _tried(tokens), np.array(tokens)
     stops = np.concatenate([tried[:1] - 1, tried, tried[-1:] + 1])
     return np.asarray(np.sqrt(known[places] * known[stops[np.searchsorted(stops, places) + to]]))
@@ -156,10 +153,7 @@ def _tried(tokens: tuple[float, ...]) -> Ids:
 
 @lru_cache(maxsize=32)
 def _places(tokens: tuple[float, ...], count: int) -> Ids:
-    """Return every set of so many checkpoints that a curve may bend at, int64[N, count].
-
-    Neighbors are ``LEAST_APART`` and two checkpoints from one another, and so are the ends.
-    """
+    """Return every set of ``count`` checkpoints that lie far enough apart for a curve to bend at, int64[N, count]."""
     logs = np.log10(tokens)
     sets = np.array(list(combinations(_tried(tokens).tolist(), count)), dtype=np.int64).reshape(-1, count)
     stops = np.pad(sets, ((0, 0), (1, 1)), constant_values=(0, len(logs) - 1))

@@ -19,10 +19,7 @@ _POWER = (
 
 
 def token_axis(axis: TokenAxis) -> alt.X:
-    """Return the axis of training tokens with a place for 0, the field ``place`` of ``token_place``.
-
-    Left of the first tokens, where only 0 has a place, it has neither labels nor ticks.
-    """
+    """Return the axis of training tokens, field ``place`` (``token_place``), unlabeled between 0 and the first."""
     before = f"datum.value < {axis.first * 0.999:.5g}"
     return _log_axis("place", "Training tokens (log scale)", (axis.zero, axis.last), _COUNT, before)
 

@@ -153,10 +153,7 @@ def loss_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
 
 
 def pair_chart(table: pd.DataFrame, title: str, note: str, label: str) -> OfflineChart:
-    """Return the chart of a number of both members of a pair against training tokens.
-
-    The columns of the table are ``member``, ``step``, ``tokens`` and ``number``.
-    """
+    """Return the chart of the ``number`` of each ``member`` of a pair against training tokens, by ``step``."""
     axis, line, numbers = TokenAxis(table["tokens"]), _column(table, "member"), ["step", "tokens", "number"]
     y = alt.Y("number:Q", title=label, scale=alt.Scale(zero=False))
     base = alt.Chart().encode(x=axes.token_axis(axis), y=y)

@@ -38,10 +38,7 @@ def names_a_column(cluster: str) -> bool:
 
 @lru_cache(maxsize=100_000)  # all runs of a study have the same pairs
 def edit(good: str, bad: str) -> tuple[str, str]:
-    """Return what is left of two sentences without their common beginning and end.
-
-    Where words are parted by spaces whole words are compared, else characters.
-    """
+    """Return what two sentences differ in between their common first and last words (characters without spaces)."""
     spaced = " " in good or " " in bad
     one, other = (good.split(), bad.split()) if spaced else (list(good), list(bad))
     start = _common_length(one, other)

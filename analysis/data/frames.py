@@ -54,10 +54,7 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
 
 
 def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Read the training metrics of many runs: ``run``, ``group`` and ``METRIC_COLUMNS``, one row per step.
-
-    A broken file is a ``UserError``; that of a finished run which is not what was written a ``DamagedError``.
-    """
+    """Read the training metrics of many runs: ``run``, ``group`` and ``METRIC_COLUMNS``, one row per step."""
     frames = [_read_metrics(run) for run in runs if (run.folder / METRICS).is_file() or _digest(run) is not None]
     return _concatenate(frames, ["run", "group", *METRIC_COLUMNS])
 

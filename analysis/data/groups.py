@@ -67,10 +67,7 @@ def columns(pairs: pd.DataFrame) -> list[str]:
 
 
 def group(pairs: pd.DataFrame, by: str) -> Groups:
-    """Group pairs by a column; one of many numbers is divided into five parts of about as many pairs.
-
-    A column that is not there, or has too many values, is a ``UserError``.
-    """
+    """Group pairs by a column; one of many numbers is divided into five parts of about as many pairs."""
     if by == ALL:
         return Groups((ALL,), np.zeros(len(pairs), dtype=np.int64))
     if by not in pairs:

@@ -51,31 +51,22 @@ class ModelScores:
 
 
 def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> ModelScores | None:
-    """Read the last scored checkpoint of every model of a benchmark; None where no model's scores are there.
-
-    Models that were not scored with the linking function, by default that of the figures, are not read.
-    """
-    function = known_linking(linking or scored.linking)
-    rows = scored.rows
-    rows = rows[rows["linking"] == (linking or scored.linking)]
-    if function is None or rows.empty:
-        return None
-    stored = scored.last_scores(linking or scored.linking)
-    if not stored:
+    """Read the last scores of every model, by default under the function of the figures; None where none are there."""
+    name = linking or scored.linking
+    function = known_linking(name)
+    if function is None or not (stored := scored.last_scores(name)):
         return None
     pairs = stored[0].pairs
-    kept = pairs[in_accuracies(pairs)].reset_index(drop=True)
-    names = list(PAIR_COLUMNS)
-    counts = in_accuracies(pairs)
-    alike = [
-        one
-        for one in stored
-        if one.pairs is pairs or (one.pairs[names].equals(pairs[names]) and in_accuracies(one.pairs).equals(counts))
-    ]
-    tables = {one.run.label: _join_scores(scored, one, pairs, len(kept)) for one in alike}
+    counts, names = in_accuracies(pairs), list(PAIR_COLUMNS)
+    kept = pairs[counts].reset_index(drop=True)
+
+    def is_alike(other: pd.DataFrame) -> bool:
+        return other is pairs or (other[names].equals(pairs[names]) and in_accuracies(other).equals(counts))
+
+    tables = {one.run.label: _join_scores(scored, one, pairs, len(kept)) for one in stored if is_alike(one.pairs)}
     scores = {run: table for run, table in tables.items() if not function.missing(table)}
     credit = {run: pair_credits(table, function, scored.ties_rule) for run, table in scores.items()}
-    labels = [run.label for run in scored.study.runs]
+    rows, labels = scored.rows[scored.rows["linking"] == name], [run.label for run in scored.study.runs]
     left_out = tuple(label for label in labels if label not in scores and (rows["run"] == label).any())
     return ModelScores(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
 

@@ -46,17 +46,24 @@ class StoredScores:
 
     def read(self, place: int, pairs: pd.DataFrame) -> pd.DataFrame:
         """Read what the linking function reads at a checkpoint, in the order of the pairs."""
-        return _read_scores(self.files[place], pairs, self.linking)
+        path, linking = self.files[place], self.linking
+        scores = read_stored(path, ("pair", *(f"{name}_{side}" for name in linking.reads for side in ("good", "bad"))))
+        if not np.array_equal(scores["pair"], pairs["pair"]):
+            if sorted(scores["pair"]) != sorted(pairs["pair"]):
+                raise UserError(
+                    f"{path}: its {len(scores)} pairs are not the {len(pairs)} pairs of the benchmark's table"
+                )
+            scores = scores.set_index("pair").loc[pairs["pair"]].reset_index()
+        if missing := linking.missing(scores):
+            raise UserError(f"{path}: {linking.name} reads {', '.join(missing)}, which holds a missing value there")
+        return scores
 
 
 def read_runs(
     runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
     cluster: str = BY_EDITS,
 ) -> Iterator[tuple[Run, Items | None]]:  # fmt: skip
-    """Read the credits of the runs that ``find_stored`` yields, one run at a time; None where it finds no files.
-
-    ``cluster`` says which pairs are drawn together, as in ``clusters.pair_clusters``.
-    """
+    """Read the credits of the runs that ``find_stored`` yields, one run at a time; None where it finds no files."""
     for run, stored in find_stored(runs, rows, benchmark, scorer, linking):
         yield run, None if stored is None else _read_items(run, stored, rule, cluster)
 
@@ -111,14 +118,3 @@ def _read_pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.
     kept = in_accuracies(pairs).to_numpy()
     named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
     return named.assign(cluster=pair_clusters(pairs, cluster, str(path))), kept
-
-
-def _read_scores(path: Path, pairs: pd.DataFrame, linking: Linking) -> pd.DataFrame:
-    scores = read_stored(path, ("pair", *(f"{name}_{side}" for name in linking.reads for side in ("good", "bad"))))
-    if not np.array_equal(scores["pair"], pairs["pair"]):
-        if sorted(scores["pair"]) != sorted(pairs["pair"]):
-            raise UserError(f"{path}: its {len(scores)} pairs are not the {len(pairs)} pairs of the benchmark's table")
-        scores = scores.set_index("pair").loc[pairs["pair"]].reset_index()
-    if missing := linking.missing(scores):
-        raise UserError(f"{path}: {linking.name} reads {', '.join(missing)}, which holds a missing value there")
-    return scores

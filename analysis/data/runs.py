@@ -97,10 +97,7 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
 
 
 def equal_steps(run: Run) -> str:
-    """Describe which scored steps of a model that was not trained here have equal weights; empty where none have.
-
-    The hash of a step's weights is in the keys of its scores.
-    """
+    """Describe which scored steps of a model from elsewhere have weights of one hash; empty where none have."""
     if run.status != NOT_TRAINED_HERE:  # each step has a manifest
         return ""
     weights: dict[int, str] = {}

@@ -138,10 +138,7 @@ class BenchmarkScores:
 
     @cached_property
     def overall(self) -> str:
-        """What the overall number is a mean over, as in ``accuracy.csv``: ``all`` pairs, ``macro`` and so on.
-
-        Over pairs where a run has no other.
-        """
+        """What the overall number is a mean over, as in ``accuracy.csv``: all pairs where a run has no other mean."""
         pairs = self.rows[self.rows["phenomenon"] == "all"]
         return self.reported.overall if len(self._overall_means) == len(pairs) else OVER_PAIRS
 

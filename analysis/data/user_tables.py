@@ -34,10 +34,7 @@ class UserTables:
 
 
 def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
-    """Read of each ``model`` (a run as the report names it) its ``family`` and ``parameters`` (NaN where empty).
-
-    A model with an empty family belongs to none; that is how one is left out of a line.
-    """
+    """Read each model's ``family`` (without one it is in no line) and ``parameters``, NaN where the cell is empty."""
     rows = _read_unique(path, "models", ("model", "family", "parameters"), keys=("model",))
     names = set(known)
     for line, row in rows:
@@ -111,10 +108,7 @@ def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
 
 
 def read_human(path: Path) -> pd.DataFrame:
-    """Read how many of people's answers agree with a benchmark: ``paradigm``, ``correct`` and ``total``.
-
-    The file calls the paradigm ``UID``. Other columns are not read: phenomena are those of the benchmark.
-    """
+    """Read how many answers of people agree with each paradigm (``UID``): ``paradigm``, ``correct``, ``total``."""
     rows = _read_unique(path, "human", ("UID", "correct", "total"), keys=("UID",))
     table = pd.DataFrame({
         "paradigm": [row["UID"] for _, row in rows],

@@ -60,10 +60,7 @@ def item_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 
 
 def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
-    """Average ``table.item_summary`` over the runs of each line, with ``runs``, how many there are.
-
-    ``right_for_good_tokens`` is missing where one of the runs has none: a mean of the others would be too early.
-    """
+    """Average ``item_summary`` over the ``runs`` of a line; ``right_for_good_tokens`` is NaN where one run has none."""
     groups = summary.groupby(_KEYS, sort=False, observed=True)
     every = groups["right_for_good_tokens"].count() == groups.size()
     means = groups.mean(numeric_only=True).assign(runs=groups.size())

@@ -66,10 +66,7 @@ class Line:
 
 
 def lines_of(histories: Iterable[History]) -> list[Line]:
-    """Put the runs that differ in the seed only together, where two or more share a checkpoint.
-
-    Those that were scored on other pairs than most are left out.
-    """
+    """Put together the runs of a line that were scored on the same pairs, where two or more share a checkpoint."""
     lines = [_line(group, same_pairs(found)[0]) for group, found in _by_line(histories).items()]
     return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
 

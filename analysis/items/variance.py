@@ -49,10 +49,7 @@ def seed_components(line: Line) -> pd.DataFrame:
 
 
 def split_variance(values: Floats) -> dict[str, Floats]:
-    """Estimate the components of the variance within items, each float64[steps], the mean over the items.
-
-    ``values`` is float64[inits, orders, steps, items], with at least two inits and two orders.
-    """
+    """Estimate the mean components of variance within items, float64[steps], of [inits, orders, steps, items]."""
     inits, orders = values.shape[:2]
     mean = values.mean(axis=(0, 1))
     of_inits, of_orders = values.mean(axis=1) - mean, values.mean(axis=0) - mean
@@ -71,10 +68,7 @@ def split_variance(values: Floats) -> dict[str, Floats]:
 
 
 def find_crossing(line: Line) -> list[list[int]]:
-    """Find the largest part of the runs in which every initialization meets every order.
-
-    The places of the runs are returned, a row for each initialization; none without two of them on two orders.
-    """
+    """Return the places of the most runs in which every init meets every order, a row for each init, or no row."""
     cells = _cells(line)
     orders: dict[int, frozenset[int]] = {}
     for seeds in cells:

@@ -32,8 +32,7 @@ def group_members(languages: pd.DataFrame) -> pd.DataFrame:
 def group_table(points: pd.DataFrame, members: pd.DataFrame | None = None) -> pd.DataFrame:
     """Average languages in both ways that papers use, over all that a model was scored on (``all``) and by group.
 
-    ``over_pairs`` weights languages by their pairs (the ``All`` of MultiBLiMP's Table 3), ``over_languages`` all the
-    same.
+    ``over_pairs`` weights them by their pairs (``All`` of MultiBLiMP's Table 3), ``over_languages`` all the same.
     """
     everything = points.assign(group=EVERY)
     chosen = [everything] if members is None else [everything, points.merge(members, on="language")]
@@ -47,10 +46,7 @@ def group_table(points: pd.DataFrame, members: pd.DataFrame | None = None) -> pd
 
 
 def language_table(points: pd.DataFrame, languages: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Lay accuracies out by language and model, by name (MultiBLiMP, Table 5).
-
-    ``n`` is the largest over the models, which are the same where all were scored on the same pairs.
-    """
+    """Lay accuracies out by language and model, by name (MultiBLiMP, Table 5); ``n`` is the largest over the models."""
     wide = points.pivot_table(index="language", columns="model", values="accuracy", sort=False, observed=True)
     table = points.groupby("language", sort=False, observed=True)["n"].max().to_frame().join(wide).reset_index()
     about = pd.DataFrame({"language": table["language"], "name": table["language"], "frequency": float("nan")})

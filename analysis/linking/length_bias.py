@@ -53,11 +53,7 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def alpha_bands(curves: pd.DataFrame) -> pd.DataFrame:
-    """Average the curves over models, which are lines of runs; seeds are averaged first.
-
-    ``variant`` is tokenizer and text, or a model from elsewhere; ``_sd`` are sample standard deviations over models,
-    NaN for one model.
-    """
+    """Average the curves over models, after seeds; ``_sd`` are sample standard deviations, NaN for one model."""
     keys = ["benchmark", "variant", "alpha"]
     models = curves.groupby([*keys, "group"], as_index=False, sort=False)[list(_CURVE)].mean()
     means = {name: (name, "mean") for name in _CURVE} | {f"{name}_sd": (name, "std") for name in _CURVE}

@@ -32,10 +32,7 @@ def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
-    """Add ``accuracy`` over all pairs and ``delta_acc``, from the length splits (ZhoBLiMP, section 4.2 and Table 5).
-
-    The accuracy of a split without pairs is NaN; so is that over all pairs where there are none.
-    """
+    """Add ``accuracy`` over all pairs (NaN without any) and ``delta_acc`` from the splits (ZhoBLiMP, section 4.2)."""
     n = cells[[f"n_{split}" for split in SPLITS]].fillna(0).to_numpy(dtype=float)
     right = np.where(n > 0, cells[list(SPLITS)].to_numpy(dtype=float) * n, 0)
     total = n.sum(axis=1)

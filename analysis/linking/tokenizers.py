@@ -129,11 +129,7 @@ _NOTE = (
 
 
 def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Count the tokens of each tokenizer by kind and training text, and the runs that have it.
-
-    ``single_character`` and ``multi_character`` are NaN where the run does not say; ``all`` is then the vocabulary of
-    run.json.
-    """
+    """Count tokens by kind, NaN where a run does not say (``all``: its vocabulary), and runs, by tokenizer and text."""
     rows = [
         {"tokenizer": run.facts.tokenizer, "data": run.facts.data, **_read_token_counts(run.folder, run.facts)}
         for run in runs

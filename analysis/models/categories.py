@@ -17,11 +17,7 @@ CERTAINTIES = {"delta_lp": "nats per sentence", "delta_nll": "nats per token"}
 
 
 def with_tests(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the exact 95 % interval (TSE, Figure 1) and one-sided tests against chance, uncorrected (section 5.1).
-
-    The columns are ``ci_low`` and ``ci_high`` of Clopper and Pearson, ``p_above`` and ``p_below`` of exact binomial
-    tests.
-    """
+    """Add Clopper and Pearson's 95 % interval (TSE, Figure 1) and one-sided exact tests, uncorrected (section 5.1)."""
     n = table["n"].to_numpy(dtype=np.float64)
     right = table["accuracy"].to_numpy(dtype=np.float64) * n
     low, high = exact_interval(right, n)
@@ -37,10 +33,7 @@ def count_significant(tested: pd.DataFrame, by: str | list[str]) -> pd.DataFrame
 
 
 def category_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Lay accuracies out by category and model (Swe-BLiMP, Table 2), highest mean first.
-
-    ``mean`` and ``sd``, the sample standard deviation, are over the models; NaN stays out of them.
-    """
+    """Lay accuracies out by category and model (Swe-BLiMP, Table 2), with mean and sample sd of those not NaN."""
     wide = points.pivot_table(index="suite", columns="model", values="accuracy", observed=True)
     wide = wide.reindex(columns=points["model"].unique())
     rows = wide.assign(mean=wide.mean(axis=1), sd=wide.std(axis=1, ddof=1))
@@ -70,10 +63,7 @@ def confidence_table(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def certainty_correlations(table: pd.DataFrame) -> tuple[float, float]:
-    """Correlate certainty and accuracy over categories by Pearson's r and Spearman's rho.
-
-    Both are NaN for fewer than three categories or where one of the two does not vary.
-    """
+    """Return Pearson's r and Spearman's rho over categories; NaN for fewer than three, or where one does not vary."""
     if len(table) < 3 or table["delta_nll"].nunique() < 2 or table["accuracy"].nunique() < 2:
         return float("nan"), float("nan")
     x, y = table["delta_nll"].to_numpy(dtype=np.float64), table["accuracy"].to_numpy(dtype=np.float64)

@@ -121,10 +121,7 @@ def draw_scatter(
 def draw_lines(
     table: pd.DataFrame, x: str, name: str, title: str, note: str, labels: tuple[str, str], line: str = "model"
 ) -> Drawing:
-    """Draw accuracies in order along a few named places, a panel for each ``panel`` and a line for each model.
-
-    The places ``x`` keep the order of the rows; NaN in ``accuracy``, ``low`` or ``high`` leaves a gap.
-    """
+    """Draw accuracies at places ``x`` in the order of the rows, a panel for each ``panel``; NaN leaves a gap."""
     panels, places = panels_by(table, "panel", title=str), list(dict.fromkeys(table[x].astype(str)))
     styles = line_styles(table[line].astype(str))
     at = {place: number for number, place in enumerate(places)}

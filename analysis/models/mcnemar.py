@@ -18,10 +18,7 @@ _TIED = 1e-9
 
 
 def better_counts(credit: Array) -> Array:
-    """Count the pairs for which model i (row) gets more credit than model j (column), float64[models, models].
-
-    ``credit`` is float64[pairs, models], each 0, 0.5 or 1, without NaN.
-    """
+    """Count for credits [pairs, models] of 0, 0.5 or 1 the pairs on which model i (row) gets more than j (column)."""
     right, tied, wrong = ((credit == value).astype(np.float64) for value in (1.0, 0.5, 0.0))
     counts: Array = right.T @ (tied + wrong) + tied.T @ wrong
     return counts
@@ -78,10 +75,7 @@ def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 
 
 def count_best(best: pd.DataFrame, models: Sequence[str]) -> pd.Series:
-    """Count the groups of ``best_by_group`` in which each model is significantly the best (MultiBLiMP, Table 3: #best).
-
-    Where the second gets more credit for more pairs, the test does not speak for the model.
-    """
+    """Count the groups in which each model is significantly, and on more pairs, the best (MultiBLiMP, Table 3)."""
     significant = (best["p"] < BEST_LEVEL) & (best["model_better"] > best["second_better"])
     counts = best.loc[significant, "model"].value_counts()
     return counts.reindex(list(models), fill_value=0).astype(int)

@@ -93,10 +93,7 @@ def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
 
 
 def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
-    """Return accuracies by ``paradigm``, or by ``phenomenon`` where the paradigms are too many for a figure.
-
-    A phenomenon is the mean over its pairs.
-    """
+    """Return accuracies by ``paradigm``, or over the pairs of each ``phenomenon`` where that is too many to draw."""
     if tested["suite"].nunique() <= most:
         return tested, "paradigm"
     table = pool_pairs(tested, ["model", "phenomenon"], ["accuracy", *CERTAINTIES])

@@ -86,10 +86,7 @@ def complexity_table(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame
 
 
 def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
-    """Average over models the change in correct selections per 1,000 pairs from each level to the next (section 5.3).
-
-    A step whose suites were not both scored is left out.
-    """
+    """Average the change in correct selections per 1,000 pairs to the next level that was scored (section 5.3)."""
     wide = points.pivot_table(index="model", columns="suite", values="accuracy", observed=True)
     rows = []
     for predicate, part in levels.groupby("predicate", sort=False):

@@ -72,9 +72,7 @@ def group_kappa(groups: Ids, one: npt.NDArray[np.bool_], other: npt.NDArray[np.b
     most that it could be (Cohen 1960). NaN where both say the same of all pairs.
     """
     size = np.bincount(groups, minlength=count)
-    first, second, both = (
-        ratio(np.bincount(groups, said, count), size) for said in (one, other, one == other)
-    )  # fmt: skip
+    first, second, both = (ratio(np.bincount(groups, said, count), size) for said in (one, other, one == other))
     return cohens_kappa(first, second, both)
 
 

@@ -123,10 +123,7 @@ def factor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repo
 
 
 def language_factor_sections(languages: LanguageScores) -> Iterator[ReportSection]:
-    """Fit the linear model of Delta for every model that was scored on all languages of a benchmark.
-
-    There is a section where there is a factor beyond what the scores themselves hold.
-    """
+    """Fit Delta of every model scored on all languages, where some factor is more than what the scores hold."""
     last, given = languages.by_language, languages.first.study.user_tables
     accuracy = pd.concat([one.credit for one in last.values()]).mean().sort_values(ascending=False, kind="stable")
     shared = [str(model) for model in accuracy.index if all(model in one.credit for one in last.values())]

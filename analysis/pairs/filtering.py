@@ -37,11 +37,7 @@ def reference_accuracies(
 
 
 def filtering_table(good: pd.DataFrame, mink: dict[int, pd.DataFrame], credit: pd.DataFrame, size: int) -> pd.DataFrame:
-    """Compare filtered pairs with random ones for each K (RuBLiMP, Figure 3).
-
-    ``delta`` is the ``filtered`` accuracy over pairs minus the ``reference``, below 0 where filtering makes the pairs
-    harder.
-    """
+    """Compare filtered pairs with random ones for each K (RuBLiMP, Figure 3); ``delta`` is filtered less reference."""
     reference = reference_accuracies(good["paradigm"], credit, size)
     parts = []
     for k, values in mink.items():

@@ -43,10 +43,7 @@ def length_groups(lengths: Sequence[int] | npt.NDArray[np.int64], groups: int = 
 
 
 def length_table(about: pd.DataFrame, credit: pd.DataFrame, groups: int = GROUPS) -> pd.DataFrame:
-    """Compute accuracies with intervals and tests by length group, over all domains (``all``) and in each.
-
-    The groups are made over all domains together.
-    """
+    """Compute accuracies with tests by length group, over all domains (``all``) and, with these groups, in each."""
     group = length_groups([words(sentence) for sentence in about["good"]], groups)
     places = [("all", np.ones(len(about), dtype=bool))]
     if "domain" in about:

@@ -24,10 +24,7 @@ _NOTE = (
 
 
 def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Join ``accuracy.by_level`` of a benchmark with that of the paradigms left out of it, by model and function.
-
-    Both are at one step, and means over paradigms.
-    """
+    """Join means over paradigms of a benchmark and of what was left out of it (``accuracy.by_level``) at one step."""
     parts = {"included": _overall_rows(included), "excluded": _overall_rows(excluded)}
     renamed = [
         part.rename(columns={"accuracy": name, "paradigms": f"paradigms_{name}"}) for name, part in parts.items()

@@ -37,10 +37,7 @@ def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
 
 
 def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Add the ``best`` model of each row and, where there is ``human``, the ``gap`` to it (ZhoBLiMP, Table 6).
-
-    Of several best models the first is named; the name is empty without an accuracy.
-    """
+    """Add the first ``best`` model (empty without one) and the ``gap`` from it to ``human`` (ZhoBLiMP, Table 6)."""
     values = table[list(models)].to_numpy(dtype=np.float64)
     some = ~np.isnan(values).all(axis=1)
     places = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)

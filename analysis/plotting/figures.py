@@ -99,10 +99,7 @@ _ROWS_RIGHT, _UNDER, _ROWS_NOTE_LINE, _NOTE_LETTERS = 0.12, 0.38, 0.1, 20
 
 
 class NamedRows:
-    """A figure two columns wide with one panel whose rows have names, the first on top.
-
-    In its panel ``axes``, row i lies at height i, from the top.
-    """
+    """A figure two columns wide with one panel, whose rows have names; row i lies at height i from the top."""
 
     def __init__(self, names: Sequence[str], note: str, *, row: float = 0.14, top: float = 0.1) -> None:
         """Lay the figure out; the height of a ``row`` and the room above the rows (``top``) are in inches."""

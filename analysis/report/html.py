@@ -91,10 +91,7 @@ class _Cell(NamedTuple):
 
 
 def report_html(title: str, sections: Sequence[ReportSection], images: Mapping[str, bytes]) -> str:
-    """Write the report as one HTML page that needs no other file; ``images`` are the drawings' PNG, by name.
-
-    It holds no date: the same runs give the same page.
-    """
+    """Write the report as one HTML page without date or other file; ``images`` are the drawings' PNG, by name."""
     anchors = _anchors(section.heading for section in sections)
     fields = [_section_fields(section, anchor, images) for section, anchor in zip(sections, anchors, strict=True)]
     scripts = [_source("sort.js")]

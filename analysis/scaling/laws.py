@@ -119,15 +119,12 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
             draws = [*_bootstrap_fits(law, flops, values, fitted, samples, seed)]
             drawn = np.reshape(draws, (len(draws), len(fitted)))
             parameters.append(_parameter_table(law, flops, values, fitted, drawn).assign(line=line))
-            curves += [rows[["line", "flops", "value"]].assign(source="observed")]
             grid = np.geomspace(flops.min(), flops.max(), _GRID)
             low, high = _percentile_bounds(law.curve(grid, drawn))
             fit = pd.DataFrame({"flops": grid, "value": law.curve(grid, fitted), "low": low, "high": high})
-            curves += [fit.assign(line=line, source="fit")]
-    return (
-        stack(parameters, _PARAMETERS)[_PARAMETERS],
-        stack(curves, _CURVES)[_CURVES],
-    )
+            observed = rows[["line", "flops", "value"]].assign(source="observed")
+            curves += [observed, fit.assign(line=line, source="fit")]
+    return stack(parameters, _PARAMETERS)[_PARAMETERS], stack(curves, _CURVES)[_CURVES]
 
 
 def _bootstrap_fits(law: Law, flops: Array, values: Array, fitted: Array, samples: int, seed: int) -> Iterator[Array]:

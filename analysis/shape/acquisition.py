@@ -31,10 +31,7 @@ def acquisition_order(onsets: pd.DataFrame) -> pd.DataFrame:
 
 
 def order_agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], str]) -> pd.DataFrame:
-    """Compare the orders of every two lines or runs by Kendall's tau-b, which takes account of ties.
-
-    Tau and its two-sided p are NaN where there are fewer than two phenomena or one order has ties only.
-    """
+    """Compare every two orders by Kendall's tau-b, with its two-sided p; both NaN without two different ranks."""
     ranks = order.pivot_table(index="phenomenon", columns="name", values="rank", sort=False)
     onsets = order.pivot(index="phenomenon", columns="name", values="onset")
     rows = []
@@ -55,11 +52,7 @@ def mean_agreement(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences(runs: Sequence[Run], *, by_group: bool) -> Callable[[str, str], str]:
-    """Return a function that names the settings in which two runs, or two lines of runs, differ.
-
-    It gives e.g. ``size and tokenizer``; ``seed`` for two runs of one line; ``other settings`` where the record shows
-    none.
-    """
+    """Return a function that names what two runs or lines differ in: ``size and tokenizer``, ``seed``, ..."""
     of_name = {run.group if by_group else run.label: run for run in runs}
 
     def differs(first: str, second: str) -> str:
