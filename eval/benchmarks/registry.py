@@ -92,10 +92,7 @@ def find_benchmark(name: str) -> Benchmark:
 
 
 def expand_benchmarks(names: Sequence[str], root: Path | None = None) -> tuple[Benchmark, ...]:
-    """Return the cards of names and paths, each once; a family is replaced by those of its languages that have files.
-
-    On the hub, where ``root`` is None, a family has all its languages.
-    """
+    """Return the cards of names and paths, each once; of a family, its languages that have files, or all on the hub."""
     expanded: dict[str, Benchmark] = {}
     chosen: dict[str, Benchmark] = {}
     for card in map(find_card, names):

@@ -125,10 +125,7 @@ def delta_acc(good_longer: Number, bad_longer: Number, equal: Number) -> Number:
 
 
 def winner_by_length(good_longer: float, bad_longer: float) -> Literal["shorter", "longer"] | None:
-    """Return which member wins where length alone decides: nearly every pair of both unequal splits; else None.
-
-    The two accuracies are fractions, NaN without pairs.
-    """
+    """Return which member wins where length alone decides nearly every pair of both unequal splits; else None."""
     if good_longer <= _LENGTH_ALONE and bad_longer >= 1 - _LENGTH_ALONE:
         return "shorter"
     return "longer" if good_longer >= 1 - _LENGTH_ALONE and bad_longer <= _LENGTH_ALONE else None

@@ -56,8 +56,7 @@ def best_alpha(
 ) -> list[BestAlpha]:
     """Find the best alpha by each criterion, with a bootstrap interval.
 
-    It is an oracle, found on the pairs it is judged by: it describes a model, and no accuracy should be reported with
-    it.
+    It is an oracle, found on the pairs it is judged by, so that no accuracy should be reported with it.
     """
     strata, values = _by_split(items(pairs, scores), alphas, ties_rule)
     found = _best(_curves(values.sum(axis=0), len(alphas)), alphas)

@@ -71,10 +71,7 @@ def as_text(path: Path | str) -> str:
 
 
 def source_files(paths: Sequence[Path], unpacked: int = UNPACKED) -> list[SourceFile]:
-    """Return files as given, and for an archive its members of a known form in the order of their names.
-
-    Archives and compressed files may hold ``unpacked`` bytes together.
-    """
+    """Return files, and of archives the members of known forms by name; together they may hold ``unpacked`` bytes."""
     budget = Budget(unpacked)
     return [file for path in paths for file in _files(path, budget)]
 

@@ -1,12 +1,11 @@
 """From published judgments to one table, matched with the pairs by the texts of their sentences."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -25,12 +24,7 @@ from ucurve.storage.tabular import read_number
 
 _CONSTANT = 1e-12  # a spread below this is that of equal ratings
 _NAMED = 3  # sentences that match nothing, in a message
-
-
-class _Rated(NamedTuple):
-    sentence: str
-    person: str
-    value: float
+_Rated = tuple[str, str, float]  # sentence, person and value
 
 
 def load_ratings(
@@ -54,16 +48,15 @@ def load_ratings(
         sentences = _find(card, root, ratings.survey.sentences)
         if not sentences:
             raise UserError(f"{files[0]}: ratings: no {' or '.join(ratings.survey.sentences)} in {card.home(root)}")
-        answers = read_survey(files, sentences[0], ratings.survey.group)
-        return _match_sentences([_Rated(*answer) for answer in answers], pairs, card.name)
+        return _match_sentences(read_survey(files, sentences[0], ratings.survey.group), pairs, card.name)
     form = TableForm(card.delimiter, quotes=card.quotes)
     rows = read_rows(source_files(files, unpacked), form, _sentence_columns(card))
     if ratings.choices is not None:
         return _match_choices(rows, ratings.choices, pairs, card.name)
     if ratings.raters is not None:
-        return _match_sentences(list(_of_raters(rows, ratings.raters)), pairs, card.name)
+        return _match_sentences(_of_raters(rows, ratings.raters), pairs, card.name)
     assert ratings.judgments is not None
-    return _match_sentences(list(_of_judgments(rows, ratings.judgments)), pairs, card.name)
+    return _match_sentences(_of_judgments(rows, ratings.judgments), pairs, card.name)
 
 
 def rating_files(card: Benchmark, root: Path | None) -> list[Path]:
@@ -97,7 +90,7 @@ def _of_raters(rows: Sequence[Row], form: Raters) -> Iterator[_Rated]:
         for person in _people(row, form.people):
             value = written(row.record[person])
             if value.strip():
-                yield _Rated(sentence, person, _parse_rating(value, person, row.place))
+                yield sentence, person, _parse_rating(value, person, row.place)
 
 
 def _of_judgments(rows: Sequence[Row], form: Judgments) -> Iterator[_Rated]:
@@ -105,15 +98,15 @@ def _of_judgments(rows: Sequence[Row], form: Judgments) -> Iterator[_Rated]:
         value = written(_look_up(row, form.value))
         if value.strip():
             person = written(_look_up(row, form.person))
-            yield _Rated(_text(row, form.sentence), person, _parse_rating(value, form.value, row.place))
+            yield _text(row, form.sentence), person, _parse_rating(value, form.value, row.place)
 
 
-def _match_sentences(rated: Sequence[_Rated], pairs: pd.DataFrame, name: str) -> pd.DataFrame:
+def _match_sentences(rated: Iterable[_Rated], pairs: pd.DataFrame, name: str) -> pd.DataFrame:
     places = pd.concat([
         pd.DataFrame({"sentence": pairs[side].str.strip(), "pair": pairs["pair"], "side": side})
         for side in ("good", "bad")
     ])  # fmt: skip
-    table = pd.DataFrame(rated, columns=list(_Rated._fields))
+    table = pd.DataFrame(list(rated), columns=["sentence", "person", "value"])
     given = table["value"].groupby(table["person"])
     spread = given.transform("std", ddof=0)
     table["z"] = ((table["value"] - given.transform("mean")) / spread.where(spread > _CONSTANT)).fillna(0.0)

@@ -17,10 +17,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class SeenNgrams:
-    """Counts of the n-grams of sentences in the tokens of a run up to a step, which take the place of a loaded model.
-
-    ``excluded`` are the ids that no sentence is made of.
-    """
+    """Counts of the n-grams of sentences in the tokens of a run up to a step, in place of a loaded model."""
 
     def __init__(
         self,
@@ -28,7 +25,7 @@ class SeenNgrams:
         sentences: Collection[Sentences],
         start: int | None,
         vocabulary: int,
-        excluded: Collection[int],
+        excluded: Collection[int],  # ids that no sentence is made of
     ) -> None:
         self._training, self._excluded = training, excluded
         self._inventory = list_ngrams(sentences, start, vocabulary)

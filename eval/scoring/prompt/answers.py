@@ -165,7 +165,7 @@ def prompt_notes(scores: PromptScores) -> dict[str, object]:
     """Return facts about the answers for the reader of the score's key file."""
     prompts = scores.prompts
     return {
-        "questions": {question: getattr(prompts.questions, question) for question in QUESTIONS},
+        "questions": dict(prompts.questions.texts),
         "question_language": prompts.questions.language,
         "question_text": prompts.questions.source,
         "order_seed": prompts.seed,

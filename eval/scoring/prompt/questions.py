@@ -48,14 +48,13 @@ class PromptQuestions:
 
     language: str  # ISO 639-3 code of the language that was asked for
     source: str  # the language whose text is used, or `own` for a user's text
-    grammaticality: str  # the text, with `{a}` and `{b}` where the sentences go
-    acceptability: str
+    texts: Mapping[Question, str]  # with `{a}` and `{b}` where the sentences go
     answer: tuple[str, ...]  # what an answer may be announced with, before a colon
 
     def ask(self, question: Question, first: str, second: str) -> str:
         """Put two sentences into a question; braces within a sentence stay as they are."""
         sentences = {"a": first, "b": second}
-        return _SLOT.sub(lambda slot: sentences[slot[1]], getattr(self, question))
+        return _SLOT.sub(lambda slot: sentences[slot[1]], self.texts[question])
 
 
 def questions_for(language: str, own: Mapping[str, str] | None = None) -> PromptQuestions:
@@ -65,14 +64,10 @@ def questions_for(language: str, own: Mapping[str, str] | None = None) -> Prompt
     answer = tuple(dict.fromkeys((*words.answer, *WORDINGS[FALLBACK].answer)))
     if own is not None:
         _check_own(own)
-        return PromptQuestions(language, "own", own["grammaticality"], own["acceptability"], answer)
-    return PromptQuestions(
-        language, source, _text(words, words.grammaticality), _text(words, words.acceptability), answer
-    )
-
-
-def _text(words: PromptWording, question: str) -> str:
-    return f"{words.opening}\n\nA: {{a}}\nB: {{b}}\n\n{question} {words.letter}"
+        return PromptQuestions(language, "own", {question: own[question] for question in QUESTIONS}, answer)
+    begin = f"{words.opening}\n\nA: {{a}}\nB: {{b}}\n\n"
+    texts = {question: f"{begin}{getattr(words, question)} {words.letter}" for question in QUESTIONS}
+    return PromptQuestions(language, source, texts, answer)
 
 
 def _check_own(own: Mapping[str, str]) -> None:

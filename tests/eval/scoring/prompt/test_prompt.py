@@ -131,8 +131,8 @@ def test_every_language_asks_for_a_letter(language):
     for text in texts:
         assert text.index("A: <1>") < text.index("B: <2>")
         assert re.search(r"A\W.*B", text.splitlines()[-1].replace("か", " "))
-    others = [questions_for(other).grammaticality for other in WORDINGS if other != language]
-    assert questions.grammaticality not in others
+    others = [questions_for(other).texts["grammaticality"] for other in WORDINGS if other != language]
+    assert questions.texts["grammaticality"] not in others
 
 
 def test_languages_of_the_benchmarks():
