@@ -76,6 +76,10 @@ class Call:
                 raise unknown_name("template", name[:80], self.project.template_names())
         return Draft(self.desk.drafts, document, self.browser)
 
+    def phrases(self) -> str:
+        """Return the lines of phrases as this browser left them."""
+        return self.draft(PHRASES).open()["text"]
+
     def vocabulary(self) -> VocabularyDraft:
         """Return this browser's draft of the vocabulary."""
         return VocabularyDraft(self.desk.drafts, self.desk.tables, self.project, self.browser)
@@ -156,24 +160,18 @@ def _preview(call: Call) -> Preview:
     text = call.text("text")
     if len(text) > LARGEST:
         raise UserError(f"the template has {len(text):,} characters; at most {LARGEST:,} are taken")
-    return preview(
-        call.desk.grammars,
-        call.vocabulary().table(),
-        call.draft(PHRASES).open()["text"],
-        text,
-        whole_of(call.values, "seed", 0),
-    )
+    seed = whole_of(call.values, "seed", 0)
+    return preview(call.desk.grammars, call.vocabulary().table(), call.phrases(), text, seed)
 
 
 def _properties(call: Call) -> dict[str, object]:
-    lines = call.draft(PHRASES).open()["text"].splitlines()
-    names = dict.fromkeys(line.partition("=")[0].strip() for line in lines if "=" in line)
+    names = dict.fromkeys(line.partition("=")[0].strip() for line in call.phrases().splitlines() if "=" in line)
     return {"properties": call.vocabulary().properties(), "phrases": list(names)}
 
 
 def _validate(call: Call) -> list[dict[str, str | int]]:
     texts = [(name, call.draft(name).open()["text"]) for name in call.project.template_names()]
-    return validate(call.desk.grammars, call.vocabulary().table(), call.draft(PHRASES).open()["text"], texts)
+    return validate(call.desk.grammars, call.vocabulary().table(), call.phrases(), texts)
 
 
 def _words(call: Call) -> dict[str, object]:
