@@ -15,7 +15,7 @@ from analysis.models.categories import certainty_correlations
 from analysis.models.mcnemar import PAIR_LEVEL, with_model_first
 from analysis.plotting.facets import draw_panels, line_legend, panels_by
 from analysis.plotting.figures import Drawing, NamedRows
-from analysis.plotting.style import drawing_style, line_styles, percent_axis
+from analysis.plotting.style import drawing_style, line_styles, lowest_of, percent_axis
 
 WITH_INTERVALS, WITH_NUMBERS = 8, 24  # models; more leave the cells no room
 PANELS = 8
@@ -125,7 +125,7 @@ def draw_lines(
     panels, places = panels_by(table, "panel", title=str), list(dict.fromkeys(table[x].astype(str)))
     styles = line_styles(table[line].astype(str))
     at = {place: number for number, place in enumerate(places)}
-    lowest, longest = float(table[["low", "accuracy"]].min().min()), max(map(len, places))
+    longest = max(map(len, places))
     crowded = longest * len(places) * min(len(panels), 4) > 120
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
@@ -136,7 +136,7 @@ def draw_lines(
                 own[x].astype(str).map(at), own["accuracy"], yerr=np.array(bars, dtype=np.float64), color=style.color,
                 linestyle=style.dashes, marker="o", markersize=2.4, elinewidth=0.7, capsize=1.5,
             )  # fmt: skip
-        percent_axis(axes, lowest)
+        percent_axis(axes, lowest_of(table))
         rotation, side = (45, "right") if longest > 6 else (0, "center")
         size = 4.6 if crowded else 5.5
         axes.set_xticks(range(len(places)), places, rotation=rotation, ha=side, fontsize=size)

@@ -11,7 +11,7 @@ from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
-from analysis.plotting.style import DASHES, LineStyle, line_styles, log_axis, percent_axis, power_label
+from analysis.plotting.style import DASHES, LineStyle, line_styles, log_axis, lowest_of, percent_axis, power_label
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.scaling.laws import FEWEST_FOR_INTERVALS, FEWEST_POINTS, LOGISTIC_LAW, POWER_LAW, SAMPLES, Law, fit_tables
 from analysis.scaling.points import (
@@ -141,7 +141,6 @@ def _describe_marks(curves: pd.DataFrame) -> str:
 
 def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
     styles, bits = _styles_by_variant(table), table["bits_per_byte"]
-    lowest = float(table[["low", "accuracy"]].min().min())
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for group, style in styles.items():
@@ -149,7 +148,7 @@ def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
             band = (line["low"], line["high"])
             draw_line(axes, style, line["bits_per_byte"], line["accuracy"], band, marker="o", markersize=1.2)
         axes.set_xlim(bits.max() + 0.1, bits.min() - 0.1)  # training goes to the right
-        percent_axis(axes, lowest)
+        percent_axis(axes, lowest_of(table))
 
     loss = table["loss"].iloc[0].capitalize()
     labels = (f"{loss} loss (bits per byte, falling to the right)", "Accuracy (%)")

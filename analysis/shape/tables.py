@@ -151,13 +151,11 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     smooth = weights @ curve.mean
     found = errors(curve, weights)
     half = student.ppf((1 + CONFIDENCE) / 2, found.freedom) * np.sqrt(found.variance)
-    low, high = smooth - half, smooth + half
-    columns = {"tokens": curve.tokens, "accuracy": curve.mean, "smoothed": smooth, "low": low, "high": high}
-    frame = pd.DataFrame(columns)
+    columns = {"tokens": curve.tokens, "accuracy": curve.mean, "smoothed": smooth}
+    frame = pd.DataFrame({**columns, "low": (smooth - half).clip(0, 1), "high": (smooth + half).clip(0, 1)})
     if not np.isnan(untrained):
         frame = pd.concat([pd.DataFrame({"tokens": [0.0], "accuracy": [untrained]}), frame], ignore_index=True)
-    frame[["low", "high"]] = frame[["low", "high"]].clip(0, 1)
-    return frame.assign(group=group, phenomenon=phenomenon)[["group", "phenomenon", *columns]]
+    return frame.assign(group=group, phenomenon=phenomenon)[["group", "phenomenon", *columns, "low", "high"]]
 
 
 @dataclass
