@@ -38,11 +38,7 @@ _SCORE = {".parquet", ".json", ".rows"}  # a score, its key and its rows
 
 
 def verify_scores(folder: Path, deep: bool = False) -> list[str]:
-    """Name what is wrong below ``eval/``; nothing is wrong where nothing is stored.
-
-    Args:
-        deep: whether rows are computed from the scores and compared, in addition.
-    """
+    """Name what is wrong below ``eval/``; with ``deep``, rows are computed from the scores and compared too."""
     root = folder / EVAL
     if not root.is_dir():
         return []

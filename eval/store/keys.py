@@ -103,10 +103,15 @@ def _hash(pairs: Path, *_: int) -> str:
     return data_hash(pd.read_parquet(pairs))
 
 
+def scored_hashes(place: Path) -> set[str]:
+    """Return the hashes of the pairs that the scores of a benchmark, which lie below ``place``, are of."""
+    keys = (find_key(path) for path in place.glob(f"*/{STEPS}.json"))
+    return {key.data_sha256 for key in keys if key is not None}
+
+
 def check_pairs(pairs: Path) -> None:
     """Check a stored pair table before it is used: it must be the one that the scores beside it are of."""
-    keys = [find_key(path.with_suffix(".parquet")) for path in pairs.parent.glob(f"*/{STEPS}.json")]
-    known = {key.data_sha256 for key in keys if key is not None}
+    known = scored_hashes(pairs.parent)
     if known and stored_hash(pairs) not in known:
         problem = "not what was written" if pairs.is_file() else "missing"
         raise DamagedError(f"{pairs}: {problem}; python score.py ... writes it again; no score is computed again")
@@ -115,8 +120,7 @@ def check_pairs(pairs: Path) -> None:
 def check_places(folder: Path, replaced: Collection[Path]) -> None:
     """Check that no score below ``eval/`` is of another run or of another place there.
 
-    Args:
-        replaced: where scores are that are checked, and computed again, on their own.
+    Those at the places in ``replaced`` are checked, and computed again, on their own.
     """
     owner = Owner.of(folder)
     for scores in scores_below(folder):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from eval.pairs import data_hash
-from eval.store.keys import PAIRS, check_pairs, check_scores, find_key, scores_below, stored_hash
+from eval.store.keys import PAIRS, check_pairs, check_scores, find_key, scored_hashes, scores_below, stored_hash
 from eval.store.ratings import ratings_path
 from eval.store.reported import reported_path
 from eval.store.views import remove_tables
@@ -82,19 +82,13 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
     wanted = data_hash(pairs)
     if stored_hash(path) == wanted:
         return
-    if path.exists() and _keys_name(path.parent, wanted):
+    if path.exists() and scored_hashes(path.parent) == {wanted}:
         log_line(f"{path} is not what was written; it is written again")
     elif path.exists():
         log_line(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
         _forget(folder, benchmark)
     with new_file(path) as temporary:
         pairs.to_parquet(temporary, index=False)
-
-
-def _keys_name(place: Path, data_sha256: str) -> bool:
-    """Tell whether there are scores of a benchmark, and all of them were computed from these pairs."""
-    keys = [find_key(file) for file in place.glob(f"*/{STEPS}.json")]
-    return {key.data_sha256 for key in keys if key is not None} == {data_sha256}
 
 
 def _forget(folder: Path, benchmark: str) -> None:

@@ -31,25 +31,17 @@ _ADVICE = "python score.py ... tokens=true scores it again; without tokens=true,
 
 @dataclass(frozen=True, eq=False)
 class StoredSentences:
-    """The distinct sentences of a benchmark, read back.
-
-    Attributes:
-        tokens: int64, the ids of all sentences one after the other.
-        starts: int64[sentences + 1], where each sentence begins in ``tokens``.
-        scored: bool[tokens], the tokens that the scores of the pairs add up.
-        places: int64[tokens, 2], the characters of each token in its sentence; None where the tokenizer did not say.
-        words: int64[tokens], the number of each token's word among the words of its sentence, which are those of
-            ``str.split``; None where white space does not delimit words.
-        members: ``pair``, and as ``good`` and ``bad`` the sentences that are its members.
-    """
+    """The distinct sentences of a benchmark, read back."""
 
     texts: list[str]
-    tokens: Ids
-    starts: Ids
-    scored: Flags
-    places: Ids | None
+    tokens: Ids  # int64[tokens], the ids of all sentences one after the other
+    starts: Ids  # int64[sentences + 1], where each sentence begins in ``tokens``
+    scored: Flags  # bool[tokens], the tokens that the scores of the pairs add up
+    places: Ids | None  # int64[tokens, 2], a token's characters in its sentence; None where the tokenizer did not say
+    # int64[tokens], the number of each token's word in its sentence by ``str.split``; None where white space does not
+    # delimit words
     words: Ids | None
-    members: pd.DataFrame
+    members: pd.DataFrame  # ``pair``, and as ``good`` and ``bad`` the sentences that are its members
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +85,6 @@ def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Wo
     """Store the log probabilities of a step's tokens, and return what the key beside the scores has to say of them.
 
     Args:
-        scores: where the scores of the step are.
         name: of the file that describes the sentences, which is stored.
         starts: int64[sentences + 1], where the tokens of each sentence begin.
         values: float64[tokens]; they are stored as float32.

@@ -13,10 +13,7 @@ if TYPE_CHECKING:  # settings are checked before torch is imported
 class BackgroundWriter:
     """Does one piece of work at a time in a thread; the next one waits for the one before.
 
-    When its context ends, it waits for the work in hand.
-
-    Args:
-        enabled: False does all work at once, in the thread that starts it.
+    When its context ends, it waits for the work in hand. If it is not ``enabled``, work is done where it is started.
     """
 
     def __init__(self, enabled: bool) -> None:

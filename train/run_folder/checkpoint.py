@@ -30,7 +30,11 @@ def write_checkpoint(run: Path, model: "PreTrainedModel", tokenizer: Path, facts
         for name in tokenizer_files(tokenizer):
             shutil.copyfile(tokenizer / name, temporary / name)
         write_manifest(temporary, describe_files(temporary, facts))
-    _compare(folder, model)
+    problems = find_faults(folder)
+    if problems:
+        raise RunError("a checkpoint read back differs from what was written: " + "; ".join(problems))
+    if not holds_weights(folder, model):
+        raise RunError(f"{folder / WEIGHTS}: the weights read back differ from the live model's")
     return folder
 
 
@@ -87,14 +91,6 @@ def describe_files(folder: Path, facts: CheckpointFacts) -> Manifest:
         tokenizer_sha256=tokenizer,
         files=files,
     )
-
-
-def _compare(folder: Path, model: "PreTrainedModel") -> None:
-    problems = find_faults(folder)
-    if problems:
-        raise RunError("a checkpoint read back differs from what was written: " + "; ".join(problems))
-    if not holds_weights(folder, model):
-        raise RunError(f"{folder / WEIGHTS}: the weights read back differ from the live model's")
 
 
 def compare_logits(folder: Path, model: "PreTrainedModel") -> None:

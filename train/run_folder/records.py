@@ -61,15 +61,12 @@ class MetricsLog:
 class RunRecord:
     """Keeps ``run.json`` of a run that is being trained; no other process writes it meanwhile.
 
-    Args:
-        facts: of this start; the sessions and the hashes of files that an earlier one recorded are kept.
-
-    Attributes:
-        before: what an earlier start recorded; None at the first one.
+    The ``facts`` are of this start; the sessions and the hashes of files that an earlier one recorded are kept.
     """
 
     def __init__(self, run: Path, facts: RunFacts) -> None:
         self._run = run
+        # What an earlier start recorded, None at the first one, and what is written now.
         self.before = self._written = before = read_run_facts(run)
         kept = {"sessions": before.sessions, "files": before.files} if before is not None else {}
         self._facts = facts.model_copy(update=kept)

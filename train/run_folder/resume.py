@@ -52,7 +52,9 @@ def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
     for candidate in _states(folder):
         facts = _read_facts(candidate)
         if facts is not None and not _is_torn(candidate, facts):
-            _check_owner(candidate, facts, owner)
+            wrong = [key for key, value in owner.items() if facts.get(key) != value]
+            if wrong:
+                raise UserError(f"{candidate} is the state of another run: {', '.join(wrong)} differ")
             return int(facts["step"])
         log_line(f"{candidate} is damaged; going on from an older state, or from the start where there is none")
     return None
@@ -67,10 +69,7 @@ def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
 
 
 def metrics_sha256(run: Path, step: int) -> str | None:
-    """Return the SHA-256 that the lines of ``metrics.jsonl`` up to ``step`` had when the state after it was saved.
-
-    None where there is no such state.
-    """
+    """Return the hash of the lines of ``metrics.jsonl`` when the state after ``step`` was saved; None without it."""
     facts = _read_facts(state_folder(run, step))
     return None if facts is None else facts.get("metrics_sha256")
 
@@ -94,12 +93,6 @@ def state_faults(run: Path) -> list[str]:
 def state_folder(run: Path, step: int) -> Path:
     """Return the folder of the state after ``step``."""
     return run / RESUME / step_name(step)
-
-
-def _check_owner(folder: Path, facts: dict[str, Any], owner: dict[str, str]) -> None:
-    wrong = [key for key, value in owner.items() if facts.get(key) != value]
-    if wrong:
-        raise UserError(f"{folder} is the state of another run: {', '.join(wrong)} differ")
 
 
 def _states(folder: Path) -> list[Path]:

@@ -177,11 +177,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a checkpoint.
-
-    Raises:
-        DamagedError: when it is missing, unreadable or not what was written.
-    """
+    """Read the manifest of a checkpoint (``read_facts``)."""
     return read_facts(folder / MANIFEST, MANIFEST_SEAL, Manifest)
 
 
@@ -191,11 +187,7 @@ def write_run_facts(run: Path, facts: RunFacts) -> None:
 
 
 def read_run_facts(run: Path) -> RunFacts | None:
-    """Read ``run.json``; None where there is none.
-
-    Raises:
-        DamagedError: when it is unreadable or not what was written.
-    """
+    """Read ``run.json`` (``read_facts``); None where there is none."""
     path = run / RECORD
     return read_facts(path, RECORD_SEAL, RunFacts) if path.exists() else None
 

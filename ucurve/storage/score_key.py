@@ -66,9 +66,5 @@ def write_key(scores: Path, key: ScoreKey) -> None:
 
 
 def read_key(scores: Path) -> ScoreKey:
-    """Read the key of a score.
-
-    Raises:
-        DamagedError: when it is missing, unreadable or not what was written.
-    """
+    """Read the key of a score (``read_facts``)."""
     return read_facts(key_path(scores), KEY, ScoreKey)

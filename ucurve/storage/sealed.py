@@ -41,11 +41,7 @@ class Seal:
             raise DamagedError(f"{path}: cannot be read ({error})") from error
 
     def parse(self, content: bytes, path: Path) -> dict[str, Any]:
-        """Read a record from the text of a file, of which ``path`` is for messages.
-
-        Raises:
-            DamagedError: when it is unreadable, without a digest, or not what was written.
-        """
+        """Read a record from the text of a file as ``read`` does; ``path`` is for messages."""
         try:
             text = content.decode()  # as it is: reading as text would let a changed line end pass
             record = json.loads(text, parse_constant=_refuse_constant)
