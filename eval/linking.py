@@ -139,19 +139,10 @@ class Linking:
     name: str  # in `accuracy.csv`; parameters are part of it unless they are the defaults
     function: Function
     compared: Function  # what pairs are decided by, the value or an increasing function of it
-    columns: tuple[str, ...]
-    from_sums: bool
+    reads: tuple[
+        str, ...
+    ]  # all columns that it reads, without `_good` and `_bad`, in the order the function takes them
     lower_is_better: bool
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Everything it reads, in the order its function takes it."""
-        return ("lp", "n", *self.columns) if self.from_sums else self.columns
-
-    def __call__(self, *read: Number) -> Number:
-        """Return the linked value of each sentence, given what the function reads (``reads``)."""
-        value: Number = self.function(*read)
-        return value
 
     def values(self, table: Table, side: Side) -> Array:
         """Return the linked value of the good or the bad member of each pair of a score table, float64[pairs]."""
@@ -184,8 +175,7 @@ def parse_linking(name: str) -> Linking:
         name=":".join([base, *parameters]),
         function=function,
         compared=partial(family.compared, **bound) if family.compared else function,
-        columns=tuple(column.format(**bound) for column in family.columns),
-        from_sums=family.from_sums,
+        reads=(*(("lp", "n") if family.from_sums else ()), *(column.format(**bound) for column in family.columns)),
         lower_is_better=family.lower_is_better,
     )
 

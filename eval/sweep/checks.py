@@ -46,7 +46,7 @@ def check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], s
 
 def _check_counts(targets: Sequence[Target], settings: ScoreSettings) -> None:
     """Check that there are unigram counts for a linking function that was asked for and needs them."""
-    needing = [name for name in settings.linking or () if "unigram" in parse_linking(name).columns]
+    needing = [name for name in settings.linking or () if "unigram" in parse_linking(name).reads]
     without = [target for target in targets if not target.counts.exists()]
     if needing and without and settings.unigrams is None:
         raise UserError(
