@@ -139,9 +139,7 @@ class Linking:
     name: str  # in `accuracy.csv`; parameters are part of it unless they are the defaults
     function: Function
     compared: Function  # what pairs are decided by, the value or an increasing function of it
-    reads: tuple[
-        str, ...
-    ]  # all columns that it reads, without `_good` and `_bad`, in the order the function takes them
+    reads: tuple[str, ...]  # columns without `_good` and `_bad`, in the order the function takes them
     lower_is_better: bool
 
     def values(self, table: Table, side: Side) -> Array:
