@@ -44,7 +44,7 @@ def alone(run, benchmark_root):
     """What one process writes; it is removed again."""
     score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, linking=("lp",)))
     files = scores(run)
-    assert len(files) == 4, "scores and keys of two checkpoints"
+    assert len(files) == 6, "scores, keys and rows of two checkpoints"
     for name in files:
         (run / name).unlink()
     return files
