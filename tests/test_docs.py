@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from eval.linking import FAMILIES
 from ucurve.config import compose, quoted_where_needed, sweep
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,3 +80,14 @@ def test_every_command_is_printed_somewhere():
 @pytest.mark.parametrize("target", re.findall(r"\]\(([^)#]+)", README.read_text(encoding="utf-8")))
 def test_link_of_the_readme_leads_somewhere(target):
     assert (ROOT / target).exists()
+
+
+def test_every_linking_function_is_explained():
+    text = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")
+    assert [name for name in FAMILIES if f"`{name}" not in text] == []
+
+
+def test_every_source_of_pairs_is_explained():
+    text = (ROOT / "docs" / "generate.md").read_text(encoding="utf-8")
+    sources = [path.stem for path in (ROOT / "conf" / "source").glob("*.yaml")]
+    assert [name for name in sources if not re.search(rf"\b{name}\b", text)] == []
