@@ -60,6 +60,7 @@ def write_tables(folder: Path, claims: Claims) -> None:
     """
     # Not flushed to disk: a table that a power cut tears is found, and written again.
     with claims.holding(_TABLES), TemporaryDirectory(prefix=".tables.tmp-", dir=folder / EVAL) as place:
+        # Where the tables were removed, only rows were written, and lines need no second look; analyses check them.
         made = _make_tables(folder, TABLES, Path(place), checked=has_tables(folder))
         wrong = _wrong_tables(folder, made)
         for path in wrong:

@@ -1,7 +1,7 @@
 """What scoring logs: a line for each score, and once for each benchmark what its numbers leave out."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 import pandas as pd
@@ -34,10 +34,14 @@ def log_plan(plan: Plan, settings: ScoreSettings) -> None:
 
 def log_benchmarks(jobs: Sequence[Job], said: set[str]) -> None:
     """Log what pairs no accuracy counts and what is odd about tokens, unless it was ``said``, and add it there."""
-    for line in _describe_benchmarks(jobs):
-        if line not in said:
+    _log_new(_describe_benchmarks(jobs), said)
+
+
+def _log_new(lines: Iterable[str], said: set[str], about: str = "") -> None:
+    for line in lines:
+        if about + line not in said:
             log_line(line)
-        said.add(line)
+        said.add(about + line)
 
 
 def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
@@ -55,8 +59,15 @@ def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
         yield f"{benchmark} {', '.join(dict.fromkeys(names))}: {fact}"
 
 
-def log_score(job: Job, summary: Summary, settings: ScoreSettings) -> None:
-    """Log the overall accuracies of one score, as its card reports them; under a preset, of all linking functions."""
+def log_score(job: Job, summary: Summary, settings: ScoreSettings, said: set[str]) -> None:
+    """Log the overall accuracies of one score, as its card reports them, unless they were ``said``.
+
+    Under a preset these are the accuracies of all linking functions.
+    """
+    _log_new(_describe_score(job, summary, settings), said, f"{job.target.folder}: ")  # equal lines of two runs are two
+
+
+def _describe_score(job: Job, summary: Summary, settings: ScoreSettings) -> Iterator[str]:
     scores, accuracies = summary.scores, summary.accuracies
     reported = settings.reported(job.benchmark)
     aggregate = reported.overall
@@ -71,15 +82,14 @@ def log_score(job: Job, summary: Summary, settings: ScoreSettings) -> None:
             continue
         splits = {str(row["split"]): row for _, row in rows.iterrows()}
         row = splits["all"]
-        log_line(
+        yield (
             f"step {job.target.step} {job.benchmark} {job.scorer.name} {name}: {_percent(row, 'accuracy')} % "
             f"({_percent(row, 'ci_low')} to {_percent(row, 'ci_high')}; {aggregate}, ties {rule})"
             f"{_lengths(splits)}{_bias(summary.statistics, name, rule, aggregate)}, "
             f"{row['n']:,} pairs, {row['ties']:,} ties, {unknown:,} unknown tokens{_same_tokens(job, row)}"
             f"{_length_alone(splits)}"
         )
-    for line in job.scorer.score_messages(scores):
-        log_line(line)
+    yield from job.scorer.score_messages(scores)
 
 
 def _percent(row: pd.Series, column: str) -> str:

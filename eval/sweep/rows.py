@@ -100,12 +100,7 @@ def _missing_fits(
     asked = settings.fit
     if asked is None or not job.scorer.fits_parameters:
         return []
-    of: dict[str, object] = {
-        "on": asked.on,
-        "share": asked.share,
-        "seed": asked.seed,
-        "ratings": asked.ratings and str(asked.ratings),
-    }
+    of: dict[str, object] = {"on": asked.on, "share": asked.share, "seed": asked.seed}
     of |= {} if rated is None else rated.sources
     found = []
     for rule, family in product(settings.rules(job.benchmark), asked.families):

@@ -83,7 +83,7 @@ class Sweep:
                     if summary is None and job.identity in plan.last:
                         summary = read_summary(job, job.path(self.folder), self.settings)
                     if summary is not None:
-                        log_score(job, summary, self.settings)
+                        log_score(job, summary, self.settings, self.cache.logged)
         except BaseException:
             with suppress(Exception):  # the error that ends the sweep is the one to report
                 write_tables(self.folder, claims)
