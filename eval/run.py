@@ -47,19 +47,10 @@ def execute(command: ScoreCommand) -> None:
 def score_asked(command: ScoreCommand) -> list[StoredScores]:
     """Score the run, the runs or the model of a command, and return where every score is."""
     if command.run is not None:
-        return score_runs(find_runs(command.run), command, command.run_steps)
+        runs = find_runs(command.run)
+        return _score_each(((run, command.run_steps) for run in runs), command, SweepCache(), alone=len(runs) == 1)
     assert command.model is not None and command.out is not None
     return score_model(command.model, command.out, command, command.revisions, command.revision_steps)
-
-
-def score_runs(runs: Sequence[Path], settings: ScoreSettings, steps: Sequence[int] | None = None) -> list[StoredScores]:
-    """Score each run as ``score_run`` does; one that cannot be scored stops none of the others.
-
-    Raises:
-        UserError: at the end, with all errors of runs that were not scored.
-        RunError: likewise, when one of them is not the user's mistake.
-    """
-    return _score_each(((run, steps) for run in runs), settings, SweepCache(), alone=len(runs) == 1)
 
 
 def score_as_they_appear(pattern: str, settings: ScoreSettings) -> None:
@@ -72,7 +63,7 @@ def score_as_they_appear(pattern: str, settings: ScoreSettings) -> None:
 def _score_each(
     asked: Iterable[tuple[Path, Sequence[int] | None]], settings: ScoreSettings, cache: SweepCache, alone: bool
 ) -> list[StoredScores]:
-    """Score steps of runs; the error of a run that is scored ``alone`` is raised as it is."""
+    """Score steps of runs; errors are raised after the last one, or at once where a run is scored ``alone``."""
     scored: list[StoredScores] = []
     runs: set[Path] = set()
     failures: dict[Path, UcurveError] = {}
@@ -93,10 +84,7 @@ def _score_each(
 
 
 def report_data(command: ScoreCommand) -> None:
-    """Print what the data of each benchmark is like: duplicates, length splits, odd lines.
-
-    Lengths are in characters, and in tokens too when a run or a model is given.
-    """
+    """Print duplicates, odd lines and lengths of each benchmark, in tokens too where a run or a model is given."""
     from eval.benchmarks.datacheck import data_report
     from ucurve.huggingface.pretrained import load_tokenizer
 
@@ -113,10 +101,7 @@ def report_data(command: ScoreCommand) -> None:
 
 
 def find_runs(pattern: str) -> list[Path]:
-    """Return the run folders of a path or a pattern such as ``runs/14m-*``, sorted.
-
-    Of several runs, those without a checkpoint yet are left out, with a message.
-    """
+    """Return the run folders of a path or a pattern, sorted; of several, those without a checkpoint are passed over."""
     if Path(pattern).is_dir():
         return [Path(pattern)]
     runs = [path for path in match_folders(pattern) if (path / CHECKPOINTS).is_dir()]
@@ -139,16 +124,10 @@ def score_run(
     cache: SweepCache | None = None,
     group: ProcessGroup | None = None,
 ) -> list[StoredScores]:
-    """Score checkpoints of a run on the benchmarks of the settings, unless scores of the same key are stored.
+    """Score checkpoints of a run, None for all, on the benchmarks, unless scores of the same key are stored.
 
-    Args:
-        steps: the checkpoints; None for all.
-        cache: what a process that scores again and again keeps.
-        group: the processes that score together, each of which calls this.
-
-    Raises:
-        UserError: when something is missing, broken or does not fit; then nothing has been scored.
-        RunError: when a score is not finite; scores before it are kept.
+    All processes of a ``group`` call this and score together. After a ``UserError`` nothing has been scored; after a
+    ``RunError``, a score that is not finite, scores before it are kept.
     """
     with agreeing(group):
         targets = run_targets(run, steps)
@@ -164,11 +143,7 @@ def score_model(
 ) -> list[StoredScores]:
     """Score a model that was not trained as a run here, into the files of a run's eval folder below ``out``.
 
-    Args:
-        model: a local folder, or ``owner/name`` on the hub.
-        out: the folder that gets ``eval/``.
-        revisions: revisions of the model, whose steps are read off their names; None for the model itself, step -1.
-        steps: steps of revisions whose names do not say them.
+    ``revisions`` and ``steps`` are as in ``model_targets``.
     """
     check_out(out)
     targets = model_targets(model, revisions, settings.weights, steps)

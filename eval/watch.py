@@ -22,11 +22,7 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
     """Yield the new whole checkpoints of the runs that a path or a pattern stands for, until all runs have ended.
 
     Runs that match a pattern later are found too, within a minute after the others have ended. A run that was
-    interrupted is waited for.
-
-    Raises:
-        UserError: when there is no such run yet.
-        RunError: at the end, naming the runs that have failed.
+    interrupted is waited for. Those that have failed are named by a ``RunError`` at the end.
     """
     seen: dict[Path, set[tuple[int, int]]] = defaultdict(set)
     noted: dict[Path, str] = {}

@@ -118,10 +118,7 @@ def check_pairs(pairs: Path) -> None:
 
 
 def check_places(folder: Path, replaced: Collection[Path]) -> None:
-    """Check that no score below ``eval/`` is of another run or of another place there.
-
-    Those at the places in ``replaced`` are checked, and computed again, on their own.
-    """
+    """Check that no score below ``eval/``, apart from those to be ``replaced``, is of another run or place."""
     owner = Owner.of(folder)
     for scores in scores_below(folder):
         key = None if scores in replaced else find_key(scores)
@@ -130,11 +127,7 @@ def check_places(folder: Path, replaced: Collection[Path]) -> None:
 
 
 def check_owner(folder: Path) -> None:
-    """Check that every score below ``eval/`` is of the run, step and pairs where it lies; the scores are not read.
-
-    Raises:
-        DamagedError: when one is not, or its key is not what was written.
-    """
+    """Raise a ``DamagedError`` unless every score below ``eval/`` is of the run, step and pairs where it lies."""
     owner = Owner.of(folder)
     for rows in (folder / EVAL).rglob(f"{STEPS}.rows"):
         if not key_path(rows).exists():

@@ -62,10 +62,7 @@ def reported_path(folder: Path, benchmark: str) -> Path:
 
 
 def keep_reported(folder: Path, benchmark: str, reported: Reported) -> None:
-    """Store what is shown first of a benchmark, where its published card does not say the same.
-
-    The card of a benchmark of the user's own may be gone when the scores are read, and a preset is known here alone.
-    """
+    """Store what is shown first of a benchmark, where its published card, which stays, does not say the same."""
     path = reported_path(folder, benchmark)
     if reported == _published(benchmark):
         if path.exists():

@@ -91,11 +91,7 @@ def write_rows(scores: Path, rows: ScoreRows) -> None:
 
 
 class OpenRows:
-    """The rows of a score, opened; the first line and the size of the file are checked.
-
-    Raises:
-        DamagedError: when the file is missing, not what was written, or not of the score with the key.
-    """
+    """The rows of a score, opened; a ``DamagedError`` for a first line or a size that does not fit the key."""
 
     def __init__(self, scores: Path, key: ScoreKey) -> None:
         self._path = rows_path(scores)
@@ -132,11 +128,7 @@ class OpenRows:
 
 
 def read_rows(scores: Path) -> ScoreRows | None:
-    """Read the rows of a stored score; None where there are none.
-
-    Raises:
-        DamagedError: as ``OpenRows``, and when the key of the score is not what was written.
-    """
+    """Read the rows of a stored score; None where there are none, and ``DamagedError`` as for ``OpenRows``."""
     if not rows_path(scores).exists():
         return None
     with OpenRows(scores, read_key(scores)) as opened:

@@ -50,11 +50,7 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
 
 
 def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
-    """Store a benchmark's pair table and protect it from changes by other processes until the claims end.
-
-    Raises:
-        RunError: when another process is scoring other pairs of the same benchmark into the folder.
-    """
+    """Store a benchmark's pair table and protect it from changes by other processes until the claims end."""
     benchmark = str(pairs["benchmark"].iloc[0])
     name = f"pairs of {benchmark}"
     for _ in range(_TRIES):
@@ -73,10 +69,7 @@ def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
 
 
 def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
-    """Store a benchmark's pair table in a run folder.
-
-    When other pairs are there already, scores of the benchmark belong to those, so they and their rows go first.
-    """
+    """Store a benchmark's pair table in a run folder; scores of other pairs there, with their rows, go first."""
     benchmark = str(pairs["benchmark"].iloc[0])
     path = pairs_path(folder, benchmark)
     wanted = data_hash(pairs)
@@ -104,13 +97,7 @@ def write_scores(
     path: Path, scores: pd.DataFrame, inputs: ScoreInputs, model: str, notes: Mapping[str, object],
     token_scores: TokenFacts | None = None, revision: str | None = None,
 ) -> ScoreKey:  # fmt: skip
-    """Store the scores of a step, then the key with their SHA-256, and return it.
-
-    Args:
-        path: ``.../step00000512.parquet``; the key goes beside it.
-        model: name of the run or the model; ``revision`` is the one that was asked for.
-        token_scores: the log probabilities of tokens that are stored already.
-    """
+    """Store the scores of a step at ``.../step00000512.parquet``, then the key with their SHA-256, and return it."""
     key_path(path).unlink(missing_ok=True)
     with new_file(path) as temporary:
         scores.to_parquet(temporary, index=False)

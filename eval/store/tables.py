@@ -96,11 +96,7 @@ def read_labels(kind: TableFile, lines: bytes) -> Labels:
 
 
 def read_table(kind: TableFile, path: Path) -> pd.DataFrame:
-    """Read a table; without a file, an empty one with its columns.
-
-    Raises:
-        UserError: when the file holds something else.
-    """
+    """Read a table; without a file, an empty one with its columns. A file of anything else is a ``UserError``."""
     if not path.exists():
         return pd.DataFrame(columns=list(kind.columns)).astype(dict(kind.types))
     try:

@@ -82,13 +82,10 @@ def _known_hashes(sentences: Path) -> set[str]:
 
 
 def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Words | None) -> TokenFacts:
-    """Store the log probabilities of a step's tokens, and return what the key beside the scores has to say of them.
+    """Store the log probabilities of a step's tokens as float32, and return what the key has to say of them.
 
-    Args:
-        name: of the file that describes the sentences, which is stored.
-        starts: int64[sentences + 1], where the tokens of each sentence begin.
-        values: float64[tokens]; they are stored as float32.
-        words: those over which sums are stored as well; None for no sums.
+    ``name`` is the file of the sentences; their tokens begin at ``starts``, int64[sentences + 1], in ``values``,
+    float64[tokens]. Sums over ``words`` are stored too, where given.
     """
     columns = {"lp": _lists(starts, values.astype(np.float32))}
     if words is not None:

@@ -53,11 +53,7 @@ def has_tables(folder: Path) -> bool:
 
 
 def write_tables(folder: Path, claims: Claims) -> None:
-    """Write the tables that are missing or not what the files of rows give.
-
-    Raises:
-        DamagedError: when rows are not what was written, or are of another run.
-    """
+    """Write the tables that are missing or not what the files of rows give; damaged rows are a ``DamagedError``."""
     # Not flushed to disk: a table that a power cut tears is found, and written again.
     with claims.holding(_TABLES), TemporaryDirectory(prefix=".tables.tmp-", dir=folder / EVAL) as place:
         # Where the tables were removed, only rows were written, and lines need no second look; analyses check them.
@@ -119,12 +115,9 @@ def has_rows(folder: Path) -> bool:
 
 @contextmanager
 def open_table(kind: TableFile, folder: Path) -> Iterator[Path | None]:
-    """Give a file that holds a table as the files of rows give it; None where nothing is scored.
+    """Give a file that holds a table as the files of rows give it, else ``DamagedError``; None where nothing is scored.
 
     A table without any file of rows was made by somebody else, and is given as it is.
-
-    Raises:
-        DamagedError: when rows or the table are not what was written, or rows are of another score or run.
     """
     path = kind.path(folder)
     if not has_rows(folder):

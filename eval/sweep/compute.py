@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from eval.scoring.base import Loaded
+from eval.scoring.base import Loaded, TokenScorer
 from eval.scoring.batching import within_memory
 from eval.scoring.sharing import ProcessGroup, sharing
 from eval.scoring.text.sentences import Scores, Sentences
@@ -48,9 +48,9 @@ class Computer:
 
         def attempt(size: int) -> Computed:
             with self._together(job, size), _counting(job, bar, self._group) as advance:
-                if with_tokens:
-                    return Computed(*job.score_tokens(loaded, size, advance))
-                return Computed(*job.score(loaded, size, advance), None)
+                if with_tokens and isinstance(job.scorer, TokenScorer):
+                    return Computed(*job.scorer.score_tokens(loaded, size, advance))
+                return Computed(*job.scorer.score(loaded, size, advance), None)
 
         if job.scorer.loads != "model":
             return attempt(0)
@@ -63,7 +63,7 @@ class Computer:
             identity, size = order
             with suppress(BaseException), sharing(self._group):  # rank 0 raises the errors of all processes
                 job = self._jobs[identity]
-                job.score(self._load(job), size, lambda _: self.check())
+                job.scorer.score(self._load(job), size, lambda _: self.check())
 
     def check(self) -> None:
         """Raise what is to end the work of this process, such as a signal."""

@@ -60,10 +60,7 @@ def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
 
 
 def log_score(job: Job, summary: Summary, settings: ScoreSettings, said: set[str]) -> None:
-    """Log the overall accuracies of one score, as its card reports them, unless they were ``said``.
-
-    Under a preset these are the accuracies of all linking functions.
-    """
+    """Log the overall accuracies of one score, as card or preset report them, unless they were ``said``."""
     _log_new(_describe_score(job, summary, settings), said, f"{job.target.folder}: ")  # equal lines of two runs are two
 
 

@@ -14,9 +14,9 @@ from eval.models.folder import Kind
 from eval.models.model_info import ModelInfo, read_model_info
 from eval.models.targets import Target
 from eval.pairs import data_hash, full_name
-from eval.scoring.base import Loaded, Scorer, TokenScorer
+from eval.scoring.base import Scorer
 from eval.scoring.scorers import check_kind, find_scorer
-from eval.scoring.text.sentences import Advance, Scores, Sentences
+from eval.scoring.text.sentences import Sentences
 from eval.settings import ScoreSettings
 from eval.store.scores import score_path
 from eval.store.views import RATED
@@ -59,19 +59,6 @@ class Job:
     def path(self, folder: Path) -> Path:
         """Return where the scores go below a run folder."""
         return score_path(folder, self.benchmark, self.scorer.name, self.target.step)
-
-    def score(
-        self, model: Loaded, batch_tokens: int, advance: Advance | None = None
-    ) -> tuple[pd.DataFrame, dict[str, object]]:
-        """Score the pairs with the loaded model (``Scorer.score``)."""
-        return self.scorer.score(model, batch_tokens, advance)
-
-    def score_tokens(
-        self, model: Loaded, batch_tokens: int, advance: Advance | None = None
-    ) -> tuple[pd.DataFrame, dict[str, object], Scores]:
-        """Score the pairs and return the log probabilities of tokens as well (``TokenScorer.score_tokens``)."""
-        assert isinstance(self.scorer, TokenScorer)
-        return self.scorer.score_tokens(model, batch_tokens, advance)
 
 
 def choose_scorers(pairs: pd.DataFrame, kind: Kind, settings: ScoreSettings) -> list[type[Scorer]]:

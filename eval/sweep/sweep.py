@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -38,13 +39,8 @@ class Sweep:
         """Score every target on every benchmark, skipping scores whose key matches, and write the tables.
 
         Another process may score the same targets into the same folder at the same time: each score is computed by one
-        of them, and both end when all are there. The processes of a group share the work on each score.
-
-        Raises:
-            UserError: when a target does not fit a benchmark, the first model to score does not load, or a table is
-                somebody else's; then nothing has been written.
-            DamagedError: when there are scores or rows of another run that this sweep does not compute.
-            RunError: when a score is not finite.
+        of them, and both end when all are there. The processes of a group share the work on each score. After a
+        ``UserError`` nothing has been written.
         """
         with agreeing(self.group):
             jobs = make_jobs(targets, self.benchmarks, self.settings, self.cache)
@@ -65,8 +61,7 @@ class Sweep:
         return TokenStore(self.folder, self.settings)
 
     def _score_all(self, plan: Plan, computer: Computer, claims: Claims) -> None:
-        rated = self._rated_pairs()
-        for pairs in (*self.benchmarks, *rated):
+        for pairs in (*self.benchmarks, *self._rated_pairs):
             share_pairs(self.folder, pairs, claims)
         results = Results(self.folder, self.settings, claims)
         results.keep_what_cards_say(self.benchmarks, self.cache)
@@ -109,8 +104,9 @@ class Sweep:
         elif bar is not None:
             bar.advance(job.scorer.size)
 
+    @cached_property
     def _rated_pairs(self) -> list[pd.DataFrame]:
-        """Read the sentences that people rated, when parameters are fitted to ratings."""
+        """The sentences that people rated, when parameters are fitted to ratings."""
         fitted = self.settings.fit
         return [] if fitted is None or fitted.ratings is None else [rated_pairs(fitted.ratings)]
 
@@ -119,8 +115,7 @@ class Sweep:
         file = None if self.settings.fit is None else self.settings.fit.ratings
         if file is None or not job.scorer.fits_parameters:
             return None
-        (pairs,) = self._rated_pairs()
-        rated = rated_job(job, pairs, self.settings, self.cache)
+        rated = rated_job(job, self._rated_pairs[0], self.settings, self.cache)
         with results.claims.holding(str(rated.identity)):
             self._have_score(rated, computer, results, None)
         return read_rated(rated.path(self.folder), file)
