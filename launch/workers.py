@@ -21,6 +21,7 @@ from launch.slurm import train_script
 from train.engine.signals import REQUEUE, SIGNALS, handle_signals
 from ucurve.cli import run
 from ucurve.errors import INTERRUPTED, UserError
+from ucurve.invocation import command
 
 _DEVICES = "CUDA_VISIBLE_DEVICES"
 _THREADS = "OMP_NUM_THREADS"
@@ -45,10 +46,11 @@ def workers_command(arguments: Sequence[str]) -> None:
     settings, grid = split_arguments(WorkersSettings, "workers", arguments)
     cells = expand_grid(grid)
     if cells[0].settings.dry_run:
-        raise UserError("dry_run=true trains nothing, so it needs no workers; python train.py -m prints the plans")
+        plans = command("train", "-m")
+        raise UserError(f"dry_run=true trains nothing, so it needs no workers; {plans} prints the plans")
     environments = _list_environments(settings, os.environ)[: len(cells)]
-    command = [sys.executable, *train_script("python").split(), "-m", *grid]
-    code = run_workers(command, environments)
+    worker = [sys.executable, *train_script("python").split(), "-m", *grid]
+    code = run_workers(worker, environments)
     if code:
         sys.exit(code)
 

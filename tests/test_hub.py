@@ -246,8 +246,8 @@ def test_without_the_hub_the_message_gives_the_lines_that_need_no_network(tmp_pa
     done = start(TYPED, tmp_path, environment(Hub(url="http://127.0.0.1:9"), tmp_path / "hf"))
     assert done.returncode == 2
     assert done.stderr.count("error: ") == 1
-    assert "python train.py model=14m tokens=10M tokenizer=char data.path=TEXTS" in done.stderr
-    assert "python train.py experiment=demo" in done.stderr
+    assert f"python {ROOT / 'train.py'} model=14m tokens=10M tokenizer=char data.path=TEXTS" in done.stderr
+    assert f"python {ROOT / 'train.py'} experiment=demo" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} <= {"hf"}
 
 

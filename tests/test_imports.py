@@ -14,7 +14,7 @@ ORDER = {
     "": ["ucurve", "eval", "train analysis generation validation", "launch", "workbench"],
     "ucurve": [
         "errors interpreter",
-        "fields processes progress provenance text_table",
+        "invocation fields processes progress provenance text_table",
         "storage config",
         "huggingface cli yaml_files",
         "token_stream",

@@ -19,6 +19,7 @@ from train.tokenizer.build import TokenizerSettings, build_tokenizer, check_toke
 from train.tokenizer.folder import read_statistics
 from ucurve.config import Composed, check
 from ucurve.errors import RunError, UserError
+from ucurve.invocation import command
 from ucurve.text_table import format_table
 
 
@@ -32,7 +33,7 @@ def train_command(composed: Sequence[Composed]) -> None:
         texts = [run.describe() for run in expected]
         if len(cells) > 1:
             costs = format_table(format_costs(list_costs([run.plan for run in expected])))
-            texts.append(f"{costs}\nhours: 'python -m launch.cost' with the same arguments measures them here")
+            texts.append(f"{costs}\nhours: '{command('cost')}' with the same arguments measures them here")
         print("\n\n".join(texts))  # noqa: T201 - the plan is what was asked for
     elif len(cells) == 1:
         train_run(cells[0].settings)
@@ -45,8 +46,8 @@ def _run_grid(cells: Sequence[Cell]) -> None:
     if processes > 1:
         raise UserError(
             f"a grid of {len(cells)} runs under a launcher of {processes} processes: a launcher starts one run. "
-            f"'python -m launch.workers gpus={processes}' with the same arguments runs the grid with one worker a "
-            "device; 'python -m launch.emit' writes the command of each run"
+            f"'{command('workers', f'gpus={processes}')}' with the same arguments runs the grid with one worker a "
+            f"device; '{command('emit')}' writes the command of each run"
         )
     for cell in cells:
         if cell.settings.data.kind == "hub":  # where the hub is out of reach, one message comes before anything is made

@@ -11,10 +11,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from ucurve.errors import INTERRUPTED, UcurveError, UserError, unknown_name
 from ucurve.interpreter import broken_package, missing_package
+from ucurve.invocation import CONSOLE, MODULE
 
 _AGAIN = "the same command starts again from the beginning"
 _MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM)
@@ -99,7 +101,8 @@ def main() -> None:
     elif name == _VERSION:
         sys.stdout.write(_versions())
     elif name in COMMANDS:
-        sys.argv = [f"ucurve {name}", *arguments]
+        started = MODULE if Path(sys.argv[0]).name == "__main__.py" else CONSOLE
+        sys.argv = [f"{started} {name}", *arguments]
         run(name)
     else:
         sys.exit(_report(str(unknown_name("command", name, COMMANDS)), UserError.exit_code))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 _OLDEST = (3, 11)
 _FIRST_NEEDED = "hydra"  # what every command imports first
-_ROOT = Path(__file__).resolve().parent.parent
-_IN_CHECKOUT = (_ROOT / "pyproject.toml").is_file()
+ROOT = Path(__file__).resolve().parent.parent
+IN_CHECKOUT = (ROOT / "pyproject.toml").is_file()
 _INSTALL = "pip install --constraint constraints.txt --editable ."
 _MODULE = "-m"  # what ``python -m`` is called while it imports the packages above a module
 _SCRIPTS = ("ucurve", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
@@ -53,26 +53,26 @@ def _problem() -> str:
 
 def _is_installed() -> bool:
     """Tell whether this Python has ucurve; the folder that an installation leaves in the checkout says nothing."""
-    if not _IN_CHECKOUT:
+    if not IN_CHECKOUT:
         return True
     import importlib.metadata
 
-    elsewhere = [entry for entry in sys.path if Path(entry).resolve() != _ROOT]
+    elsewhere = [entry for entry in sys.path if Path(entry).resolve() != ROOT]
     return any(True for _ in importlib.metadata.distributions(name="ucurve", path=elsewhere))
 
 
 def _mend() -> str:
     """Return what to type: use the environment that is there, mend it where it is in use, or make it."""
-    if not _IN_CHECKOUT:
+    if not IN_CHECKOUT:
         return f"{shlex.quote(sys.executable)} -m pip install --upgrade ucurve"
-    here = Path.cwd() == _ROOT
-    environment = _ROOT / ".venv"
+    here = Path.cwd() == ROOT
+    environment = ROOT / ".venv"
     in_use = Path(sys.prefix).resolve() == environment.resolve()
     if (environment / "bin" / "python").is_file() and not in_use:
         shown = shlex.quote(".venv" if here else str(environment))
         return f"use {shown}/bin/python, or source {shown}/bin/activate"
     is_old = sys.version_info < _OLDEST
     python = "python{}.{}".format(*_OLDEST) if is_old else shlex.quote(sys.executable)
-    steps = [] if here else [f"cd {shlex.quote(str(_ROOT))}"]
+    steps = [] if here else [f"cd {shlex.quote(str(ROOT))}"]
     steps += [f"{python} -m venv --clear .venv"] if is_old or not in_use else []
     return " && ".join([*steps, f".venv/bin/{_INSTALL}", "source .venv/bin/activate"])

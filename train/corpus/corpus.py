@@ -20,6 +20,7 @@ from train.corpus.selection import Selection, find_validation_files, relative_na
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_rows
 from ucurve.huggingface.revisions import find_commit
+from ucurve.invocation import command
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file, sha256_json
 
@@ -257,6 +258,7 @@ def not_fetched(what: str, revision: str | None, error: Exception) -> UserError:
     at = f" at the revision {revision!r}" if revision else ""
     return UserError(
         f"{what} cannot be fetched from the hub{at} ({reason}). Nothing was made. These lines need no network:\n"
-        "  python train.py model=14m tokens=10M tokenizer=char data.path=TEXTS   (a file or folder of your own text)\n"
-        "  python train.py experiment=demo"
+        f"  {command('train', 'model=14m tokens=10M tokenizer=char data.path=TEXTS')}   "
+        "(a file or folder of your own text)\n"
+        f"  {command('train', 'experiment=demo')}"
     )

@@ -1,0 +1,44 @@
+"""How a command is typed here, for messages that name one: they repeat the way in which this process was started."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from ucurve.interpreter import IN_CHECKOUT, ROOT
+
+CONSOLE, MODULE = "ucurve", "python -m ucurve"
+_SCRIPTS = {"build": "tokenizers/build.py"} | {
+    name: f"{name}.py" for name in ("train", "score", "analyze", "verify", "generate")
+}
+_MODULES = {
+    "answers": "validation.answers",
+    "batches": "train.batches",
+    "cost": "launch.cost",
+    "emit": "launch.emit",
+    "leaderboard": "eval.leaderboard",
+    "publish": "launch.publish",
+    "questionnaire": "validation.questionnaire",
+    "status": "launch.status",
+    "workbench": "workbench",
+    "workers": "launch.workers",
+}
+
+
+def command(name: str, arguments: str = "") -> str:
+    """Return a command that works when it is copied: ``python train.py ...`` in a checkout, else ``ucurve train ...``.
+
+    ``arguments`` are quoted for the shell already, as ``"run=runs/a 'benchmarks=[demo]'"``.
+    """
+    return f"{_program(name)} {arguments}".rstrip()
+
+
+def _program(name: str) -> str:
+    started = sys.argv[0].rpartition(" ")[0]  # ``ucurve.cli.main`` writes ``ucurve train`` there
+    if started in (CONSOLE, MODULE):
+        return f"{started} {name}"
+    if not IN_CHECKOUT:
+        return f"{CONSOLE} {name}"
+    if name in _MODULES:
+        return f"python -m {_MODULES[name]}"
+    script = Path(_SCRIPTS[name]) if Path.cwd() == ROOT else ROOT / _SCRIPTS[name]
+    return f"python {shlex.quote(str(script))}"
