@@ -18,9 +18,8 @@ _NAMED = (BY_EDITS, PAIR, EDIT, PARADIGM)
 def pair_clusters(pairs: pd.DataFrame, cluster: str = BY_EDITS, where: str = "") -> Ids:
     """Number the clusters of a pair table, int64[pairs]; a column that it does not have is a ``UserError``.
 
-    ``cluster`` is ``edit``, which puts the pairs of a paradigm together whose sentences differ in the same way;
-    ``auto``, which does so in paradigms with fewer than 30 different edits; ``pair``, which leaves every pair by
-    itself; or a column such as ``paradigm``, which puts the pairs with the same value together.
+    ``edit`` puts the pairs of a paradigm together whose sentences differ in the same way, ``auto`` only in paradigms
+    with fewer than 30 different edits, ``pair`` none, a column such as ``paradigm`` those with the same value.
     """
     if cluster == PAIR:
         return np.arange(len(pairs))

@@ -5,7 +5,7 @@ A broken file is a ``UserError`` that names file and line, one that was changed 
 
 import csv
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -52,7 +52,10 @@ def read_records(path: Path, columns: Mapping[str, Kind]) -> pd.DataFrame:
 
     The file may still be growing: a last line without its line break is left out unless it is already whole.
     """
-    data = _whole_lines(path.read_bytes())
+    lines = path.read_bytes().splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n") and _problem_in_record(lines[-1], {}):
+        lines.pop()
+    data = b"".join(lines)
     schema = pa.schema([(name, _JSON_TYPES[kind]) for name, kind in columns.items()])
     if not data.strip():
         empty: pd.DataFrame = schema.empty_table().to_pandas()
@@ -61,8 +64,9 @@ def read_records(path: Path, columns: Mapping[str, Kind]) -> pd.DataFrame:
     try:
         frame: pd.DataFrame = pyarrow.json.read_json(pa.BufferReader(data), parse_options=options).to_pandas()
     except pa.ArrowException as error:
-        for number, problem in _record_problems(data, columns):
-            raise UserError(f"{path}:{number}: {problem}") from error
+        for number, line in enumerate(lines, start=1):
+            if line.strip() and (problem := _problem_in_record(line, columns)):
+                raise UserError(f"{path}:{number}: {problem}") from error
         raise UserError(f"{path}: broken JSON lines: {error}") from error
     return frame
 
@@ -70,8 +74,7 @@ def read_records(path: Path, columns: Mapping[str, Kind]) -> pd.DataFrame:
 def _check_header(path: Path, columns: Mapping[str, Kind]) -> None:
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         header = next(csv.reader(file), [])
-    missing = [name for name in columns if name not in header]
-    if missing:
+    if missing := [name for name in columns if name not in header]:
         raise UserError(f"{path}:1: no column {', '.join(missing)}; found: {', '.join(header) or 'an empty file'}")
 
 
@@ -80,8 +83,7 @@ def _broken_line(path: Path, columns: Mapping[str, Kind], error: Exception) -> U
         reader = csv.reader(file)
         header = next(reader)
         for cells in reader:
-            problem = _problem_in_cells(header, cells, columns)
-            if problem:
+            if problem := _problem_in_cells(header, cells, columns):
                 return UserError(f"{path}:{reader.line_num}: {problem}")
     return UserError(f"{path}: broken CSV: {error}")
 
@@ -107,31 +109,17 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _whole_lines(data: bytes) -> bytes:
-    cut = data.rfind(b"\n") + 1
+def _problem_in_record(line: bytes, columns: Mapping[str, Kind]) -> str | None:
     try:
-        json.loads(data[cut:])
-    except ValueError:
-        return data[:cut]
-    return data
-
-
-def _record_problems(data: bytes, columns: Mapping[str, Kind]) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            yield number, f"broken JSON: {error}"
-            continue
-        if not isinstance(record, dict):
-            yield number, f"expected a JSON object, found {type(record).__name__}"
-            continue
-        for name, kind in columns.items():
-            value = record.get(name)
-            if kind != "name" and value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-                yield number, f"field {name} holds {value!r}, which is not a number"
+        record = json.loads(line)
+    except ValueError as error:
+        return f"broken JSON: {error}"
+    if not isinstance(record, dict):
+        return f"expected a JSON object, found {type(record).__name__}"
+    for name, kind in columns.items():
+        if kind != "name" and type(value := record.get(name)) not in (int, float, type(None)):
+            return f"field {name} holds {value!r}, which is not a number"
+    return None
 
 
 _KINDS = {str: "text", int: "a whole number", list: "a list", dict: "a mapping of names to values"}

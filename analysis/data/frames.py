@@ -41,8 +41,7 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
     """Read the accuracies of many runs, under every rule for ties (see ``one_ties_rule``).
 
     The columns are ``run``, ``group`` and ``SCORE_COLUMNS``; names are categorical, accuracies fractions of 1.
-    ``where`` keeps rows, such as ``AGGREGATES``; the others never take memory. A broken file is a ``UserError`` with
-    file and line; a file that is not what was written, or a score of another run or step, a ``DamagedError``.
+    ``where`` keeps rows, such as ``AGGREGATES``; the others never take memory.
     """
     frames = []
     for run in runs:
@@ -105,10 +104,9 @@ def pool_pairs(rows: pd.DataFrame, keys: Sequence[str], values: Sequence[str] = 
 
 
 def one_ties_rule(frame: pd.DataFrame, first: Mapping[str, TiesRule | None] | None = None) -> pd.DataFrame:
-    """Keep of each benchmark and scorer the rows of one rule for ties, the same in every run.
+    """Keep of each benchmark and scorer the rows of one rule for ties that all runs were scored under.
 
-    It is the first of that in ``first`` (by benchmark), ``half``, ``wrong`` and ``right`` that all runs with a score
-    were scored under; a ``UserError`` names runs and rules where they share none.
+    That in ``first`` (by benchmark) is preferred, then ``half``, ``wrong`` and ``right``.
     """
     parts = []
     for benchmark, scorer in targets(frame):
@@ -119,9 +117,7 @@ def one_ties_rule(frame: pd.DataFrame, first: Mapping[str, TiesRule | None] | No
 
 def without_ngrams(frame: pd.DataFrame) -> pd.DataFrame:
     """Leave out the rows of n-gram models: sections are made of models, beside which ``analysis.ngrams`` puts them."""
-    if frame.empty:
-        return frame
-    return frame[~frame["scorer"].astype(str).str.startswith(NGRAM)]
+    return frame if frame.empty else frame[~frame["scorer"].astype(str).str.startswith(NGRAM)]
 
 
 def stack(tables: Iterable[pd.DataFrame], columns: Sequence[str] = ()) -> pd.DataFrame:
@@ -151,9 +147,8 @@ def _digest(run: Run) -> str | None:
 
 
 def _with_run_names(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
-    names = {"run": run.label, "group": run.group}
-    columns = {name: pd.Categorical([value] * len(frame), categories=[value]) for name, value in names.items()}
-    return pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1)
+    named = frame.assign(run=run.label, group=run.group).astype({"run": "category", "group": "category"})
+    return named[["run", "group", *frame.columns]]
 
 
 def _shared_ties_rule(rows: pd.DataFrame, benchmark: str, first: TiesRule | None) -> str:

@@ -75,14 +75,12 @@ def group(pairs: pd.DataFrame, by: str) -> Groups:
     values = pairs[by]
     if not _can_group(values):
         raise UserError(f"column {by!r} has {values.nunique()} values; at most {_MOST_VALUES} are drawn")
-    if _many_numbers(values):
-        values = pd.qcut(values, _BINS, duplicates="drop", precision=3)
-        names = [str(name) for name in values.cat.categories]
-        return Groups(tuple(names), np.asarray(values.cat.codes, dtype=np.int64), are_parts=True)
-    kept = values.dropna()
-    ordered = sorted(kept.unique()) if not pd.api.types.is_object_dtype(kept) else sorted(kept.astype(str).unique())
-    codes = pd.Categorical(values if not pd.api.types.is_object_dtype(kept) else values.astype(str), ordered).codes
-    return Groups(tuple(map(str, ordered)), np.asarray(codes, dtype=np.int64))
+    if are_parts := _many_numbers(values):
+        grouped = pd.qcut(values, _BINS, duplicates="drop", precision=3)
+    else:
+        comparable = values.where(values.isna(), values.astype(str)) if values.dtype == object else values
+        grouped = comparable.astype(pd.CategoricalDtype(sorted(comparable.dropna().unique())))
+    return Groups(tuple(map(str, grouped.cat.categories)), grouped.cat.codes.to_numpy().astype(np.int64), are_parts)
 
 
 def _many_numbers(values: pd.Series) -> bool:

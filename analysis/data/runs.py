@@ -86,8 +86,7 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     """Read every run folder that matches a pattern, by size, then token budget, then the name of the folder.
 
     A pattern is a path with ``*``, ``?`` and ``[...]`` as wildcards; a folder that has just the name written is meant
-    literally. A pattern that matches no run folder and a broken file are a ``UserError``; a ``run.json`` or a manifest
-    that is not what was written is a ``DamagedError``.
+    literally.
     """
     folders = {folder.resolve(): folder for pattern in patterns for folder in _match_runs(pattern)}
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
@@ -131,13 +130,11 @@ def _is_run(path: Path) -> bool:
 def _nearest_folder(pattern: str) -> Path | None:
     reached = Path()
     for part in Path(pattern).parts:
-        if (reached / part).is_dir():
-            reached = reached / part
-            continue
-        children = [child.name for child in reached.iterdir() if child.is_dir()]
-        close = nearest(re.sub(r"[*?\[\]]", "", part), children)
-        reached = reached / close if close else reached
-        break
+        if not (reached / part).is_dir():
+            children = [child.name for child in reached.iterdir() if child.is_dir()]
+            reached /= nearest(re.sub(r"[*?\[\]]", "", part), children) or ""
+            break
+        reached /= part
     return None if reached == Path() else reached
 
 
@@ -153,16 +150,11 @@ def _read_run(folder: Path, label: str) -> Run:
     if not (folder / RECORD).is_file() and (folder / CONFIGURATION).is_file():
         raise DamagedError(f"{folder / RECORD}: missing, and the folder is a run's; restore it from a copy")
     whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
-    saved = sorted(_read_step(path, step) for path in whole if (step := parse_step(path.name)) is not None)
-    return Run(folder, label, label, tuple(saved), read_run_facts(folder))
-
-
-def _read_step(checkpoint: Path, named: int) -> int:
-    """Return the step of a checkpoint, which its folder's name and its manifest both say."""
-    recorded = read_manifest(checkpoint).step
-    if recorded != named:
-        raise DamagedError(f"{checkpoint / MANIFEST}: of step {recorded}, in the folder of step {named}")
-    return named
+    saved = {step: path for path in whole if (step := parse_step(path.name)) is not None}
+    for step, path in saved.items():
+        if (recorded := read_manifest(path).step) != step:
+            raise DamagedError(f"{path / MANIFEST}: of step {recorded}, in the folder of step {step}")
+    return Run(folder, label, label, tuple(sorted(saved)), read_run_facts(folder))
 
 
 def _size_and_budget(run: Run) -> tuple[float, float]:

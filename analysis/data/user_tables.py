@@ -13,13 +13,14 @@ import numpy as np
 import pandas as pd
 
 from ucurve.errors import UserError, unknown_name
-from ucurve.storage.tabular import Rows, read_rows
+from ucurve.storage.tabular import Rows, read_number, read_rows
 
 PHENOMENON = "phenomenon"
 RESPONSE = "delta_lp"
 LANGUAGE, SENTENCE = "language", "sentence"
 NO_FACTORS = (PHENOMENON, RESPONSE, LANGUAGE, SENTENCE)  # columns of the table that are none
 
+_NUMBER, _POSITIVE = "a number is expected, or nothing", "a number above 0 is expected, or nothing"
 _TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
 
 
@@ -43,7 +44,7 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame({
         "model": [row["model"] for _, row in rows],
         "family": [row["family"] or None for _, row in rows],
-        "parameters": [_parse_number(path, line, row, "parameters", positive=True) for line, row in rows],
+        "parameters": _read_cells(path, rows, "parameters", _positive_number, _POSITIVE),
     })  # fmt: skip
 
 
@@ -55,17 +56,15 @@ def read_languages(path: Path) -> pd.DataFrame:
     languages in which it holds ``yes``, ``true`` or ``1``, and not ``no``, ``false``, ``0`` or nothing.
     """
     rows = _read_unique(path, "languages", ("language",))
-    columns = list(rows[0][1])
-    table = pd.DataFrame({"language": [row["language"] for _, row in rows]})
-    table["name"] = [row.get("name") or row["language"] for _, row in rows]
-    given = "frequency" in columns
-    table["frequency"] = [
-        _parse_number(path, line, row, "frequency", positive=True) if given else math.nan for line, row in rows
-    ]
-    for name in columns:
-        if name not in ("language", "name", "frequency"):
-            table[name] = [_parse_truth(path, line, row, name) for line, row in rows]
-    return table
+    rows = [(line, {"frequency": "", **row}) for line, row in rows]
+    table = pd.DataFrame({
+        "language": [row["language"] for _, row in rows],
+        "name": [row.get("name") or row["language"] for _, row in rows],
+        "frequency": _read_cells(path, rows, "frequency", _positive_number, _POSITIVE),
+    })  # fmt: skip
+    sets = [name for name in rows[0][1] if name not in table]
+    found = {name: _read_cells(path, rows, name, _truth, "a set of languages takes yes or no") for name in sets}
+    return table.assign(**found)
 
 
 def read_factors(path: Path) -> pd.DataFrame:
@@ -75,20 +74,18 @@ def read_factors(path: Path) -> pd.DataFrame:
     ``yes`` and ``true`` count 1, ``no`` and ``false`` 0; an empty cell is missing.
     """
     rows = _read_unique(path, "factors", ("benchmark", "pair"))
+    factors = [name for name in rows[0][1] if name not in ("benchmark", "pair")]
     table = pd.DataFrame({
         "benchmark": [row["benchmark"] for _, row in rows],
-        "pair": np.array([_parse_whole(path, line, row, "pair") for line, row in rows], dtype=np.int64),
+        "pair": np.array(_read_cells(path, rows, "pair", _whole_number, "a whole number is expected"), dtype=np.int64),
     })  # fmt: skip
-    factors = [name for name in rows[0][1] if name not in ("benchmark", "pair")]
     if not factors:
         raise UserError(f"factors: {path}:1: no column beside benchmark and pair; give one for each factor")
     if taken := [name for name in factors if name in NO_FACTORS]:
         raise UserError(
             f"factors: {path}:1: a factor cannot be called {taken[0]!r}, the model has a column of that name; rename it"
         )
-    for name in factors:
-        table[name] = [_parse_factor(path, line, row, name) for line, row in rows]
-    return table
+    return table.assign(**{name: _read_cells(path, rows, name, _factor, _NUMBER) for name in factors})
 
 
 def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
@@ -110,15 +107,13 @@ def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
 def read_human(path: Path) -> pd.DataFrame:
     """Read how many answers of people agree with each paradigm (``UID``): ``paradigm``, ``correct``, ``total``."""
     rows = _read_unique(path, "human", ("UID", "correct", "total"), keys=("UID",))
-    table = pd.DataFrame({
-        "paradigm": [row["UID"] for _, row in rows],
-        **{name: [_parse_number(path, line, row, name) for line, row in rows] for name in ("correct", "total")},
-    })  # fmt: skip
+    counts = {name: _read_cells(path, rows, name, _number, _NUMBER) for name in ("correct", "total")}
+    table = pd.DataFrame({"paradigm": [row["UID"] for _, row in rows], **counts})
     right = table["correct"].between(0, table["total"]) & (table["total"] >= 1)
     for place in table.index[~right]:
         name, correct, total = table.loc[place]
-        counts = f"{correct:g} correct of {total:g}"
-        raise UserError(f"{path}:{rows[place][0]}: {name}: {counts} is not a count of answers; allowed: 0 to the total")
+        given = f"{path}:{rows[place][0]}: {name}: {correct:g} correct of {total:g}"
+        raise UserError(f"{given} is not a count of answers; allowed: 0 to the total")
     return table
 
 
@@ -127,11 +122,10 @@ def _read_unique(path: Path, setting: str, required: Sequence[str], keys: Sequen
     rows = [
         (line, {name: cell.strip() for name, cell in row.items()}) for line, row in read_rows(path, setting, required)
     ]
-    keys = keys or required
     seen: dict[tuple[str, ...], int] = {}
     for line, row in rows:
-        key = tuple(row[name] for name in keys)
-        for name in keys:
+        key = tuple(row[name] for name in keys or required)
+        for name in keys or required:
             if not row[name]:
                 raise UserError(f"{path}:{line}: {name!r} is empty")
         if key in seen:
@@ -140,40 +134,36 @@ def _read_unique(path: Path, setting: str, required: Sequence[str], keys: Sequen
     return rows
 
 
-def _parse_number(path: Path, line: int, row: dict[str, str], name: str, *, positive: bool = False) -> float:
-    text = row[name]
-    if not text:
-        return math.nan
-    number = _parse_as(float, text)
-    if number is None or not math.isfinite(number) or (positive and number <= 0):
-        wanted = "a number above 0" if positive else "a number"
-        raise UserError(f"{path}:{line}: {name!r} is {text!r}; {wanted} is expected, or nothing")
-    return number
+def _read_cells(path: Path, rows: Rows, name: str, read: Callable[[str], float | None], expected: str) -> list[float]:
+    """Read a column by a function that returns None for a text that is none of what is expected."""
+    values = []
+    for line, row in rows:
+        if (value := read(row[name])) is None:
+            raise UserError(f"{path}:{line}: {name!r} is {row[name]!r}; {expected}")
+        values.append(value)
+    return values
 
 
-def _parse_factor(path: Path, line: int, row: dict[str, str], name: str) -> float:
-    text = row[name].lower()
-    if text in ("yes", "true", "no", "false"):
-        return float(_TRUTH[text])
-    return _parse_number(path, line, row, name)
+def _number(text: str) -> float | None:
+    return read_number(text) if text else math.nan
 
 
-def _parse_whole(path: Path, line: int, row: dict[str, str], name: str) -> int:
-    number = _parse_as(int, row[name])
-    if number is None:
-        raise UserError(f"{path}:{line}: {name!r} is {row[name]!r}; a whole number is expected")
-    return int(number)
+def _positive_number(text: str) -> float | None:
+    number = _number(text)
+    return None if number is not None and number <= 0 else number
 
 
-def _parse_as(kind: Callable[[str], float], text: str) -> float | None:
+def _whole_number(text: str) -> int | None:
     try:
-        return kind(text)
+        return int(text)
     except ValueError:
         return None
 
 
-def _parse_truth(path: Path, line: int, row: dict[str, str], name: str) -> bool:
-    text = row[name].lower()
-    if text not in _TRUTH:
-        raise UserError(f"{path}:{line}: {name!r} is {row[name]!r}; a set of languages takes yes or no")
-    return _TRUTH[text]
+def _truth(text: str) -> bool | None:
+    return _TRUTH.get(text.lower())
+
+
+def _factor(text: str) -> float | None:
+    truth = None if text in ("", "0", "1") else _truth(text)
+    return _number(text) if truth is None else float(truth)

@@ -85,11 +85,9 @@ def seeds_of(run: Run) -> Seeds | None:
 def agreement_table(lines: Iterable[Line]) -> pd.DataFrame:
     """Compare every two runs of each line on which pairs are right.
 
-    There is a row per line, phenomenon (``all`` for all pairs), ``between`` and checkpoint: the mean of Cohen's kappa
-    over every two runs, the smallest and the largest, and the mean share of items on which two agree. Kappa is (Cohen
-    1960) the agreement beyond what is expected of two independent runs of the same accuracies, as a share of the most
-    that there could be; it is missing where two runs are right on all items, or on none. ``between`` is ``all runs``,
-    and where some runs share one of their seeds, rows of these.
+    There is a row per line, phenomenon (``all`` for all pairs), ``between`` and checkpoint: Cohen's kappa (1960; mean,
+    smallest and largest over every two runs; missing where two are right on all items, or on none) and the mean share
+    of items on which two agree. ``between`` is ``all runs``, and where some runs share one seed, rows of these.
     """
     rows = (row for line in lines for name, items in line.parts() for row in _compare(line, name, items))
     return stack(rows, AGREEMENT_COLUMNS)

@@ -25,14 +25,11 @@ _MEANS = ("flips", "times_learned", "times_forgotten", "margin_last", "margin_sd
 def item_table(histories: Iterable[History]) -> pd.DataFrame:
     """Describe what became of each pair in each run, in ``ITEM_COLUMNS``.
 
-    Of ``first_right``, ``right_for_good`` (the first checkpoint from which on the pair is right up to the last one) and
-    ``lost_for_good`` (the first from which on it is not right up to the last one, after it was right) there are the
-    step and the training tokens, missing where there is no such checkpoint. ``flips`` are changes of the verdict
-    between neighboring checkpoints, from or to a tie included. ``times_learned`` counts how often the pair became
-    right, at the first checkpoint too; ``times_forgotten`` how often it ceased to be; ``times_relearned`` how often it
-    became right after it was forgotten. ``times_right`` are the checkpoints at which it is right, of all
-    ``checkpoints``. The margins are in the unit of the linking function; ``margin_sd`` is the sample standard deviation
-    over checkpoints, missing for a single one.
+    Of ``first_right``, ``right_for_good`` (right from there up to the last checkpoint) and ``lost_for_good`` (not right
+    from there up to the last one, after it was) there are the step and the training tokens, missing where there is no
+    such checkpoint. ``flips`` are changes of the verdict between neighboring checkpoints, from or to a tie included.
+    ``times_learned`` counts how often the pair became right, at the first checkpoint too; ``times_forgotten`` how often
+    it ceased to be. Margins are in the unit of the linking function; ``margin_sd`` is missing for one checkpoint.
     """
     return stack(map(_items_of_run, histories), ITEM_COLUMNS)
 
@@ -73,11 +70,8 @@ def _items_of_run(history: History) -> pd.DataFrame:
     learned = events.became_right.sum(axis=0)
     table = history.pairs[["pair", "phenomenon", "paradigm"]].reset_index(drop=True)
     table = table.assign(run=history.run.label, group=history.run.group, checkpoints=len(right))
-    for name, found in (
-        ("first_right", right),
-        ("right_for_good", events.learned),
-        ("lost_for_good", events.forgotten),
-    ):
+    places = {"first_right": right, "right_for_good": events.learned, "lost_for_good": events.forgotten}
+    for name, found in places.items():
         table[f"{name}_step"], table[f"{name}_tokens"] = _places(history, first_place(found))
     margins = history.margins
     numbers = {

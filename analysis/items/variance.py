@@ -27,9 +27,8 @@ def seed_components(line: Line) -> pd.DataFrame:
     """Split the variance between the runs of a line; without rows where no two inits are crossed with two orders.
 
     There is a row for each phenomenon (``all`` for all pairs), measure (``right``: 1 or 0; ``margin``) and checkpoint:
-    the variance within an item between runs, mean over the items, that is due to the initialization, to the data order,
-    and the rest. An estimate may be negative by chance. The shares are of the sum, negative ones taken for 0; missing
-    where runs do not differ.
+    the variance between runs, mean over the items, due to the initialization, to the data order, and the rest (by
+    chance it may be negative). The shares are of the sum, negative ones taken for 0; missing where runs do not differ.
     """
     crossing = find_crossing(line)
     if not crossing:
@@ -70,17 +69,13 @@ def split_variance(values: Floats) -> dict[str, Floats]:
 def find_crossing(line: Line) -> list[list[int]]:
     """Return the places of the most runs in which every init meets every order, a row for each init, or no row."""
     cells = _cells(line)
-    orders: dict[int, frozenset[int]] = {}
-    for seeds in cells:
-        orders[seeds.init] = orders.get(seeds.init, frozenset()) | {seeds.data}
+    orders = {init: frozenset(seeds.data for seeds in cells if seeds.init == init) for init, _ in cells}
     candidates = set(orders.values())
     while more := {one & other for one, other in combinations(candidates, 2)} - candidates:
         candidates |= more
     found = [(sorted(init for init in orders if shared <= orders[init]), sorted(shared)) for shared in candidates]
     crossed = [(inits, shared) for inits, shared in found if len(inits) > 1 and len(shared) > 1]
-    if not crossed:
-        return []
-    inits, shared = max(crossed, key=lambda both: (len(both[0]) * len(both[1]), both))
+    inits, shared = max(crossed, key=lambda both: (len(both[0]) * len(both[1]), both), default=([], []))
     return [[cells[Seeds(init, data)] for data in shared] for init in inits]
 
 
@@ -103,15 +98,12 @@ def _cells(line: Line) -> Mapping[Seeds, int]:
 def _fewest_missing(cells: Iterable[Seeds]) -> list[Seeds]:
     """Return the fewest runs that would cross two inits with two orders."""
     there = set(cells)
-    inits, orders = (_two_at_least({seeds[place] for seeds in there})[:_TRIED] for place in range(2))
+    known = ({seeds[place] for seeds in there} for place in range(2))
+    # Where there is one seed only, the smallest other one.
+    inits, orders = (sorted(seeds if len(seeds) > 1 else seeds | {min({0, 1} - seeds)})[:_TRIED] for seeds in known)
     crossings = [product(some, others) for some in combinations(inits, 2) for others in combinations(orders, 2)]
     missing = [sorted({Seeds(*cell) for cell in crossing} - there) for crossing in crossings]
     return min(missing, key=lambda runs: (len(runs), runs))
-
-
-def _two_at_least(seeds: set[int]) -> list[int]:
-    """Return seeds in order, and where there is one only, the smallest other one."""
-    return sorted(seeds | ({min({0, 1} - seeds)} if len(seeds) < 2 else set()))
 
 
 def _describe(cells: Iterable[Seeds]) -> str:

@@ -68,9 +68,7 @@ def compare_languages(last: Mapping[str, ModelScores], models: Sequence[str]) ->
 
 def _first_sets(known: pd.DataFrame | None) -> dict[str, str]:
     """Return the first named set that each language is in."""
-    if known is None:
-        return {}
-    members = group_members(known)
+    members = pd.DataFrame(columns=["group", "language"]) if known is None else group_members(known)
     named = members[~members["group"].isin((LOW, MID, HIGH))].drop_duplicates("language")
     return dict(zip(named["language"].astype(str), named["group"].astype(str), strict=True))
 

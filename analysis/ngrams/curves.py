@@ -13,15 +13,17 @@ from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, TokenAxis, line_styles
 
 MODEL = "model"
+_NOTE = (
+    "Thick line: the model, mean over its runs; thin dashed lines: n-gram models of the tokens that it had seen at "
+    "each checkpoint."
+)
 _VALUES = ("accuracy", "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong")
 
 
 def ngram_curves(agreement: pd.DataFrame) -> pd.DataFrame:
     """Average the runs of each line: the model's accuracy, and for each order what it has in common with the model."""
-    keys = ["group", "phenomenon", "order", "step"]
-    means = {name: (name, "mean") for name in _VALUES}
-    table = agreement.groupby(keys, sort=False).agg(tokens=("tokens", "mean"), runs=("run", "nunique"), **means)
-    return table.reset_index()
+    lines = agreement.groupby(["group", "phenomenon", "order", "step"], sort=False)
+    return lines[["tokens", *_VALUES]].mean().assign(runs=lines["run"].nunique()).reset_index()
 
 
 def draw_ngram_curves(curves: pd.DataFrame, name: str, title: str) -> list[Drawing]:
@@ -30,18 +32,11 @@ def draw_ngram_curves(curves: pd.DataFrame, name: str, title: str) -> list[Drawi
     drawings = []
     for place, group in enumerate(groups):
         rows = _long(curves[curves["group"] == group])
-        of_line = f", {group}" if len(groups) > 1 else ""
+        of_line, suffix = (f", {group}", f"_line{place + 1}") if len(groups) > 1 else ("", "")
         note = f"Accuracy against training tokens, {title}{of_line}. {_NOTE}"
-        suffix = f"_line{place + 1}" if len(groups) > 1 else ""
         drawn = overall_and_phenomena(rows, f"{name}{suffix}", f"n-gram models beside the model{of_line}", note, _draw)
         drawings += [replace(one, chart=learning_chart(_chart_rows(one.table), one.title, note)) for one in drawn]
     return drawings
-
-
-_NOTE = (
-    "Thick line: the model, mean over its runs; thin dashed lines: n-gram models of the tokens that it had seen at "
-    "each checkpoint."
-)
 
 
 def _long(curves: pd.DataFrame) -> pd.DataFrame:

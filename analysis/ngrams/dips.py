@@ -77,11 +77,9 @@ def dip_places(tokens: Array, mean: Array, start: float, end: float) -> tuple[in
 
 
 def _kappas(members: Sequence[AtCheckpoint], phenomenon: str, orders: Sequence[int]) -> list[float]:
-    table = pd.concat([one.agreement for one in members], ignore_index=True)
-    if table.empty:
-        return [float("nan")] * len(orders)
-    rows = table[table["phenomenon"] == phenomenon]
-    return [float(rows.loc[rows["order"] == order, "kappa"].mean()) for order in orders]
+    table = stack((one.agreement for one in members if len(one.agreement)), ["phenomenon", "order", "kappa"])
+    kappas = table[table["phenomenon"] == phenomenon].groupby("order")["kappa"].mean()
+    return [float(kappas.get(order, np.nan)) for order in orders]
 
 
 def describe_dips(accounts: pd.DataFrame) -> list[str]:

@@ -67,9 +67,9 @@ class BesideNgrams:
             beside = self._read_scores(f"{NGRAM}{order}", step)
             if own is None or beside is None:
                 continue
-            verdicts[order] = verdicts_of(*decisions(beside, self.linking))
-            both = (verdicts_of(*decisions(own, self.linking)), verdicts[order])
-            margins = (_margins(own, self.linking), _margins(beside, self.linking))
+            both = verdicts_of(*decisions(own, self.linking)), verdicts_of(*decisions(beside, self.linking))
+            margins = _margins(own, self.linking), _margins(beside, self.linking)
+            verdicts[order] = both[1]
             table = ngram_agreement(self.items.pairs["phenomenon"], both, margins, self.scored.ties_rule)
             tokens = self.items.tokens[np.searchsorted(self.items.steps, step)]
             where = {"run": self.run.label, "group": self.run.group, "step": step, "tokens": tokens, "order": order}

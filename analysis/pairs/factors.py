@@ -34,12 +34,10 @@ class FactorModel:
 
 
 def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Gather what pairs and scores say of each pair.
+    """Gather what pairs and scores say of each pair (``delta_lp``: MultiBLiMP, section 6.3).
 
-    ``sentence`` is the good one; ``delta_lp`` is that of MultiBLiMP, section 6.3; ``sentence_length`` are the scored
-    tokens of the good sentence, ``perplexity`` is its own, per token, ``subword_delta`` its tokens less those of the
-    bad one, which is the difference of the key item where they differ in nothing else. Of ``distance`` (without its
-    sign, which is the word order) and the marks of attractors there is what is published.
+    ``sentence_length`` and ``perplexity`` are of the tokens of the good sentence, ``subword_delta`` their number less
+    that of the bad one. ``distance`` is without its sign, which is the word order.
     """
     lp, n = scores["lp_good"].to_numpy(np.float64), scores["n_good"].to_numpy(np.float64)
     table = pd.DataFrame({
@@ -50,11 +48,9 @@ def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
         "perplexity": np.exp(nll_per_token(lp, n)),
         "subword_delta": n - scores["n_bad"].to_numpy(np.float64),
     })  # fmt: skip
-    for name in PUBLISHED:
-        if name in pairs:
-            table[name] = pd.to_numeric(pairs[name], errors="coerce").to_numpy(np.float64)
-    if "distance" in table:
-        table["distance"] = table["distance"].abs()
+    for name in (name for name in PUBLISHED if name in pairs):
+        values = pd.to_numeric(pairs[name], errors="coerce").to_numpy(np.float64)
+        table[name] = np.abs(values) if name == "distance" else values
     return table
 
 
@@ -62,13 +58,11 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
     """Fit Delta on phenomena and standardized factors by ordinary least squares (MultiBLiMP, section 7.3).
 
     Every phenomenon has a term of its own and there is no intercept, so that its beta is the Delta expected of it where
-    all factors are at their means. Pairs of a language, and pairs of a sentence, are not independent of each other:
-    intervals and p come from the t distribution with ``clustered_errors`` by language where the pairs are of several,
-    else by good sentence.
+    all factors are at their means. Intervals and p come from the t distribution with ``clustered_errors`` by language
+    where the pairs are of several, else by good sentence.
 
     Rows that lack a value are left out; None where fewer pairs are left than terms. Betas are in nats of Delta per
-    sample standard deviation of the factor, ``beta_standardised`` in those of the response (NaN for phenomena),
-    interval and p NaN for a term that one cluster determines alone.
+    sample standard deviation of the factor, ``beta_standardised`` in those of the response (NaN for phenomena).
     """
     from statsmodels.regression.linear_model import OLS
 
@@ -133,8 +127,7 @@ def language_factor_sections(languages: LanguageScores) -> Iterator[ReportSectio
         terms = [column for column in table.columns if column not in NO_FACTORS]
         if set(terms) <= set(OF_SCORES):
             return
-        fit = factor_model(table, terms)
-        if fit is not None:
+        if (fit := factor_model(table, terms)) is not None:
             fitted[model] = fit
     if fitted:
         yield _factor_section(languages.family, languages.file_name, fitted)
@@ -144,8 +137,7 @@ def factor_table(
     model: str, last: dict[str, ModelScores], languages: pd.DataFrame | None, factors: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Gather Delta and the factors of all pairs of one model; the language's frequency enters as its logarithm."""
-    parts = []
-    frequency = None if languages is None else languages.set_index("language")["frequency"]
+    parts, frequency = [], None if languages is None else languages.set_index("language")["frequency"]
     for language, one in last.items():
         part = pair_factors(one.pairs, one.scores[model]).assign(**{LANGUAGE: language})
         if frequency is not None and frequency.notna().any():
@@ -153,10 +145,9 @@ def factor_table(
         if factors is not None:
             own = factors[factors["benchmark"] == one.benchmark].drop(columns="benchmark")
             joined = one.pairs[["pair"]].merge(own, on="pair", how="left").drop(columns="pair")
-            part = part.assign(**{name: joined[name].to_numpy() for name in joined.columns})
+            part = part.join(joined)
         parts.append(part)
-    table = pd.concat(parts, ignore_index=True)
-    return table.dropna(axis="columns", how="all")
+    return pd.concat(parts, ignore_index=True).dropna(axis="columns", how="all")
 
 
 def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -> ReportSection:
@@ -181,8 +172,7 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
         *interval_columns("number"), Column("p", "p", "p"), Column("n", "Pairs", "count"),
         Column("clusters", "Clusters", "count"), Column("r_squared", "R² (%)", "percent"),
     )  # fmt: skip
-    drawn = list(fitted)[:_MODELS]
-    drawing = _draw_betas(table[table["model"].isin(drawn)], f"factors_{file_name}", note)
+    drawing = _draw_betas(table[table["model"].isin(list(fitted)[:_MODELS])], f"factors_{file_name}", note)
     view = TableView(note, shown, table.head(_ROWS), {f"factor_models_{file_name}": table})
     return ReportSection(f"What drives certainty on {name}", (drawing, view))
 
@@ -191,12 +181,11 @@ def _clustering_note(table: pd.DataFrame) -> str:
     """Say what intervals and p take as independent, and why one may be missing."""
     what = {LANGUAGE: "languages", SENTENCE: "good sentences"}
     clusters = " or ".join(what[by] for by in dict.fromkeys(table["clustered_by"]))
-    note = (
-        f"Intervals and p are cluster-robust: {clusters} are taken as independent of each other, the pairs of each are "
-        "not (CR2 errors, t with Bell and McCaffrey's degrees of freedom)."
-    )
     gap = " A term that one cluster determines alone has no interval and no p." if table["p"].isna().any() else ""
-    return note + gap
+    return (
+        f"Intervals and p are cluster-robust: {clusters} are taken as independent of each other, the pairs of each are "
+        f"not (CR2 errors, t with Bell and McCaffrey's degrees of freedom).{gap}"
+    )
 
 
 def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:

@@ -18,13 +18,9 @@ def subset_masks(pairs: pd.DataFrame, seed: int = 0) -> dict[str, pd.Series]:
     """
     draw = np.random.default_rng(seed)
     made = pairs[HANDMADE].astype(bool)
-    chosen = {
-        "FIRST-10": made,
-        "RANDOM-10": _drawn(pairs[~made], _SMALL, draw),
-        "RANDOM-50": _drawn(pairs, _LARGE, draw),
-        "ALL": pd.Series(data=True, index=pairs.index),
-    }
-    return {name: mask.reindex(pairs.index, fill_value=False) for name, mask in chosen.items()}
+    small, large = _drawn(pairs[~made], _SMALL, draw), _drawn(pairs, _LARGE, draw)
+    masks = made, made.index.isin(small), made.index.isin(large), np.ones(len(made), dtype=bool)
+    return {name: pd.Series(mask, index=made.index) for name, mask in zip(SUBSETS, masks, strict=True)}
 
 
 def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame) -> pd.DataFrame:
@@ -38,9 +34,9 @@ def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame) -> pd.DataFrame:
     return table.assign(mpad=pd.concat(apart, axis=1).mean(axis=1)).reset_index(names="model")
 
 
-def _drawn(pairs: pd.DataFrame, size: int, draw: np.random.Generator) -> pd.Series:
-    chosen = [
-        draw.choice(part.index.to_numpy(), size=min(size, len(part)), replace=False)
+def _drawn(pairs: pd.DataFrame, size: int, draw: np.random.Generator) -> list[int]:
+    return [
+        int(place)
         for _, part in pairs.groupby("paradigm", sort=True)
+        for place in draw.choice(part.index.to_numpy(), size=min(size, len(part)), replace=False)
     ]
-    return pd.Series(data=True, index=np.concatenate(chosen) if chosen else [], dtype=bool)

@@ -57,26 +57,20 @@ def sum_regions(regions: dict[str, Regions], surprisal: Values) -> pd.DataFrame:
     ``margin`` is by how much the bad member is less probable, the sum of ``margin_before``, ``margin_critical`` and
     ``margin_after``.
     """
-    scored = np.nan_to_num(surprisal)
-    columns: dict[str, Values | Ids] = {}
-    margins: dict[str, Values] = {}
-    for sign, side in ((-1, "good"), (1, "bad")):
-        region = regions[side]
-        there = region.critical < region.end
+    scored, columns, before = np.nan_to_num(surprisal), dict[str, Values | Ids](), dict[str, Values]()
+    for side, region in regions.items():
         first = surprisal[np.minimum(region.critical, len(surprisal) - 1)]
-        parts = {
-            "before": _sums(scored, region.start, region.critical),
-            "critical": _sums(scored, region.critical, region.after),
-            "after": _sums(scored, region.after, region.end),
-        }
+        before[side] = _sums(scored, region.start, region.critical)
         columns |= {
-            f"critical_{side}": parts["critical"],
-            f"first_{side}": np.where(there, first, np.nan),
-            f"after_{side}": parts["after"],
+            f"critical_{side}": _sums(scored, region.critical, region.after),
+            f"first_{side}": np.where(region.critical < region.end, first, np.nan),
+            f"after_{side}": _sums(scored, region.after, region.end),
             f"length_{side}": region.after - region.critical,
         }
-        for part, value in parts.items():
-            margins[f"margin_{part}"] = margins.get(f"margin_{part}", 0.0) + sign * value
+    margins = {
+        "margin_before": before["bad"] - before["good"],
+        **{f"margin_{part}": columns[f"{part}_bad"] - columns[f"{part}_good"] for part in ("critical", "after")},
+    }
     return pd.DataFrame({**columns, "margin": sum(margins.values()), **margins})
 
 

@@ -45,9 +45,8 @@ def read_checkpoints(scored: BenchmarkScores, steps: Collection[int] | None = No
     for run in scored.study.runs:
         own = rows[rows["run"] == run.label].sort_values("step")
         for step, tokens in zip(own["step"].astype(int), own["tokens"].astype(float), strict=True):
-            if steps is not None and step not in steps:
-                continue
-            stored = read_tokens(run.folder, scored.benchmark, scored.scorer, step)
+            wanted = steps is None or step in steps
+            stored = read_tokens(run.folder, scored.benchmark, scored.scorer, step) if wanted else None
             if stored is None:
                 continue
             if stored.sentences not in shared:  # the name of the file is a hash of what is in it
@@ -69,8 +68,7 @@ def region_table(scored: BenchmarkScores) -> pd.DataFrame:
     """Average the surprisal of the parts of all pairs that accuracies count, and then the runs of each line.
 
     For each of ``VALUES`` there is the mean over pairs and runs and, as ``_sd``, the sample standard deviation over
-    runs (NaN for one). In bits, except ``length``, which counts tokens. Empty where no tokens of a checkpoint are
-    stored.
+    runs (NaN for one); in bits, except ``length``, which counts tokens.
     """
     rows = region_rows(scored)
     if rows.empty:

@@ -82,8 +82,7 @@ def _within_grid(alpha: Estimate) -> Estimate:
 
 
 def _slopes_and_ends(alphas: pd.DataFrame, name: str) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    slopes: dict[str, list[float]] = {}
-    ends: dict[str, list[float]] = {}
+    slopes, ends = dict[str, list[float]](), dict[str, list[float]]()
     for (tokenizer, _), part in alphas.groupby(["tokenizer", "run"], sort=False):
         late = part[part["tokens"] >= _LAST_TOKENS * part["tokens"].max()].dropna(subset=[name])
         slope = np.polyfit(np.log10(late["tokens"]), late[name], 1)[0] if len(late) > 1 else np.nan

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from analysis.data.frames import stack
 from analysis.data.pair_scores import read_runs
 from analysis.data.study import BenchmarkScores
 from analysis.ngrams.dips import account_table, significant_dips
@@ -23,24 +24,17 @@ _DIP_TABLE = [
 
 @dataclass(frozen=True)
 class LinkingShapes:
-    """The shapes of the curves under a linking function.
+    """The shapes of the curves under a linking function."""
 
-    Attributes:
-        lines: of the lines of runs that differ in the seed only.
-        alone: of every run by itself, with its label as ``group``; their tests are over pairs only.
-    """
-
-    lines: Shapes
-    alone: Shapes
+    lines: Shapes  # of the lines of runs that differ in the seed only
+    alone: Shapes  # of every run by itself, with its label as ``group``; their tests are over pairs only
 
 
 def linking_shapes(scored: BenchmarkScores, linking: str) -> LinkingShapes:
     """Test the curves of a benchmark under a linking function that it was scored with."""
-    rows = scored.rows[scored.rows["step"] >= 0]
-    settings = scored.study.settings
-    items = list(
-        read_runs(scored.study.runs, rows, scored.benchmark, scored.scorer, linking, scored.ties_rule, settings.cluster)
-    )
+    rows, settings = scored.rows[scored.rows["step"] >= 0], scored.study.settings
+    how = scored.benchmark, scored.scorer, linking, scored.ties_rule, settings.cluster
+    items = list(read_runs(scored.study.runs, rows, *how))
     alone = [(replace(run, group=run.label), credits_) for run, credits_ in items]
     return LinkingShapes(*(find_shapes(one, settings.cluster, settings.flat_margin / 100) for one in (items, alone)))
 
@@ -67,19 +61,17 @@ def dip_table(
         counts = alone.groupby([alone["group"].map(dict(of_run)), "phenomenon"]).size()
         places = pd.MultiIndex.from_frame(own[["tokenizer", "phenomenon"]])
         tables.append(own.assign(runs_with_dip=counts.reindex(places, fill_value=0).to_numpy()))
-    if not tables:
-        return pd.DataFrame(columns=_DIP_TABLE)
-    table = pd.concat(tables, ignore_index=True)
+    table = stack(tables, _DIP_TABLE)
+    if table.empty:
+        return table
     table = table.assign(stands=table["holm_u"] <= LEVEL, in_these_runs=table["class_these_runs"] == _DIP)
     sources = ("dip", "dip_depth_low", "dip_depth_high", "dip_start", "dip_place", "dip_end")
     in_mean = table["stands"] | table["in_these_runs"]
     table[list(_COLUMNS)] = table[list(sources)].where(in_mean).to_numpy()
     found_once = in_mean | (table["runs_with_dip"] > 0)
     kept = table[found_once.groupby([table["tokenizer"], table["phenomenon"]]).transform("any")]
-    kept = kept.assign(p=kept["p_u"], p_holm=kept["holm_u"]).sort_values(
-        ["tokenizer", "phenomenon"], kind="stable", ignore_index=True
-    )
-    return kept[_DIP_TABLE]
+    kept = kept.sort_values(["tokenizer", "phenomenon"], kind="stable", ignore_index=True)
+    return kept.rename(columns={"p_u": "p", "holm_u": "p_holm"})[_DIP_TABLE]
 
 
 def account_for_dips(
@@ -100,15 +92,12 @@ def account_for_dips(
     by_run = {one.run.label: [one] for one in beside}
     of_single = account_table(significant_dips(found.alone.classes), by_run, cluster)
     of_run = {one.run.label: of_line[one.run.group] for one in beside}
-    tables = [
-        table.assign(tokenizer=table["group"].map(dict(tokenizers)), of=of if of else table["group"])
+    both = stack(
+        table.assign(tokenizer=table["group"].map(dict(tokenizers)), of=of or table["group"])
         for table, tokenizers, of in ((of_mean, of_line, ALL_RUNS), (of_single, of_run, ""))
         if len(table)
-    ]
-    if not tables:
-        return pd.DataFrame()
-    both = pd.concat(tables, ignore_index=True)
-    return both[["tokenizer", "of", *(name for name in both.columns if name not in ("group", "tokenizer", "of"))]]
+    )
+    return both[["tokenizer", "of", *both.columns.drop(["group", "tokenizer", "of"])]] if len(both) else both
 
 
 def named_orders(accounts: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """The page of the study: every number on it is in one of its CSV files."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -45,7 +44,8 @@ def study_page(docs: Path) -> str:
     )  # fmt: skip
     environment.filters |= {
         "percent": _percent, "number": _number, "count": _count, "interval": _interval, "splits": _splits,
-        "text": _text, "one_order_of_each": lambda rows: one_order_of_each(pd.DataFrame(rows)).to_dict("records"),
+        "text": lambda value: MISSING if pd.isna(value) else str(value),
+        "one_order_of_each": lambda rows: one_order_of_each(pd.DataFrame(rows)).to_dict("records"),
     }  # fmt: skip
     environment.tests["beginning_with"] = lambda value, text: isinstance(value, str) and value.startswith(text)
     tables = {name: table.to_dict("records") for name, table in _read_tables(docs).items()}
@@ -57,25 +57,17 @@ def _read_tables(docs: Path) -> dict[str, pd.DataFrame]:
     return {path.stem.removeprefix("study_"): pd.read_csv(path) for path in files}
 
 
-def _missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
 def _percent(value: float, digits: int = 1) -> str:
-    return MISSING if _missing(value) else _fixed(100 * value, digits)
+    return _number(100 * value, digits)
 
 
 def _number(value: float, digits: int = 2) -> str:
-    return MISSING if _missing(value) else _fixed(value, digits)
-
-
-def _fixed(value: float, digits: int) -> str:
-    return f"{round(value, digits) + 0.0:.{digits}f}"  # no minus sign before a zero
+    return MISSING if pd.isna(value) else f"{round(value, digits) + 0.0:.{digits}f}"  # no minus sign before a zero
 
 
 def _count(value: float) -> str:
     """Write a whole number, a large one in thousands or millions as tokens are."""
-    if _missing(value):
+    if pd.isna(value):
         return MISSING
     return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k" if value >= 1e4 else f"{value:,.0f}"
 
@@ -83,16 +75,10 @@ def _count(value: float) -> str:
 def _interval(row: Mapping[str, float], name: str, digits: int = 2, scale: float = 1.0) -> str:
     """Write a number with its interval: ``name`` with ``low`` and ``high``, or ``name_low`` and ``name_high``."""
     low, high = (f"{name}_low", f"{name}_high") if f"{name}_low" in row else ("low", "high")
-    if _missing(row[name]):
-        return MISSING
-    texts = [_fixed(scale * row[key], digits) for key in (name, low, high) if not _missing(row[key])]
-    return texts[0] if len(texts) < 3 else f"{texts[0]} ({texts[1]} to {texts[2]})"
+    texts = [_number(scale * row[key], digits) for key in (name, low, high)]
+    return texts[0] if MISSING in texts else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
 def _splits(row: Mapping[str, float], whose: str, digits: int = 1) -> str:
     values = [row[f"{whose}_{split}"] for split in SPLITS]
-    return MISSING if all(map(_missing, values)) else " / ".join(_percent(value, digits) for value in values)
-
-
-def _text(value: object) -> str:
-    return MISSING if _missing(value) else str(value)
+    return MISSING if pd.isna(values).all() else " / ".join(_percent(value, digits) for value in values)

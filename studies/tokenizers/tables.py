@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from analysis.change_points.table import change_table, loss_curves
@@ -110,21 +111,17 @@ def run_table(runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
     table = []
     for name in dict.fromkeys(tokenizers.values()):
         own = [run for run in runs if tokenizers[run.label] == name]
-        estimate = mean_over_seeds([float(last[run.label]) for run in own])
+        facts = own[0].facts
+        estimate, held_out = mean_over_seeds([float(last[run.label]) for run in own]), facts and facts.held_out
         table.append({
-            "tokenizer": name, "vocabulary": own[0].facts and own[0].facts.vocabulary, "parameters": own[0].parameters,
+            "tokenizer": name, "vocabulary": facts and facts.vocabulary, "parameters": own[0].parameters,
             "tokens": bits.loc[bits["run"].isin([run.label for run in own]), "tokens"].max(),
-            "bytes_per_token": _bytes_per_token(own[0]), "runs": len(own),
+            "bytes_per_token": held_out.bytes / held_out.tokens if held_out else np.nan, "runs": len(own),
             "checkpoints": min(len(run.saved) for run in own),
             "status": ", ".join(dict.fromkeys(run.status for run in own)), "loss": bits["loss"].iloc[0],
             "bits_per_byte": estimate.value, "low": estimate.low, "high": estimate.high,
         })  # fmt: skip
     return pd.DataFrame(table)
-
-
-def _bytes_per_token(run: Run) -> float:
-    held_out = run.facts and run.facts.held_out
-    return held_out.bytes / held_out.tokens if held_out else float("nan")
 
 
 def curve_table(scored: BenchmarkScores, bits: pd.DataFrame, tokenizers: Mapping[str, str]) -> pd.DataFrame:
