@@ -39,11 +39,8 @@ def workbench_command(values: dict[str, object]) -> None:
     token = f"/?token={login.token}" if login.token else ""
     sys.stdout.write(f"workbench: http://{f'[{host}]' if ':' in host else host}:{port}{token}\n")
     sys.stdout.flush()
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app, log_level="warning", server_header=False, access_log=False, timeout_graceful_shutdown=_END_SECONDS
-        )
-    )
+    config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_END_SECONDS)
+    server = uvicorn.Server(config)
     server.run(sockets=[listener])
     if not server.started:
         raise RunError("the workbench did not start")

@@ -13,7 +13,7 @@ import pandas as pd
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from ucurve.errors import RunError, UcurveError, UserError
+from ucurve.errors import UcurveError, UserError
 
 Values = dict[str, object]
 Handler = Callable[[Values], object]
@@ -43,18 +43,16 @@ def json_route(handler: Handler) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         try:
             values = {**request.query_params, **await _body(request), **request.path_params}
-            return json_response(await in_thread(handler, values))
+            return _Json(await in_thread(handler, values))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
         except ConflictError as error:
-            return json_response({"error": str(error), **error.details}, 409)
-        except UserError as error:
-            return json_response({"error": str(error)}, 400)
+            return _Json({"error": str(error), **error.details}, 409)
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
-            return json_response({"error": f"a text holds half a letter ({half!r}), which no file can hold"}, 400)
-        except (RunError, UcurveError, OSError) as error:
-            return json_response({"error": str(error)}, 500)
+            return _Json({"error": f"a text holds half a letter ({half!r}), which no file can hold"}, 400)
+        except (UcurveError, OSError) as error:
+            return _Json({"error": str(error)}, 400 if isinstance(error, UserError) else 500)
 
     return endpoint
 
@@ -91,11 +89,6 @@ def alone(lock: threading.Lock, message: str) -> Iterator[None]:
         lock.release()
 
 
-def json_response(value: object, status: int = 200) -> JSONResponse:
-    """Write a value as JSON; numbers that JSON does not have become null."""
-    return _Json(value, status)
-
-
 def text_of(values: Mapping[str, object], name: str) -> str:
     """Return a text that a request must give."""
     value = values.get(name)
@@ -113,13 +106,9 @@ def whole_of(values: Mapping[str, object], name: str, otherwise: int | None = No
         raise UserError(f"{name}={str(given)[:80]!r} is not a whole number") from error
 
 
-def records(table: pd.DataFrame) -> list[dict[str, object]]:
-    """Return the rows of a table as JSON objects, missing values as None."""
-    plain = table.astype(object).where(table.notna(), None)
-    return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]
-
-
 class _Json(JSONResponse):
+    """Writes a value as JSON; numbers that JSON does not have become null."""
+
     def render(self, content: object) -> bytes:
         return json.dumps(_plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
@@ -130,10 +119,8 @@ def _plain(value: object) -> object:
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return None if value is pd.NA or value is pd.NaT else value

@@ -6,14 +6,12 @@ from typing import Literal
 
 from workbench.replies import Handler
 
-Method = Literal["GET", "POST", "PUT", "DELETE"]
-
 
 @dataclass(frozen=True)
 class Action:
     """A request that a page makes."""
 
-    method: Method
+    method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str  # below ``/<room>/api/``, with names in braces as Starlette reads them
     handler: Handler  # gets the values of path, query and body; what it returns is sent as JSON
 

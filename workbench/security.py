@@ -1,9 +1,8 @@
 """What is answered: this machine's browser, from the workbench's own pages, once it was let in.
 
 A page of another origin can make a browser send requests to this machine, and a name of its own can point here (DNS
-rebinding). So the host that was asked for must be known, and what changes something must come from our own pages. What
-is open to all is decided by the path that the router sees and never by an address that is put together from what a
-client says.
+rebinding), so hosts and origins are checked. What is open to all is decided by the path that the router sees, never by
+an address that is put together from what a client says.
 """
 
 import re
@@ -12,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp
 
 from workbench.login import LOGIN, Login
 from workbench.settings import LOCAL_HOSTS, WorkbenchSettings
@@ -45,17 +45,15 @@ HEADERS: Mapping[str, str] = {
 class Gate(BaseHTTPMiddleware):
     """Refuses what does not come from our own pages or was not let in, and sets the headers of every reply."""
 
-    def __init__(self, app: object, settings: WorkbenchSettings, login: Login) -> None:
-        super().__init__(app)  # type: ignore[arg-type]
-        self._settings = settings
-        self._login = login
+    def __init__(self, app: ASGIApp, settings: WorkbenchSettings, login: Login) -> None:
+        super().__init__(app)
+        self._settings, self._login = settings, login
 
     async def dispatch(self, request: Request, call_next: Next) -> Response:
         """Answer a request, or refuse it."""
         reply = await self._answer(request, call_next)
         for name, value in HEADERS.items():
-            if name not in reply.headers:
-                reply.headers[name] = value
+            reply.headers.setdefault(name, value)
         return reply
 
     async def _answer(self, request: Request, call_next: Next) -> Response:

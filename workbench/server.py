@@ -1,7 +1,6 @@
 """The application: the pages of the rooms and their requests, behind the gate."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -66,13 +65,8 @@ def _file_route(find: Callable[[str], File]) -> Endpoint:
     return show
 
 
-@cache
-def _vega_bundle() -> str:
+async def _vega(request: Request) -> Response:
     from analysis.charts.bundle import vega_script
 
-    return vega_script()
-
-
-async def _vega(request: Request) -> Response:
     del request
-    return Response(_vega_bundle(), media_type="text/javascript")
+    return Response(vega_script(), media_type="text/javascript")

@@ -252,7 +252,7 @@ def test_phrases_are_the_same_as_lines_and_as_their_file(browser, projects):
     ("text", "message"),
     [
         ("Person pos:NR", "phrases, line 1: a phrase is written as NAME = element"),
-        ("A = x\nB = x | y", "phrases, line 2: '|' parts the alternatives of a slot"),
+        ("A = x\nB = x | y", "phrases, line 2: '|' separates the alternatives of a slot"),
         ("A = phrase:B", "unknown phrase 'B'"),
         ("A = x + phrase:A", "phrase 'A' can never end"),
         ("A = pos:NN x", "phrases, line 1: cannot read"),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
 from typing import Annotated
@@ -69,6 +70,12 @@ class About:
     settings: dict[str, object]
 
 
+def offered_settings() -> Values:
+    """Return the keys and values of a questionnaire that can be changed here."""
+    values = default_settings("questionnaire")
+    return {name: value for name, value in values.items() if name in Wanted.__dataclass_fields__}
+
+
 def default_settings(command: str) -> Values:
     """Return the keys and values of ``conf/<command>.yaml``."""
     values = read_yaml(CONFIGURATION / f"{command}.yaml", dict[str, object])
@@ -96,37 +103,29 @@ class Questionnaires:
 
     def make(self, values: Mapping[str, object]) -> Values:
         """Make a questionnaire and describe it; settings that are not given are those of the command."""
+        asked = asdict(check(Wanted, {"formats": ["jspsych"], **offered_settings(), **values}))
+        name = asked.pop("name")
         with alone(self._making, "another questionnaire is being made; wait until that is done"):
-            return self._make(values)
-
-    def _make(self, values: Mapping[str, object]) -> Values:
-        defaults = default_settings("questionnaire")
-        offered = {name: value for name, value in defaults.items() if name in Wanted.__dataclass_fields__}
-        wanted = vars(check(Wanted, {"formats": ["jspsych"], **offered, **values}))
-        asked = {name: value for name, value in wanted.items() if name in Wanted.__dataclass_fields__}
-        name = safe_name(asked.pop("name"))
-        if (self._root / name).exists():
-            raise UserError(f"name: there is a questionnaire {name!r} already; choose another name")
-        asked |= {"benchmark": self._benchmark(asked["benchmark"]), "out": self._root / name}
-        try:
-            make_questionnaire(check(QuestionnaireSettings, {**defaults, **asked}))
-        except RunError as error:
-            raise RunError(f"{error}. Or leave out the page: the other forms need no jsPsych.") from error
+            if (self._root / safe_name(name)).exists():
+                raise UserError(f"name: there is a questionnaire {name!r} already; choose another name")
+            asked |= {"benchmark": self._benchmark(asked["benchmark"]), "out": self._root / name}
+            try:
+                make_questionnaire(check(QuestionnaireSettings, {**default_settings("questionnaire"), **asked}))
+            except RunError as error:
+                raise RunError(f"{error}. Or leave out the page: the other forms need no jsPsych.") from error
         return self.describe(name)
 
     def names(self) -> list[str]:
         """Return the names of the questionnaires that are there, sorted."""
-        found = self._root.iterdir() if self._root.is_dir() else ()
+        found = self._root.glob("*")
         return sorted(path.name for path in found if _NAME.fullmatch(path.name) and (path / ITEMS).is_file())
 
     def folder(self, name: str) -> Path:
         """Return the folder of a questionnaire."""
-        safe_name(name)
-        if name not in self.names():
-            if not self.names():
-                raise missing_folder("questionnaire", self._root / name)
-            raise unknown_name("questionnaire", name, self.names())
-        return self._root / name
+        place, names = self._root / safe_name(name), self.names()
+        if name not in names:
+            raise unknown_name("questionnaire", name, names) if names else missing_folder("questionnaire", place)
+        return place
 
     def describe(self, name: str) -> Values:
         """Describe what a questionnaire asks and which files it has."""
@@ -185,16 +184,12 @@ def safe_name(name: str) -> str:
 
 def answer_files(folder: Path) -> list[Path]:
     """Return the files of answers to a questionnaire, sorted by name."""
-    found = (folder / ANSWERS).iterdir() if (folder / ANSWERS).is_dir() else ()
-    return sorted(path for path in found if path.is_file() and not path.name.startswith("."))
+    return sorted(path for path in (folder / ANSWERS).glob("[!.]*") if path.is_file())
 
 
 def _files(folder: Path) -> list[str]:
     """Return the paths of a folder's own files, without links that lead out of it and files being written."""
     home = folder.resolve()
-    paths = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    return sorted(
-        path.as_posix()
-        for path in paths
-        if (folder / path).resolve().is_relative_to(home) and not any(part.startswith(".") for part in path.parts)
-    )
+    own = [path for path in folder.rglob("*") if path.is_file() and path.resolve().is_relative_to(home)]
+    names = [path.relative_to(folder).as_posix() for path in own]
+    return sorted(name for name in names if not any(part.startswith(".") for part in name.split("/")))

@@ -16,7 +16,7 @@ from validation.answers import AnswerSettings, judge_answers
 from validation.judging.paradigms import find_rule
 from validation.loading import load_answers, load_items
 from workbench.judge.questionnaires import ANSWERS, ITEMS, JUDGED, answer_files, default_settings
-from workbench.replies import Values, records
+from workbench.replies import Values
 
 LARGEST_UPLOAD = 20 * 1024 * 1024  # bytes of the files that are loaded together
 _SUFFIXES = (".csv", ".tsv", ".json", ".txt")
@@ -39,7 +39,7 @@ def keep_answers(folder: Path, given: object) -> list[str]:
     uploads = [check(Upload, one) for one in given] if isinstance(given, list) else []
     if not uploads:
         raise UserError("files: no file of answers was given")
-    _check_names(uploads, [path.name for path in answer_files(folder)])
+    _check_names([path.name for path in answer_files(folder)], [upload.name for upload in uploads])
     _check_size(uploads)
     with tempfile.TemporaryDirectory() as temporary:
         new = [Path(temporary) / upload.name for upload in uploads]
@@ -78,23 +78,21 @@ def judge(folder: Path, values: Values) -> Values:
         "lines": list(findings.lines),
         "summary": dict(findings.summary),
         "rule_share": share,
-        "paradigms": records(ordered),
-        "annotators": records(findings.tables["annotators"]),
+        "paradigms": ordered.to_dict("records"),
+        "annotators": findings.tables["annotators"].to_dict("records"),
         "files": [f"{name}.csv" for name in findings.tables],
     }
 
 
-def _check_names(uploads: Sequence[Upload], there: Sequence[str]) -> None:
-    taken = set(there)
-    for upload in uploads:
-        if not _FILE.fullmatch(upload.name) or not upload.name.endswith(_SUFFIXES):
+def _check_names(there: Sequence[str], given: Sequence[str]) -> None:
+    for number, name in enumerate(given):
+        if not _FILE.fullmatch(name) or not name.endswith(_SUFFIXES):
             raise UserError(
-                f"files: the name {upload.name!r} is not allowed; allowed are letters, digits, spaces and . _ - ( ), "
+                f"files: the name {name!r} is not allowed; allowed are letters, digits, spaces and . _ - ( ), "
                 f"with one of the endings {' '.join(_SUFFIXES)}"
             )
-        if upload.name in taken:
-            raise UserError(f"files: there is a file {upload.name!r} already; remove it first, or give another name")
-        taken.add(upload.name)
+        if name in there or name in given[:number]:
+            raise UserError(f"files: there is a file {name!r} already; remove it first, or give another name")
 
 
 def _check_size(uploads: Sequence[Upload]) -> None:
@@ -110,9 +108,7 @@ def _check_size(uploads: Sequence[Upload]) -> None:
 
 def _check_content(folder: Path, new: Sequence[Path]) -> None:
     """Read the new files together with those that are there; messages name files as the user does."""
-    columns = Columns()
-    source = folder / ITEMS
-    paths = [*answer_files(folder), *new]
+    columns, source, paths = Columns(), folder / ITEMS, [*answer_files(folder), *new]
     try:
         load_answers(paths, source, columns, load_items(paths, source, columns))
     except UserError as error:

@@ -1,12 +1,14 @@
 """The room judge: make a questionnaire, answer it for a pilot, load answers, see which paradigms people confirm."""
 
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
 from threading import Lock
 
 from validation.judging.paradigms import load_rules
-from workbench.judge.questionnaires import Questionnaires, Wanted, default_settings
+from workbench.judge.questionnaires import Questionnaires, default_settings, offered_settings
 from workbench.judge.results import judge, keep_answers, remove_answers
-from workbench.replies import Values, text_of
+from workbench.replies import Handler, Values, text_of
 from workbench.room import Action, Room
 from workbench.settings import WorkbenchSettings
 
@@ -18,22 +20,20 @@ def judge_room(settings: WorkbenchSettings) -> Room:
     there = Questionnaires(settings.projects)
     answering: dict[str, Lock] = defaultdict(Lock)  # the changes of a questionnaire's answers, one after the other
 
-    def keep(values: Values) -> Values:
-        folder = there.folder(text_of(values, "name"))
-        with answering[folder.name]:
-            kept = keep_answers(folder, values.get("files"))
-            return {"kept": kept, **there.describe(folder.name)}
+    def on(work: Callable[[Path, Values], Values]) -> Handler:
+        def answer(values: Values) -> Values:
+            folder = there.folder(text_of(values, "name"))
+            with answering[folder.name]:
+                return work(folder, values)
 
-    def remove(values: Values) -> Values:
-        folder = there.folder(text_of(values, "name"))
-        with answering[folder.name]:
-            remove_answers(folder, text_of(values, "file"))
-            return there.describe(folder.name)
+        return answer
 
-    def judged(values: Values) -> Values:
-        folder = there.folder(text_of(values, "name"))
-        with answering[folder.name]:
-            return judge(folder, values)
+    def keep(folder: Path, values: Values) -> Values:
+        return {"kept": keep_answers(folder, values.get("files")), **there.describe(folder.name)}
+
+    def remove(folder: Path, values: Values) -> Values:
+        remove_answers(folder, text_of(values, "file"))
+        return there.describe(folder.name)
 
     actions = (
         Action("GET", "settings", lambda _: _settings()),
@@ -42,18 +42,18 @@ def judge_room(settings: WorkbenchSettings) -> Room:
         Action("GET", "questionnaires", lambda _: there.names()),
         Action("POST", "questionnaires", there.make),
         Action("GET", "questionnaires/{name}", lambda values: there.describe(text_of(values, "name"))),
-        Action("POST", "questionnaires/{name}/answers", keep),
-        Action("DELETE", "questionnaires/{name}/answers/{file}", remove),
-        Action("POST", "questionnaires/{name}/judge", judged),
+        Action("POST", "questionnaires/{name}/answers", on(keep)),
+        Action("DELETE", "questionnaires/{name}/answers/{file}", on(remove)),
+        Action("POST", "questionnaires/{name}/judge", on(judge)),
     )
     return Room("judge", "Judge", _SUMMARY, actions, there.file)
 
 
 def _settings() -> Values:
     """Return what the page offers: the values of the two commands, and the rules."""
-    asked, judged = default_settings("questionnaire"), default_settings("answers")
+    judged = default_settings("answers")
     return {
-        "questionnaire": {name: value for name, value in asked.items() if name in Wanted.__dataclass_fields__},
+        "questionnaire": offered_settings(),
         "answers": {name: judged[name] for name in ("rule", "limit", "exclude")},
         "rules": [
             {"name": name, "words": rule.words, "limit": rule.limit} for name, rule in sorted(load_rules().items())

@@ -1,16 +1,16 @@
 """What was typed and is not saved, kept on disk at every change, with the way back.
 
-A journal is a file of JSON lines. Each line is a change, an undo, a redo or a new beginning, and is on the disk before
-it is answered; however the server ends, reading the lines again gives what was there. A line that is broken, as the
-last one may be when the machine stops, is passed over, and the next one never continues it.
+A journal is a file of JSON lines, each on the disk before it is answered; however the server ends, reading the lines
+again gives what was there. A line that is broken, as the last one may be when the machine stops, is passed over.
 """
 
 import contextlib
 import json
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TypedDict
+from typing import TypedDict
 
 from ucurve.errors import UcurveError, UserError
 from ucurve.storage.files import sync_folder, write_text
@@ -76,11 +76,10 @@ class Journal:
             self._write({"redo": True})
 
     def _write(self, line: Line) -> None:
-        data = _encode(line)
         with self._lock:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                _append_line(self._path, data)
+                _append_line(self._path, _encode(line))
             except OSError as error:
                 raise UserError(f"{self._path}: what was typed cannot be kept ({error.strerror})") from error
             self._follow(line)
@@ -108,37 +107,22 @@ class Journal:
         else:
             self.position = max(self.position - 1, 0)
 
-    def _lines(self) -> list[Line]:
-        """Read the lines that are whole."""
-        if not self._path.is_file():
-            return []
-        found = map(_decode, self._path.read_bytes().split(b"\n"))
-        return [line for line in found if line is not None and self._is_whole(line)]
-
-    def _is_whole(self, line: Line) -> bool:
-        """Return whether a line is one that this class writes."""
+    def _lines(self) -> Iterator[Line]:
+        """Read the lines that are whole and as this class writes them."""
         kind = str if self._whole else dict
-        match line:
-            case {"begin": str() | None, "changes": list(changes)}:
-                return all(isinstance(change, kind) for change in changes)
-            case {"add": change}:
-                return isinstance(change, kind)
-            case {"base": str() | None} | {"undo": True} | {"redo": True}:
-                return True
-        return False
+        for data in self._path.read_bytes().split(b"\n") if self._path.is_file() else ():
+            with contextlib.suppress(ValueError, RecursionError):
+                match line := json.loads(data.decode()):
+                    case {"begin": str() | None, "changes": list(of)} if all(isinstance(one, kind) for one in of):
+                        yield line
+                    case {"add": change} if isinstance(change, kind):
+                        yield line
+                    case {"base": str() | None} | {"undo": True} | {"redo": True}:
+                        yield line
 
 
 def _encode(line: Line) -> bytes:
     return (json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
-
-
-def _decode(data: bytes) -> Line | None:
-    """Read a line; None where it is broken."""
-    try:
-        line: Line = json.loads(data.decode())
-    except (ValueError, RecursionError):
-        return None
-    return line if isinstance(line, dict) else None
 
 
 def _append_line(path: Path, data: bytes) -> None:
@@ -152,17 +136,12 @@ def _append_line(path: Path, data: bytes) -> None:
         before = os.fstat(file.fileno()).st_size
         try:
             ends_line = before == 0 or os.pread(file.fileno(), 1, before - 1) == b"\n"
-            _write_all(file, data if ends_line else b"\n" + data)
+            left = memoryview(data if ends_line else b"\n" + data)
+            while left:  # the system may take a part of them at a time
+                left = left[file.write(left) :]
             os.fsync(file.fileno())
             if before == 0:
                 sync_folder(path.parent)
         except OSError:
             os.ftruncate(file.fileno(), before)
             raise
-
-
-def _write_all(file: IO[bytes], data: bytes) -> None:
-    """Write all bytes; the system may take a part of them at a time."""
-    left = memoryview(data)
-    while left:
-        left = left[file.write(left) :]

@@ -9,7 +9,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
 
 from analysis.data.runs import Run, find_runs
 from generation.benchmark_folder import REPORT_FILE, report_rows
@@ -17,11 +16,10 @@ from generation.run import GenerateSettings, build_benchmark
 from generation.templates.make import Settings, make
 from ucurve.errors import UserError, unknown_name
 from workbench.settings import WorkbenchSettings
-from workbench.write.projects import Project, check_name, find_project
+from workbench.write.projects import Project, check_name
 
 _LINES = 12  # of what the scoring says, that are shown
 _BUFFER = 4096
-State = Literal["running", "done", "failed"]
 
 
 def benchmark_folder(project: Project, template: str) -> Path:
@@ -63,7 +61,7 @@ class Job:
     def describe(self) -> dict[str, object]:
         """Return its state and the last lines that it printed."""
         code = self.process.poll()
-        state: State = "running" if code is None else "done" if code == 0 else "failed"
+        state = "running" if code is None else "done" if code == 0 else "failed"
         return {"state": state, "run": self.run, "benchmark": self.benchmark, "lines": list(self.lines)}
 
     def _listen(self) -> None:
@@ -88,9 +86,9 @@ class Scoring:
         found = find_runs(patterns) if patterns else []
         return [{"run": run.label, "steps": run.saved} for run in found if run.saved]
 
-    def start(self, project: str, template: str, run: str, step: int | None) -> dict[str, object]:
+    def start(self, project: Project, template: str, run: str, step: int | None) -> dict[str, object]:
         """Start scoring one checkpoint of a run, or all of them."""
-        folder = benchmark_folder(find_project(self.settings.projects, project), template)
+        folder = benchmark_folder(project, template)
         if not folder.is_dir():
             raise UserError(f"{template}: no pairs were made yet; make them first")
         target = self._find(run, step)
@@ -115,7 +113,7 @@ class Scoring:
 
 def _start(run: Run, benchmark: Path, step: int | None) -> "subprocess.Popen[bytes]":
     command = [
-        sys.executable, "-c", "from ucurve.cli import main; main()", "score", f"run={_quoted(run.folder)}",
+        sys.executable, "-m", "ucurve", "score", f"run={_quoted(run.folder)}",
         f"benchmarks=[{_quoted(benchmark)}]", *([] if step is None else [f"steps=[{step}]"]),
     ]  # fmt: skip
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

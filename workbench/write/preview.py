@@ -1,5 +1,6 @@
 """Pairs of a template as it is typed, and for what cannot be read or drawn the slot where that is so."""
 
+import contextlib
 import json
 import re
 import threading
@@ -23,7 +24,7 @@ SHOWN = 10  # pairs
 _SECONDS = 2.0  # after which no further pair is drawn
 _MOST_SLOTS = 500  # of a member; tying more takes longer than a page should wait
 _LONGEST = 2000  # characters of a sentence or a message that are shown
-_AT_SLOT = re.compile(r"(?P<before>^| in )template: (?P<member>good|bad)_rule(?:\[(?P<slot>\d+)\])?(?P<colon>: )?")
+_AT_SLOT = re.compile(r"(^| in )template: (?P<member>good|bad)_rule\[(?P<slot>\d+)\](: )?")
 _MEANINGS = {
     Reason.NO_SAMPLE: "no word is left that meets the conditions",
     Reason.NO_SHARED_VALUE: "no value is shared with the slot it is related to",
@@ -99,29 +100,28 @@ def preview(grammars: Grammars, words: Table, phrases: str, text: str, seed: int
 
 def placed(message: str) -> list[Problem]:
     """Part a message into its lines, each with the member and the slot that it names."""
-    found: list[Problem] = []
-    for line in (_cut(line) for line in message.split("\n")[:_MOST_SLOTS]):
-        at = _AT_SLOT.search(line)
-        if at is None or at["slot"] is None:
-            found.append({"member": None, "slot": None, "text": line})
-        else:
-            text = line[: at.start()] + line[at.end() :]
-            found.append({"member": at["member"], "slot": int(at["slot"]), "text": text})
-    return found
+    return [_placed(_cut(line)) for line in message.split("\n")[:_MOST_SLOTS]]
+
+
+def _placed(line: str) -> Problem:
+    at = _AT_SLOT.search(line)
+    if at is None:
+        return {"member": None, "slot": None, "text": line}
+    return {"member": at["member"], "slot": int(at["slot"]), "text": line[: at.start()] + line[at.end() :]}
 
 
 def _draw(tied: TiedTemplate, seed: int) -> Preview:
     failures: Counter[tuple[str | None, int | None, Reason]] = Counter()
     pairs: dict[str, Pair] = {}
-    draws, end = 0, time.monotonic() + _SECONDS
+    end = time.monotonic() + _SECONDS
     for drawn in draw_pairs(partial(draw_pair, tied), SHOWN, seeded(tied.template.uid, seed), pairs):
-        draws += 1
         if isinstance(drawn, Pair):
             pairs[drawn.good] = drawn
         else:
             failures[drawn.member, drawn.slot, Reason(drawn.reason)] += 1
         if time.monotonic() > end:
             break
+    draws = len(pairs) + failures.total()
     shown = [{"good": _cut(pair.good), "bad": _cut(pair.bad)} for pair in pairs.values()]
     described: list[Failure] = [
         {"member": member, "slot": slot, "reason": reason.value, "text": _MEANINGS[reason], "count": count}
@@ -137,11 +137,9 @@ def validate(
     rows: list[dict[str, str | int]] = []
     uids = Counter(_field(text, "uid") for _, text in templates)
     for name, text in templates:
-        found = preview(grammars, words, phrases, text)
-        problems = [_where(one) + one["text"] for one in found["problems"]]
-        if not problems and not found["pairs"]:
-            problems = [_where(one) + one["text"] for one in found["failures"][:1]]
-        uid = _field(text, "uid")
+        found, uid = preview(grammars, words, phrases, text), _field(text, "uid")
+        wrong = found["problems"] or ([] if found["pairs"] else found["failures"][:1])
+        problems = [_where(one) + one["text"] for one in wrong]
         if uid and uids[uid] > 1:
             problems.append(f"uid {uid!r} is that of another template too")
         rows.append({
@@ -160,8 +158,7 @@ def _where(problem: Problem) -> str:
 
 
 def _field(text: str, name: str) -> str:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    return str(value.get(name, "")) if isinstance(value, dict) else ""
+    with contextlib.suppress(UserError):
+        record = read_record(text)
+        return str(record.get(name, "")) if isinstance(record, dict) else ""
+    return ""

@@ -1,14 +1,13 @@
 """Projects: folders of templates, a vocabulary and phrases, as ``generate.py source=templates`` reads them."""
 
 import hashlib
-import json
 import re
 import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
 
 from ucurve.errors import UserError, unknown_name
-from ucurve.storage.files import read_utf8, write_text
+from ucurve.storage.files import read_utf8, readable_json, write_text
 from ucurve.storage.locks import file_lock
 from workbench.replies import ConflictError
 
@@ -110,16 +109,9 @@ def save(project: Project, path: Path, text: str, base: str | None) -> str:
 def new_template(name: str) -> str:
     """Return the text of an empty template."""
     record = {"uid": name, "phenomenon": "unnamed", "strict_MP": False, "sep": "", "good_rule": [""], "bad_rule": [""]}
-    return template_text(record)
-
-
-def template_text(record: object) -> str:
-    """Write a template as its file has it."""
-    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+    return readable_json(record) + "\n"
 
 
 def _copy_demo(folder: Path) -> None:
     with as_file(files("eval.templates") / "demo_grammar") as grammar:
-        shutil.copytree(grammar / _TEMPLATES, folder / _TEMPLATES)
-        for name in (VOCABULARY, PHRASES):
-            shutil.copyfile(grammar / name, folder / name)
+        shutil.copytree(grammar, folder, ignore=shutil.ignore_patterns("patterns.json"))

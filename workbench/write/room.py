@@ -6,22 +6,15 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from ucurve.errors import UserError, unknown_name
+from ucurve.storage.files import readable_json
 from workbench.replies import Values, alone, text_of, whole_of
 from workbench.room import Action, Room
 from workbench.settings import WorkbenchSettings
 from workbench.write.make import Scoring, generate
 from workbench.write.phrase_text import phrase_file, phrase_lines
 from workbench.write.preview import Grammars, Preview, preview, read_record, validate
-from workbench.write.projects import (
-    Project,
-    create_project,
-    find_project,
-    list_projects,
-    new_template,
-    save,
-    template_text,
-)
-from workbench.write.texts import LARGEST, Document, Draft, Drafts
+from workbench.write.projects import Project, create_project, find_project, list_projects, new_template, save
+from workbench.write.texts import LARGEST, Draft, Drafts
 from workbench.write.words import Tables, VocabularyDraft
 
 PHRASES = "phrases"
@@ -32,14 +25,10 @@ _PAIRS = 300
 class Desk:
     """What the requests of the room work on."""
 
-    settings: WorkbenchSettings
     drafts: Drafts = field(default_factory=Drafts)
     tables: Tables = field(default_factory=Tables)
     grammars: Grammars = field(default_factory=Grammars)
     making: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock), init=False)  # of templates
-
-    def __post_init__(self) -> None:
-        self.scoring = Scoring(self.settings)
 
 
 @dataclass(frozen=True)
@@ -65,16 +54,14 @@ class Call:
         """Whether a step is to undo rather than to redo."""
         return self.text("to") == "undo"
 
-    def draft(self, name: str | None = None) -> Draft:
+    def draft(self, given: str | None = None) -> Draft:
         """Return this browser's draft of a template that is there, or of the phrases; by default the one named."""
-        name = self.text("name") if name is None else name
-        if name == PHRASES:
-            document = Document(self.project, self.project.phrases, phrase_lines, phrase_file)
-        else:
-            document = Document(self.project, self.project.template(name))
-            if not document.file.is_file():
-                raise unknown_name("template", name[:80], self.project.template_names())
-        return Draft(self.desk.drafts, document, self.browser)
+        name = given or self.text("name")
+        file = self.project.phrases if name == PHRASES else self.project.template(name)
+        if name != PHRASES and not file.is_file():
+            raise unknown_name("template", name[:80], self.project.template_names())
+        ways = (phrase_lines, phrase_file) if name == PHRASES else ()
+        return Draft(self.project, file, self.desk.drafts.journal(self.project, file, self.browser), *ways)
 
     def phrases(self) -> str:
         """Return the lines of phrases as this browser left them."""
@@ -87,7 +74,7 @@ class Call:
 
 def write_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
-    desk = Desk(settings)
+    desk, scoring = Desk(), Scoring(settings)
 
     def on(handler: Callable[[Call], object]) -> Callable[[Values], object]:
         def answer(values: Values) -> object:
@@ -119,9 +106,9 @@ def write_room(settings: WorkbenchSettings) -> Room:
             Action("POST", "words/save", on(lambda call: call.vocabulary().save(call.base))),
             Action("POST", "words/theirs", on(lambda call: call.vocabulary().take_theirs())),
             Action("POST", "generate", on(_generate)),
-            Action("GET", "runs", lambda _: desk.scoring.runs()),
-            Action("POST", "score", on(_score)),
-            Action("GET", "score", lambda _: desk.scoring.state()),
+            Action("GET", "runs", lambda _: scoring.runs()),
+            Action("POST", "score", on(lambda call: _score(scoring, call))),
+            Action("GET", "score", lambda _: scoring.state()),
         ),
     )
 
@@ -151,7 +138,7 @@ def _new_template(call: Call) -> dict[str, object]:
     text = new_template(name)
     if call.values.get("copy"):
         record = read_record(call.draft(call.text("copy")).open()["text"])
-        text = template_text({**record, "uid": name} if isinstance(record, dict) else record)
+        text = readable_json({**record, "uid": name} if isinstance(record, dict) else record) + "\n"
     save(call.project, place, text, None)
     return {"template": name}
 
@@ -193,6 +180,6 @@ def _generate(call: Call) -> dict[str, object]:
         return generate(call.project, name, whole_of(call.values, "pairs", _PAIRS), whole_of(call.values, "seed", 0))
 
 
-def _score(call: Call) -> dict[str, object]:
+def _score(scoring: Scoring, call: Call) -> dict[str, object]:
     step = None if call.values.get("step") is None else whole_of(call.values, "step")
-    return call.desk.scoring.start(call.project.name, call.text("name"), call.text("run"), step)
+    return scoring.start(call.project, call.text("name"), call.text("run"), step)

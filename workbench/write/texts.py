@@ -26,33 +26,6 @@ class TextState(TypedDict):
     can_redo: bool
 
 
-def _as_it_is(text: str) -> str:
-    return text
-
-
-@dataclass(frozen=True)
-class Document:
-    """A file of a project, and how its content is written on the page."""
-
-    project: Project
-    file: Path
-    shown: Callable[[str], str] = _as_it_is  # from the content of the file to the text of the page
-    stored: Callable[[str], str] = _as_it_is  # from the text of the page to the content of the file
-
-    def read(self) -> tuple[str, str | None]:
-        """Read the file: the text of the page, and the SHA-256 of the file."""
-        content, sha256 = read_saved(self.file)
-        return self.shown(content), sha256
-
-    def save(self, text: str, base: str | None) -> str:
-        """Write the file (``projects.save``); in a conflict both versions are texts of the page."""
-        try:
-            return save(self.project, self.file, self.stored(text), base)
-        except ConflictError as error:
-            both = {name: self.shown(str(error.details[name])) for name in ("theirs", "mine")}
-            raise ConflictError(str(error), {**error.details, **both}) from error
-
-
 @dataclass
 class Drafts:
     """The drafts of all browsers, opened once."""
@@ -69,62 +42,72 @@ class Drafts:
             return self._journals[path]
 
 
+@dataclass(frozen=True)
 class Draft:
     """A document in one browser: what the file holds, and what was typed since."""
 
-    def __init__(self, drafts: Drafts, document: Document, browser: str) -> None:
-        self._document = document
-        self._journal = drafts.journal(document.project, document.file, browser)
+    project: Project
+    file: Path
+    journal: Journal
+    shown: Callable[[str], str] = str  # from the content of the file to the text of the page
+    stored: Callable[[str], str] = str  # from the text of the page to the content of the file
 
     def open(self) -> TextState:
         """Return the document as this browser left it."""
-        journal, (on_disk, sha256) = self._journal, self._document.read()
-        if journal.position and journal.current[-1] != on_disk:
-            return self._state(str(journal.current[-1]), saved=False, changed=sha256 != journal.base)
-        if journal.base != sha256 and journal.position:
-            journal.rebase(sha256)
-        return self._state(on_disk, saved=True, changed=False, base=sha256)
+        return self._state(self._text())
 
     def type(self, text: str, base: str | None) -> TextState:
         """Keep what was typed into the page of a file with the SHA-256 ``base``."""
         if len(text) > LARGEST:
-            raise UserError(f"{self._document.file.name}: {len(text):,} characters; at most {LARGEST:,} are taken")
-        journal, (on_disk, sha256) = self._journal, self._document.read()
-        if not journal.position:
-            journal.begin(base, [on_disk])
-        if journal.current[-1] != text:
-            journal.add(text)
-        return self._state(text, saved=text == on_disk, changed=sha256 != journal.base)
+            raise UserError(f"{self.file.name}: {len(text):,} characters; at most {LARGEST:,} are taken")
+        if not self.journal.position:
+            self.journal.begin(base, [self._on_disk()[0]])
+        if self._text() != text:
+            self.journal.add(text)
+        return self._state(text)
 
     def step(self, *, back: bool) -> TextState:
         """Undo the last change, or redo the one that was undone last."""
-        journal = self._journal
         if back:
-            journal.undo(least=1)
+            self.journal.undo(least=1)
         else:
-            journal.redo()
-        on_disk, sha256 = self._document.read()
-        text = str(journal.current[-1]) if journal.position else on_disk
-        return self._state(text, saved=text == on_disk, changed=journal.position > 0 and sha256 != journal.base)
+            self.journal.redo()
+        return self.open()
 
     def save(self, text: str, base: str | None) -> TextState:
         """Write the document to its file if that is still ``base``; else a ConflictError has both versions."""
         self.type(text, base)
-        self._journal.rebase(self._document.save(text, base))
-        return self._state(text, saved=True, changed=False)
+        try:
+            save(self.project, self.file, self.stored(text), base)
+        except ConflictError as error:
+            both = {name: self.shown(str(error.details[name])) for name in ("theirs", "mine")}
+            raise ConflictError(str(error), {**error.details, **both}) from error
+        return self.take_theirs()
 
     def take_theirs(self) -> TextState:
         """Take what the file holds in place of the draft, which undo brings back."""
-        on_disk, sha256 = self._document.read()
-        if self._journal.position and self._journal.current[-1] != on_disk:
-            self._journal.add(on_disk)
-        self._journal.rebase(sha256)
-        return self._state(on_disk, saved=True, changed=False, base=sha256)
+        on_disk, _ = self._on_disk()
+        if self._text() != on_disk:
+            self.journal.add(on_disk)
+        return self._state(on_disk)
 
-    def _state(self, text: str, *, saved: bool, changed: bool, base: str | None = None) -> TextState:
-        journal = self._journal
+    def _on_disk(self) -> tuple[str, str | None]:
+        """Read the file: the text of the page, and the SHA-256 of the file."""
+        content, sha256 = read_saved(self.file)
+        return self.shown(content), sha256
+
+    def _text(self) -> str:
+        return str(self.journal.current[-1]) if self.journal.position else self._on_disk()[0]
+
+    def _state(self, text: str) -> TextState:
+        """Compare a text with the file; where they are equal, the changes belong to this file from now on."""
+        journal, (on_disk, sha256) = self.journal, self._on_disk()
+        saved = text == on_disk
+        if saved and journal.position and journal.base != sha256:
+            journal.rebase(sha256)
+        base = sha256 if saved else journal.base
         return {
-            "text": text, "sha256": sha256_text(text), "base": journal.base if base is None else base, "saved": saved,
-            "changed_on_disk": changed, "can_undo": journal.position > 1,
+            "text": text, "sha256": sha256_text(text), "base": base, "saved": saved,
+            "changed_on_disk": sha256 != base, "can_undo": journal.position > 1,
             "can_redo": journal.position < len(journal.changes),
         }  # fmt: skip

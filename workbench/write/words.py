@@ -92,8 +92,8 @@ def parse_table(text: str) -> Table:
 class Tables:
     """The changed vocabulary that was read last, since reading a large one takes a second; browsers take turns."""
 
-    last: dict[tuple[Journal, str | None, int], Table] = field(default_factory=dict, init=False)
-    lock: threading.RLock = field(default_factory=threading.RLock, init=False)
+    last: dict[tuple[Journal, str | None, int], Table] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
 
 class VocabularyDraft:
@@ -180,26 +180,24 @@ class VocabularyDraft:
         be met.
         """
         table = self.table()
-        tests = [_test(table, part) for part in wanted.split()]
-        found = [
-            number for number, row in enumerate(table.rows) if row is not None and all(test(row) for test in tests)
-        ]
+        tests, first = [_test(table, part) for part in wanted.split()], max(offset, 0)
+        words = [(number, row) for number, row in enumerate(table.rows) if row is not None]
+        found = [(number, row) for number, row in words if all(test(row) for test in tests)]
         if sort:
             column = table.columns.index(sort) if sort in table.columns else 0
-            found.sort(key=lambda number: (table.rows[number] or [])[column], reverse=descending)
-        shown = found[max(offset, 0) : max(offset, 0) + PAGE]
-        rows = [{"row": number, "cells": table.rows[number]} for number in shown]
-        return {**self.state(), "rows": rows, "found": len(found), "offset": max(offset, 0)}
+            found.sort(key=lambda word: word[1][column], reverse=descending)
+        rows = [{"row": number, "cells": row} for number, row in found[first : first + PAGE]]
+        return {**self.state(), "rows": rows, "found": len(found), "offset": first}
 
     def properties(self) -> dict[str, list[str]]:
         """Return the values of every property, those of most words first, to be offered while typing."""
         table = self.table()
         found: dict[str, list[str]] = {}
         for place, name in enumerate(table.columns):
-            if name != SURFACE:
-                cells = [row[place] for row in table.rows if row is not None and row[place]]
-                values = (value for cell in cells for part in cell.split("/") if (value := part.strip()))
-                found[name] = [value for value, _ in Counter(sorted(values)).most_common(_MOST_VALUES)]
+            cells = [row[place] for row in table.rows if row is not None]
+            values = (value for cell in cells for part in cell.split("/") if (value := part.strip()))
+            found[name] = [value for value, _ in Counter(sorted(values)).most_common(_MOST_VALUES)]
+        del found[SURFACE]
         return found
 
 
