@@ -81,8 +81,7 @@ def score(
     """Score a run, several runs or a model, as ``score.py`` does; what is scored already is read.
 
     Args:
-        what: a run folder or a pattern of several, a model folder, or ``owner/name`` on the hub, told apart by what is
-            there: a run has ``run.json`` or ``checkpoints``.
+        what: a run folder or a pattern of several, a model folder, or ``owner/name`` on the hub.
         steps: checkpoints of the run, None for all; of a model, the steps of revisions whose names do not say them.
         revisions: of the model, as in ``eval.models.targets.model_targets``; None for the model itself.
         out: folder that keeps the scores of a model. Without it they go when the result does.
@@ -120,8 +119,7 @@ def compare(
     """Compare two models, two checkpoints or two linking functions on the same pairs.
 
     Args:
-        first: as ``ScoreResult.at`` returns them.
-        second: likewise; it may be the same when the linking functions differ.
+        first: as ``ScoreResult.at`` returns them; so is ``second``, which may be the same.
         linking: the linking function the scores are read by; None for that of the benchmark, else slln_lp.
         second_linking: another one for the second scores.
         ties_rule: what a tie counts; None for that of the benchmark, else one half.

@@ -71,9 +71,8 @@ def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
 def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     """Add an empty row for every checkpoint that a run planned or saved but that has no score.
 
-    ``frame`` has rows of ``score_frame`` for one benchmark, scorer, linking function and split, aggregates only. Every
-    phenomenon is at every checkpoint of a run, ordered by run, phenomenon and step. In an added row the accuracies are
-    NaN, so that a line drawn through it breaks; tokens and FLOPs follow from the run's tokens and FLOPs per step.
+    ``frame`` has rows of ``score_frame`` for one benchmark, scorer, linking function and split, aggregates only. In an
+    added row the accuracies are NaN, so that a line drawn through it breaks; tokens and FLOPs follow those per step.
     """
     of_runs = dict(iter(frame.groupby(frame["run"].astype(str), sort=False)))
     grid = [_checkpoints(of_runs[run.label], run) for run in runs if run.label in of_runs]

@@ -50,9 +50,8 @@ class StoredScores:
         scores = read_stored(path, ("pair", *(f"{name}_{side}" for name in linking.reads for side in ("good", "bad"))))
         if not np.array_equal(scores["pair"], pairs["pair"]):
             if sorted(scores["pair"]) != sorted(pairs["pair"]):
-                raise UserError(
-                    f"{path}: its {len(scores)} pairs are not the {len(pairs)} pairs of the benchmark's table"
-                )
+                of_table = f"the {len(pairs)} pairs of the benchmark's table"
+                raise UserError(f"{path}: its {len(scores)} pairs are not {of_table}")
             scores = scores.set_index("pair").loc[pairs["pair"]].reset_index()
         if missing := linking.missing(scores):
             raise UserError(f"{path}: {linking.name} reads {', '.join(missing)}, which holds a missing value there")
@@ -101,20 +100,15 @@ def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str
 
 
 def _read_items(run: Run, stored: StoredScores, rule: TiesRule, cluster: str) -> Items:
-    pairs, kept = _read_pairs(stored.pairs_file, cluster)
+    pairs = read_stored(stored.pairs_file, None if names_a_column(cluster) else PAIR_COLUMNS, PAIR_COLUMNS)
+    kept = in_accuracies(pairs).to_numpy()
+    named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
+    named = named.assign(cluster=pair_clusters(pairs, cluster, str(stored.pairs_file)))
     half_points = np.empty((len(stored.files), int(kept.sum())), dtype=np.uint8)
     for place, row in enumerate(half_points):
         row[:] = HALVES * pair_credits(stored.read(place, pairs), stored.linking, rule)[kept]
     chosen = stored.checkpoints
     return Items(
         run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), half_points,
-        pairs[kept].reset_index(drop=True),
+        named[kept].reset_index(drop=True),
     )  # fmt: skip
-
-
-def _read_pairs(path: Path, cluster: str) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
-    """Return the pair table with its clusters and which pairs accuracies are over."""
-    pairs = read_stored(path, None if names_a_column(cluster) else PAIR_COLUMNS, PAIR_COLUMNS)
-    kept = in_accuracies(pairs).to_numpy()
-    named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
-    return named.assign(cluster=pair_clusters(pairs, cluster, str(path))), kept

@@ -14,7 +14,6 @@ from analysis.data.frames import (
     AGGREGATES,
     OVERALL_MEANS,
     held_out_frame,
-    last_scored,
     metric_frame,
     one_ties_rule,
     score_frame,
@@ -190,13 +189,11 @@ class BenchmarkScores:
     def all_lengths(self, steps: Sequence[int]) -> pyarrow.dataset.Expression:
         """Return what finds in ``accuracy.csv`` the rows over all lengths at some steps, under the ties rule."""
         column = pyarrow.compute.field
-        names = (column("benchmark") == self.benchmark) & (column("scorer") == self.scorer)
-        return (
-            names
-            & (column("split") == "all")
-            & (column("ties_rule") == self.ties_rule)
-            & column("step").isin(list(steps))
-        )
+        names = {"benchmark": self.benchmark, "scorer": self.scorer, "split": "all", "ties_rule": self.ties_rule}
+        wanted = column("step").isin(list(steps))
+        for name, value in names.items():
+            wanted &= column(name) == value
+        return wanted
 
     def last_scores(self, linking: str) -> list[LastScores]:
         """Read of every run the last checkpoint scored with a linking function, where its scores are stored."""
@@ -243,15 +240,12 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
 
 def _read_user_tables(runs: Sequence[Run], scores: pd.DataFrame, settings: AnalyzeSettings) -> UserTables:
     """Read all of them, so that a mistake in one is reported even where no section needs it."""
-    known: list[tuple[str, str]] = []
-    if settings.matches and not scores.empty:
-        rows = last_scored(scores)[["benchmark", "phenomenon"]].astype(str).drop_duplicates()
-        known = list(rows.itertuples(index=False, name=None))
+    names = scores["benchmark"], scores["phenomenon"]
     return UserTables(
         models=read_models(settings.models, [run.label for run in runs]) if settings.models else None,
         languages=read_languages(settings.languages) if settings.languages else None,
         factors=read_factors(settings.factors) if settings.factors else None,
-        matches=read_matches(settings.matches, known) if settings.matches else None,
+        matches=read_matches(settings.matches, zip(*names, strict=True)) if settings.matches else None,
     )
 
 

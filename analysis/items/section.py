@@ -52,10 +52,8 @@ def item_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     if not histories:
         return
     yield _item_section(scored, histories)
-    parts = [*_agreement(scored, lines_of(histories))]
-    if left_out := describe_left_out(histories):
-        parts.insert(0, left_out)
-    if parts:
+    left_out = describe_left_out(histories)
+    if parts := [*filter(None, [left_out]), *_agreement(scored, lines_of(histories))]:
         yield ReportSection(_heading("Agreement between seeds", scored), tuple(parts))
 
 
@@ -101,9 +99,9 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
 
 def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView]:
     """Say what init and order contribute to each line, or why that cannot be told."""
-    found = [seed_components(line) for line in lines]
-    yield from (why_not_crossed(line) for line, table in zip(lines, found, strict=True) if table.empty)
-    table = stack(table for table in found if len(table))
+    found = [(line, seed_components(line)) for line in lines]
+    yield from (why_not_crossed(line) for line, table in found if table.empty)
+    table = stack(table for _, table in found if len(table))
     if table.empty:
         return
     note = (

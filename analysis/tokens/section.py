@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 from matplotlib.typing import LineStyleType
 
 from analysis.data.study import BenchmarkScores
-from analysis.plotting.facets import OVER_RUNS, Panels, draw_over_tokens, line_legend, overall_and_phenomena
-from analysis.plotting.style import DASHES, TokenAxis, line_styles
+from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from analysis.plotting.style import DASHES, LineStyle, TokenAxis, line_styles
 from analysis.report.html import Column, ReportSection, TableView
 from analysis.tokens.table import region_table
 
@@ -76,9 +76,8 @@ def _draw(table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, Li
             line = rows[rows["group"] == group].sort_values("tokens")
             x = axis.places(line["tokens"])
             for column, (_, dashes) in lines.items():
-                low, high = (line[column] + sign * line[f"{column}_sd"] for sign in (-1, 1))
-                axes.fill_between(x, low, high, color=style.color, alpha=0.18, linewidth=0)
-                axes.plot(x, line[column], color=style.color, linestyle=dashes)
+                mean, sd = line[column], line[f"{column}_sd"]
+                draw_line(axes, LineStyle(style.color, dashes), x, mean, (mean - sd, mean + sd))
         if label.startswith("Margin"):
             axes.axhline(0, color="0.6", linewidth=0.6)
 

@@ -52,13 +52,8 @@ def alpha_over_seeds(alphas: pd.DataFrame) -> pd.DataFrame:
 def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
     """Say how the best alpha changes over the last decade of tokens, and how tokenizers differ in it.
 
-    The slope of a run is that of least squares of its best alphas on the decimal logarithm of tokens.
-
-    Returns:
-        One row per criterion and tokenizer, of all tokenizers (``all``: the mean of their means), and of each pair of
-        tokenizers (``char - word``): ``slope`` (per decade of tokens) and ``end`` (best alpha at the last checkpoint),
-        each with ``_low`` and ``_high``: 95 % over seeds, Student's t for a tokenizer, with degrees of freedom by Welch
-        and Satterthwaite for the others. The interval of an alpha, not of a difference, ends where the grid does.
+    There are rows for each tokenizer, all of them (the mean of their means) and every two (``char - word``): ``slope``
+    (least squares, per decade of tokens) and ``end`` (at the last checkpoint), each with its 95 % interval over seeds.
     """
     table = []
     for name in CRITERIA:

@@ -112,16 +112,11 @@ def onsets_in_bits(onsets: pd.DataFrame, rows: pd.DataFrame, bits: pd.DataFrame,
 def first_learners(onsets: pd.DataFrame, tokenizers: Sequence[str]) -> pd.DataFrame:
     """Say which tokenizer learns each phenomenon first, at equal loss: with the most bits per byte left.
 
-    A run without an onset, which may only be too uncertain, comes after all that have one. A tokenizer whose runs have
-    too few checkpoints for curves has no onsets.
-
-    Returns:
-        One row per phenomenon: for each tokenizer ``<tokenizer>`` (mean bits per byte at the onset over the runs that
-        have one), ``<tokenizer>_runs`` (how many have) and ``<tokenizer>_from_start`` (how many are above the threshold
-        from the first checkpoint on); ``first``, the tokenizer whose least early seed is before every seed of the
-        others, empty where there is none, where a run is above the threshold from the start, and where a tokenizer has
-        no curve; ``chance``, how often one of the tokenizers is so by chance, when the order of the runs says nothing
-        (NaN where one has no curve).
+    A run without an onset, which may only be too uncertain, comes after all that have one. For each tokenizer there is
+    the mean over its runs with an onset, ``_runs`` (how many) and ``_from_start`` (how many are above the threshold
+    from the first checkpoint on). ``first`` is the tokenizer whose least early seed is before every seed of the others,
+    empty where there is none, a run is above the threshold from the start, or a tokenizer has no curve; ``chance`` is
+    how often one of them is so when the order of the runs says nothing (NaN where one has no curve).
     """
     table: list[dict[str, object]] = []
     for phenomenon, part in onsets.groupby("phenomenon", sort=False):

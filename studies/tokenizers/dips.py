@@ -44,13 +44,10 @@ def dip_table(
 ) -> pd.DataFrame:
     """List every curve that has a dip under at least one linking function, with what it is under each of them.
 
-    Returns:
-        One row per tokenizer, phenomenon and linking function: ``shape``, ``runs``, ``runs_with_dip`` (how many of them
-        have a dip alone, over pairs, Holm over the curves of all runs), ``in_these_runs`` (whether the class of the
-        mean of the runs is U-shaped over pairs; not where a bump is deeper than the dip), ``stands`` (whether it has a
-        dip beyond pairs and seeds), ``p`` and ``p_holm`` of the latter (Holm over the curves of a linking function),
-        then ``depth`` with interval (fractions), ``turn_from``, ``place`` and ``turn_to`` (tokens) of the dip of the
-        mean of the runs; NaN where it has none.
+    ``runs_with_dip`` counts the runs that have one alone (over pairs, Holm over the curves of all runs);
+    ``in_these_runs`` says whether the mean of the runs is U-shaped over pairs, ``stands`` whether it has a dip beyond
+    pairs and seeds (``p_holm``: over the curves of a linking function). ``depth`` (a fraction), ``turn_from``,
+    ``place`` and ``turn_to`` (tokens) are of the dip of the mean of the runs; NaN where it has none.
     """
     tables = []
     for linking, found in shapes.items():
@@ -77,12 +74,7 @@ def dip_table(
 def account_for_dips(
     found: LinkingShapes, beside: Sequence[BesideNgrams], of_line: Mapping[str, str], cluster: str
 ) -> pd.DataFrame:
-    """Say what n-gram models account for of the dips of the mean of the runs and of each run alone.
-
-    Returns:
-        The columns of ``account_table`` without ``group``, after ``tokenizer`` and ``of`` (``all runs``, or the label
-        of a run): of each line whose mean is U-shaped over pairs or beyond seeds, and of each run that has a dip alone.
-    """
+    """Say what n-gram models account for of the dips of the mean of the runs, and of each run alone."""
     lines: dict[str, list[BesideNgrams]] = {}
     for one in beside:
         lines.setdefault(one.run.group, []).append(one)
