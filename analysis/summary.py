@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 
 import pandas as pd
 
@@ -72,7 +73,7 @@ def _describe_training(facts: RunFacts) -> dict[str, object]:
     revision = facts.code_revision or ""
     return {
         "model": facts.model, "parameters": facts.parameters["total"], "tokens": facts.tokens_budget,
-        "tokenizer": facts.tokenizer, "data": facts.data, "seeds": _format_values(facts.seeds.model_dump()),
+        "tokenizer": facts.tokenizer, "data": facts.data, "seeds": _format_values(asdict(facts.seeds)),
         "configuration": facts.config_sha256[:12],
         "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
         "versions": _format_values(facts.versions), "hardware": _format_values(facts.hardware),

@@ -55,11 +55,7 @@ def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_st
 
 
 def log_steps(count: int, total_steps: int) -> tuple[int, ...]:
-    """Return exactly ``count`` steps, evenly spaced on a log axis after step 0.
-
-    Where equal ratios would fall on the same integer the steps are consecutive, and the ratio is computed again
-    for the steps that remain, so that the count is always met.
-    """
+    """Return exactly ``count`` steps, evenly spaced on a log axis after step 0, or consecutive."""
     _check_count(count, total_steps)
     steps = [0, 1] if count > 2 else [0]
     while len(steps) < count - 1:
@@ -83,9 +79,9 @@ def pythia_steps(total_steps: int) -> tuple[int, ...]:
 
 
 def babylm_steps(total_steps: int, tokens_per_step: int) -> tuple[int, ...]:
-    """Return BabyLM's checkpoints: 1 to 10 M by 1 M, to 100 M by 10 M, then by 100 M, in tokens, plus 0 and the last.
+    """Return the first steps that have seen BabyLM 2025's counts, in tokens instead of words, with 0 and the last.
 
-    BabyLM 2025 counts words; here the unit is the token. A checkpoint is the first step that has seen the count.
+    The counts are 1 to 10 M by 1 M, to 100 M by 10 M, then by 100 M.
     """
     total = total_steps * tokens_per_step
     counts = [*range(1, 10), *range(10, 100, 10), *range(100, total // _BABYLM_UNIT + 1, 100)]

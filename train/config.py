@@ -27,6 +27,7 @@ from train.tokenizer.build import TokenizerSettings
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
+from ucurve.storage.facts import Seeds
 from ucurve.storage.files import sha256_json
 
 # Keys that change how or where a run is computed, but not its outcome.
@@ -129,14 +130,6 @@ class EngineSettings:
         if self.kind == "torch" and (self.zero_stage or self.config):
             raise ValueError("zero_stage and config are DeepSpeed's; set engine=deepspeed")
         return self
-
-
-@dataclass(frozen=True, config=STRICT)
-class Seeds:
-    """Seeds of the initial weights and of the data order."""
-
-    init: Seed
-    data: Seed
 
 
 @dataclass(frozen=True, config=STRICT)

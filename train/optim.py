@@ -24,8 +24,7 @@ class OptimizerSettings:
 def learning_rate(settings: OptimizerSettings, step: int, total_steps: int) -> float:
     """Return the learning rate of 1-based ``step``.
 
-    The warm-up takes ``warmup * total_steps`` steps, at least one, and is above 0 from its first step on, so that
-    step 1 differs from step 0; the decay reaches ``minimum * peak`` at the last step.
+    It is above 0 from the first step on, so that step 1 differs from step 0, and ``minimum * peak`` at the last step.
     """
     peak = settings.learning_rate
     warmup = max(1, round(settings.warmup * total_steps))

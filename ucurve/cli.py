@@ -1,6 +1,5 @@
-"""What the user meets first: the commands, their exit codes and messages, and Ctrl-C.
+"""The commands, their messages and exit codes: 0 success, 2 a mistake of the user, 1 another failure, 130 Ctrl-C.
 
-Exit codes: 0 success, 2 a mistake of the user, 1 any other failure that has a message, 130 Ctrl-C, as shells expect.
 Slow imports are made only where Ctrl-C is already answered with a message.
 """
 
@@ -29,14 +28,11 @@ _LOCAL_RANK = ("--local_rank", "--local-rank")
 
 @dataclass(frozen=True)
 class Command:
-    """A command; its name is that of its primary configuration, as in ``conf/<name>.yaml``.
-
-    Its function gets the ``values`` of a composed configuration, under ``-m`` once for each cell, and a cell that fails
-    does not stop the others; all ``cells`` at once, each a ``Composed``; or the ``arguments`` as they are.
-    """
+    """A command, named as its configuration ``conf/<name>.yaml``; a cell of ``-m`` that fails does not stop others."""
 
     task: str  # the function, with its module
     summary: str
+    # The values of a composed configuration, once for each cell; all cells at once; or the arguments as they are.
     takes: Literal["values", "cells", "arguments"] = "values"
     kept: str = _AGAIN  # after Ctrl-C or on a full disk: what is kept, and what the same command does
     launched: bool = False  # whether the launcher of DeepSpeed may start it, which adds ``--local_rank``

@@ -56,9 +56,8 @@ def compose_command_line(
 ) -> list[Composed]:
     """Let Hydra read a command line and return what it composes: under ``-m`` every cell, else one.
 
-    ``hydra.main`` does it, and not the compose API as in ``compose``, because ``--help``, ``--cfg``, ``--info`` and
-    launchers exist there alone. Where an option only prints, the process ends here. A launcher of Hydra's
-    (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere`` instead.
+    ``hydra.main`` does it: launchers, and options such as ``--cfg`` that print and end the process, exist there alone.
+    A launcher of Hydra's (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere``.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
     sys.argv[1:] = with_implied_choices(name, arguments)
@@ -88,8 +87,7 @@ def compose_command_line(
 def read_arguments(words: Sequence[str]) -> list[str]:
     """Return the arguments of a command as overrides and options of Hydra, values quoted where its grammar needs it.
 
-    ``--config-dir DIR`` becomes an override, so that the cells of an experiment and launch files, which are made of the
-    overrides, find the groups in that folder too.
+    ``--config-dir DIR`` becomes an override, so that cells and launch files, which are made of overrides, know it too.
     """
     left, arguments = list(words), []
     while left:
@@ -120,10 +118,7 @@ def _is_override(argument: str) -> bool:
 
 
 def quoted_where_needed(argument: str) -> str:
-    """Quote the value of ``key=value`` where Hydra's grammar has no plain form of it, as for a path in Chinese.
-
-    A list, mapping, interpolation or sweep with a mistake in it is not quoted: it is not meant as text.
-    """
+    """Quote the value of ``key=value`` where Hydra's grammar has no plain form of it, as for a path in Chinese."""
     depths = itertools.accumulate((character in "[{(") - (character in "]})") for character in argument)
     if max(depths, default=0) > _DEEPEST:
         raise UserError(f"the argument {_short(repr(argument))} has more than {_DEEPEST} brackets in one another")

@@ -1,8 +1,4 @@
-"""YAML files: read into a type and checked, with the line of every mistake.
-
-A file may come from somebody else, so its cost is bounded: with aliases a card of 300 bytes can have billions of
-values, and code that visits all of them never ends.
-"""
+"""YAML files, read into a type and checked, with the line of every mistake and a bound on what aliases may cost."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

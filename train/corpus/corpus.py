@@ -19,8 +19,7 @@ from train.corpus.readers import Unit, field_text, read_documents, split_record
 from train.corpus.selection import Selection, find_validation_files, relative_names, select_files
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_rows
-from ucurve.huggingface.revisions import find_commit
-from ucurve.invocation import command
+from ucurve.huggingface.revisions import pin_commit
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file, sha256_json
 
@@ -118,7 +117,9 @@ class Corpus:
     def held_out(self) -> HeldOut | None:
         """Return the held-out text, if there is any; it is known once the documents have gone through it."""
         if self.settings.kind == "demo":
-            return OtherText("further sentences of the grammar", _demo_held_out)
+            from eval.templates.demo import held_out_text
+
+            return OtherText("further sentences of the grammar", lambda: held_out_text(_demo_records()))
         if self.validation_files:
             return OtherText(
                 ", ".join(file.name for file in self.validation_files), lambda: self._read(self.validation_files)
@@ -202,13 +203,6 @@ def _demo_records() -> tuple[str, ...]:
     return tuple(training_text())
 
 
-def _demo_held_out() -> tuple[str, ...]:
-    """Generate sentences of the demo's grammar that are not in its text."""
-    from eval.templates.demo import held_out_text
-
-    return tuple(held_out_text(_demo_records()))
-
-
 def _demo_sources() -> list[str]:
     """Return the hashes of the files that make the demo's text: its grammar and the engine."""
     from eval.templates import demo
@@ -244,21 +238,5 @@ def pin_corpus(settings: CorpusSettings, online: bool = True) -> CorpusSettings:
                 f"data.revision is for datasets of the hub; data.dataset={settings.dataset} is a folder here"
             )
         return settings
-    try:
-        return replace(settings, commit=find_commit(settings.dataset, "dataset", settings.revision, online=online))
-    except Exception as error:  # the hub's client raises errors of several libraries
-        if not online:
-            return settings
-        raise not_fetched(f"data.dataset={settings.dataset}", settings.revision, error) from error
-
-
-def not_fetched(what: str, revision: str | None, error: Exception) -> UserError:
-    """Build the error for what the hub does not give, with the lines that need no network."""
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
-    at = f" at the revision {revision!r}" if revision else ""
-    return UserError(
-        f"{what} cannot be fetched from the hub{at} ({reason}). Nothing was made. These lines need no network:\n"
-        f"  {command('train', 'model=14m tokens=10M tokenizer=char data.path=TEXTS')}   "
-        "(a file or folder of your own text)\n"
-        f"  {command('train', 'experiment=demo')}"
-    )
+    commit = pin_commit("data.dataset", settings.dataset, "dataset", settings.revision, online=online)
+    return replace(settings, commit=commit)

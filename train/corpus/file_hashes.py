@@ -1,8 +1,7 @@
-"""Hashes of corpus files, remembered in this process and in the cache folder, so that a large file is read once.
+"""Hashes of corpus files, remembered here and in the cache folder, so that a large file is read once.
 
-A remembered hash is used as long as a file's path, size, inode and times of change (``mtime``, ``ctime``) are the same.
-Bytes that change on disk without a change of these numbers, as by a fault of the disk, are not noticed; the hash of the
-token stream is computed from its bytes at every start.
+A remembered hash holds as long as path, size, inode and times of change are the same, so bytes that a fault of the disk
+changes are not noticed; the hash of the token stream is computed from its bytes at every start.
 """
 
 import contextlib

@@ -1,9 +1,7 @@
 """Held-out text: documents that no model is trained on, and the sample of them that its loss is measured on.
 
-A document is known by a hash of its text, so copies of one text are held out together or not at all. Of what is held
-out, the documents with the lowest hashes are taken until ``SAMPLE_BYTES`` of text are full: an even sample, which is
-the same for every tokenizer and every seed. The bound keeps the measurement short, because it is taken at every
-checkpoint: 256 KiB are about 90,000 Chinese characters, and a pass over them costs less than 30,000 training tokens.
+A document is known by a hash of its text, so copies are held out together or not at all. The documents with the lowest
+hashes are taken until ``SAMPLE_BYTES`` are full: the same even sample for every tokenizer and seed.
 """
 
 import hashlib

@@ -25,11 +25,7 @@ class Continuation(str):
 
 
 def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
-    """Yield the documents of one file, in order, without blank ones.
-
-    A text file, a line of JSON, an object of a JSON array and a row of a table or of Parquet are one record each. A
-    long text file comes in parts, of which all but the first are ``Continuation``.
-    """
+    """Yield the documents of one file, in order, without blank ones; a long text file in parts (``Continuation``)."""
     form = file_form(path)
     if form == "text" and unit == "line":
         yield from (_without_newline(line) for _, line in _lines(path) if line.strip())

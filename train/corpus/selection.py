@@ -34,9 +34,8 @@ class Selection:
 def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
     """Find the text files that the paths name, sorted by their names below the folder they have in common.
 
-    Of a folder or glob the files of one family (``file_names.family``) are taken. Readmes, licences and files of other
-    splits do not decide which; they are left out, except from the first family, unless ``exclude`` is empty. A file
-    named on its own is always taken.
+    Of a folder or glob the files of one family (``file_names.family``) are taken, without readmes, licences and other
+    splits, except from the first family or with an empty ``exclude``. A file named on its own is always taken.
     """
     found = [_select(path, exclude) for path in paths]
     files = {file.absolute() for selection in found for file in selection.files}
@@ -46,10 +45,9 @@ def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
 
 
 def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> list[Path]:
-    """List the files of held-out text below the folders that are given, and beside the training files.
+    """List the files of held-out text below the given folders and beside the training files.
 
-    These are files named ``validation*``, and those that ``select_files`` leaves out as held-out text. Beside files of
-    the first family only the former count, of that family.
+    Beside files of the first family only those named ``validation*`` count, of that family.
     """
     places = [file for path in paths if Path(path).is_dir() for file in _below(Path(path))]
     places += [file for folder in {file.parent for file in training} for file in folder.glob("*") if file.is_file()]

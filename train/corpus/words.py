@@ -50,9 +50,7 @@ def check_counter(counter: WordCounter) -> None:
 def count_words(corpus: Corpus, counter: WordCounter, cache: Path, processes: int | None = None) -> CountedWords:
     """Count the words of a corpus unless the cache holds their number already.
 
-    The text is read as a stream, record by record, and each record is counted whole with its line breaks, as the rules
-    of the 2026 Chinese BabyLM challenge count: ``jieba.cut`` of every text, in its default mode. What a run holds out
-    counts too, because it is part of the corpus that was chosen; files named ``validation*`` do not.
+    Each record is counted whole, held-out ones included, as the 2026 Chinese BabyLM challenge counts (``jieba.cut``).
     """
     check_counter(counter)
     records = _records(corpus)

@@ -16,11 +16,7 @@ if TYPE_CHECKING:  # the order of the data is known without torch
 
 
 class Prefetcher:
-    """Hands out the batches of a run, the next one being prepared meanwhile; use as a context manager.
-
-    What a batch holds depends on its step alone, so that preparing it early changes nothing. An error of the thread is
-    raised where its batch is asked for.
-    """
+    """Hands out the batches of a run, the next one being prepared meanwhile; its errors are raised by ``of_step``."""
 
     def __init__(self, batches: Batches, place: Callable[[NDArray[np.int64]], "torch.Tensor"], last: int) -> None:
         self._batches, self._place, self._last = batches, place, last
@@ -34,10 +30,7 @@ class Prefetcher:
         self._thread.shutdown(cancel_futures=True)
 
     def of_step(self, step: int) -> "Batch":
-        """Return the global batch of 1-based ``step``, shape [sequences, length + 1], and this process's share of it.
-
-        The share is on the device of the process. The batch of the next step is begun with.
-        """
+        """Return the batch of 1-based ``step``, shape [sequences, length + 1], and this process's share."""
         found = self._ahead[1] if self._ahead is not None and self._ahead[0] == step else self._begin(step)
         batch = found.result()
         self._ahead = (step + 1, self._begin(step + 1)) if step < self._last else None

@@ -42,11 +42,9 @@ _TOKENS_BETWEEN_LINES = 50_000_000
 def build_token_store(
     corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None = None, read_all: bool = True
 ) -> TokenStore:
-    """Tokenize a corpus and its held-out text unless the cache holds their tokens already.
+    """Tokenize a corpus and its held-out text unless the cache holds their tokens, with hashes that match, already.
 
-    The cached stream is used if corpus (names and bytes of its files, unit, field) and tokenizer are unchanged and its
-    hashes match; without ``read_all`` the sizes of its files are enough, for a stream that nothing is trained on, or
-    that another process here has just read. Processes that need the same stream build it once.
+    Without ``read_all`` the sizes of the files are enough, for a stream that nothing is trained on.
     """
     key = _key(corpus, tokenizer_folder)
 

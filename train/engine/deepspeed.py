@@ -49,11 +49,7 @@ class _LossModule(nn.Module):
 
 
 class DeepSpeedEngine:
-    """An ``Engine`` on one or several processes under DeepSpeed.
-
-    For DeepSpeed everything is float32. Products in bfloat16 are computed inside the model, as in ``TorchEngine``, so
-    that both engines compute the same in every precision.
-    """
+    """An ``Engine`` on one or several processes under DeepSpeed, for which everything is float32."""
 
     def __init__(
         self,
@@ -136,9 +132,7 @@ class DeepSpeedEngine:
     def _probe_memory(self, share: torch.Tensor) -> None:
         """Make the micro batches as small as the device with the least memory needs.
 
-        In a step DeepSpeed exchanges gradients during the backward pass, so that a process that stopped there would
-        leave the others waiting. This pass exchanges nothing, and does not add its gradients to those of the weights.
-        Where a single sequence does not fit, every process raises the error.
+        This pass exchanges nothing: in a step, a process without memory would leave the others waiting for gradients.
         """
         self._probes -= 1
         while self._processes.any_rank(not self._fits(share))[0]:

@@ -1,8 +1,4 @@
-"""The processes of one run, and what they exchange.
-
-Rank and world size come from the environment variables of the launcher (``torchrun``, ``deepspeed``). Rank 0 prepares
-and writes. An error of one process is raised in all, so that all end with the same exit code; only rank 0 prints it.
-"""
+"""The processes of one run, started by ``torchrun`` or ``deepspeed``: rank 0 prepares, writes and prints errors."""
 
 import atexit
 import functools
@@ -127,11 +123,7 @@ def read_processes(environment: Mapping[str, str]) -> Processes:
 
 
 def connect(processes: Processes, device: str) -> None:
-    """Initialize ``torch.distributed``, also for a single process: gloo on ``cpu``, NCCL on ``cuda:N``.
-
-    It is shut down when the process ends. A single process takes a free port, so that several runs fit on one machine.
-    The variables of a launcher are set for it, because DeepSpeed would ask MPI for them.
-    """
+    """Initialize ``torch.distributed``: gloo on ``cpu``, NCCL on ``cuda:N``; a single process takes a free port."""
     import torch.distributed as dist
 
     if dist.is_initialized():
@@ -151,9 +143,7 @@ def connect(processes: Processes, device: str) -> None:
 def _disconnect() -> None:
     """Shut ``torch.distributed`` down while Python still runs.
 
-    A thread of gloo releases the tensors of an exchange shortly after it has returned. If Python ends before that, the
-    process is aborted. Destroying a group waits for its threads, unless something else holds the group: DeepSpeed may
-    hold that of all processes, which is idle once training has ended.
+    A thread of gloo that releases tensors after that would abort the process; destroying a group waits for its threads.
     """
     import torch.distributed as dist
 

@@ -1,9 +1,7 @@
-"""Handles Ctrl-C, SIGTERM, SIGUSR1 and SIGHUP: the state is saved first.
+"""Handles Ctrl-C, SIGTERM and SIGUSR1 (from schedulers) and SIGHUP (a terminal ends): the state is saved first.
 
-Schedulers announce the end of a job with SIGTERM or SIGUSR1; SIGHUP comes when the terminal or its ssh connection ends.
-
-During a step or while a state is saved a signal is only noted. Work that can stop at any point, such as scoring, ends
-at once. Further signals change nothing, but a second Ctrl-C ends the process immediately.
+During a step or while a state is saved a signal is only noted; work that can stop at any point ends at once. A second
+Ctrl-C ends the process immediately.
 """
 
 import contextlib

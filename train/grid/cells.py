@@ -53,8 +53,7 @@ def axis_cells(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str])
 def block_axes(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str]) -> list[dict[str, list[object]]]:
     """Return the values of every key of each block that the user leaves to it.
 
-    A block maps configuration keys or groups to values, or to the one that all its cells have. With a group that the
-    user overrides (``schedule=pythia``) the keys below it (``schedule.count``) are the user's choice too.
+    With a group that the user overrides (``schedule=pythia``) the keys below it are the user's choice too.
     """
     fixed = _given(overrides)
     found = []

@@ -1,8 +1,4 @@
-"""Trains the cells of a grid; several processes, on one machine or several, may work on one grid at the same time.
-
-Each cell is claimed by one worker at a time (``ucurve.storage.locks``). A cell that is claimed, or whose folder another
-process writes, is skipped and tried again at the end. The only state is in the run folders and the records of failures.
-"""
+"""Trains the cells of a grid; several processes, on one machine or several, may work on one grid at the same time."""
 
 import contextlib
 from collections import Counter

@@ -57,8 +57,7 @@ class _OutputLoss(torch.autograd.Function):
 def output_loss(hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the negative log-likelihood of the targets in nats, summed; differentiable in ``hidden`` and ``weight``.
 
-    The shapes are [positions, width], [vocabulary, width] and [positions]. Products are computed in the type of the
-    hidden states, the softmax at least in float32; each gradient has the type of what it belongs to.
+    The shapes are [positions, width], [vocabulary, width] and [positions]. Products have the type of the hidden states.
     """
     return cast(torch.Tensor, _OutputLoss.apply(hidden, weight, targets))  # type: ignore[no-untyped-call]
 

@@ -28,9 +28,7 @@ def count_parameters(shape: Shape, vocabulary: int) -> Parameters:
 def count_flops(shape: Shape, vocabulary: int, sequence_length: int, tokens: int) -> float:
     """Training FLOPs of the matrix products alone, two per multiply-add, the backward pass twice the forward.
 
-    Counted: the four attention projections, scores and weighted values over the full ``sequence_length`` (what a
-    kernel that does not skip the masked half computes), the feed-forward layers, the output layer. The embedding
-    look-up is not a matrix product and counts 0.
+    Scores and weighted values are counted over the full ``sequence_length``, the embedding look-up as 0.
     """
     projections = 4 * shape.width**2 + 2 * shape.width * shape.feed_forward
     attention = 2 * sequence_length * shape.width

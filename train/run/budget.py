@@ -1,7 +1,4 @@
-"""Turns a budget in words into tokens, which depends on the corpus and the tokenizer.
-
-One pass through a corpus of W words trains on the T tokens of its whole sequences, so N words are N T / W tokens.
-"""
+"""Turns a budget of N words into tokens: N T / W, for a corpus of W words with T tokens in whole sequences."""
 
 import math
 from pathlib import Path

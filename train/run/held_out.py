@@ -20,10 +20,7 @@ _POSITIONS = 512  # in one forward pass; their logits are in memory at once
 
 
 class HeldOutLog:
-    """Measures the loss of checkpoints on the held-out text and writes it to ``held_out.csv``; rank 0 alone uses it.
-
-    The loss is that of exactly the weights that are stored. A missing or changed line is computed again from them.
-    """
+    """Measures the loss of stored checkpoints on the held-out text for ``held_out.csv``; rank 0 alone uses it."""
 
     def __init__(self, run: PreparedRun, record: RunRecord, device: torch.device) -> None:
         self._run, self._record, self._device = run, record, device
@@ -80,11 +77,7 @@ class HeldOutLog:
 
 @torch.no_grad()
 def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int) -> float:
-    """Return the negative log-likelihood of all ids but the first in nats, each predicted once.
-
-    The ids are cut into windows as the training stream is: ``length`` inputs and the same shifted by one as targets;
-    the last window is shorter. The log-softmax is computed in float32 and the sum in float64.
-    """
+    """Return the negative log-likelihood of all ids but the first in nats, in windows of ``length`` inputs."""
     predicted = len(ids) - 1
     whole, at_once = predicted // length * length, max(1, _POSITIONS // length) * length
     total = 0.0

@@ -23,7 +23,7 @@ from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import log_line
 from ucurve.provenance import code_revision, hardware, versions
-from ucurve.storage.facts import CorpusFacts, EngineFacts, RunFacts, Seeds, Status
+from ucurve.storage.facts import CorpusFacts, EngineFacts, RunFacts, Status
 from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
@@ -32,8 +32,7 @@ from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 def train_run(settings: RunRequest) -> None:
     """Train, score and record one run, or continue it; every process of the run calls this.
 
-    A ``UserError`` leaves the run folder as it was. After a ``RunError`` the status in ``run.json`` is failed, after a
-    signal (``Interrupted``) it is interrupted if training had begun.
+    A ``UserError`` leaves the run folder as it was; after other errors ``run.json`` says failed or interrupted.
     """
     processes = read_processes(os.environ)
     check_processes(settings, processes)
@@ -142,7 +141,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
             start_tokens_seen=count_start_tokens(plan, store),
         ),
         held_out=store.held_out.facts if store.held_out else None,
-        seeds=Seeds(init=settings.seeds.init, data=settings.seeds.data),
+        seeds=settings.seeds,
         config_sha256=plan.config_sha256,
         cell_sha256=config_sha256(without_seeds(settings.identity()) | commits),
         parameters=plan.parameters.as_dict(),

@@ -25,11 +25,10 @@ _SHARE = 0.02  # of the time that goes into states, at most
 
 
 class Saver:
-    """Writes states and checkpoints in rank 0, one after the other, while all processes go on with training.
+    """Writes states and checkpoints in rank 0, beside the training; every process calls every method at the same steps.
 
-    Every process calls every method, at the same steps. What a thread writes is a copy, so that training may change the
-    weights meanwhile; an error of the thread is raised in every process by the next method. Without a place for copies
-    all is written at once. ``use_checkpoint`` is called in every process with the step of a checkpoint that is whole.
+    A thread writes copies; its errors are raised in every process by the next method. ``use_checkpoint`` is called in
+    every process with the step of a checkpoint that is whole.
     """
 
     def __init__(

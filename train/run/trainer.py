@@ -112,11 +112,7 @@ class Trainer:
         return step
 
     def _use_checkpoint(self, step: int, log: "StepLog | None") -> None:
-        """Measure the held-out loss of a checkpoint that is whole on disk, score it, and send both to the tracker.
-
-        Every process calls this. A signal ends the scoring; the training loop then saves the state and stops, and the
-        missing scores are computed when the run has finished.
-        """
+        """Measure the held-out loss of a checkpoint that is whole on disk, score it, and send both to the tracker."""
         held_out: dict[str, float] = {}
         (stop,) = self._processes.any_rank(self._signals.requested)
         if not stop or step == self._plan.steps:  # else the state comes first; the next checkpoint adds a missing line

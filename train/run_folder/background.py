@@ -11,10 +11,7 @@ if TYPE_CHECKING:  # settings are checked before torch is imported
 
 
 class BackgroundWriter:
-    """Does one piece of work at a time in a thread; the next one waits for the one before.
-
-    When its context ends, it waits for the work in hand. If it is not ``enabled``, work is done where it is started.
-    """
+    """Does one piece of work at a time in a thread, or at once if it is not ``enabled``; the end waits for it."""
 
     def __init__(self, enabled: bool) -> None:
         self._threads = ThreadPoolExecutor(1, "writer") if enabled else None
@@ -48,11 +45,7 @@ class BackgroundWriter:
 
 
 class HostCopy:
-    """The weights and the optimizer's state of one moment, which stay as they are while training goes on.
-
-    The memory is taken once: as much as the weights at first, and three times as much from the first state on. It is
-    pinned where there is an accelerator, from which copies are then fast.
-    """
+    """The weights and the optimizer's state of one moment, which stay as they are, pinned, while training goes on."""
 
     def __init__(self, model: "PreTrainedModel") -> None:
         self.model: PreTrainedModel = copy.deepcopy(model)

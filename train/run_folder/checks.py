@@ -35,12 +35,7 @@ def check_text_has_bytes(store: TokenStore, where: str) -> None:
 
 
 def check_same_configuration(settings: RunRequest) -> None:
-    """Check that the run folder, if it exists, holds a run of the same configuration.
-
-    Raises:
-        UserError: naming the keys that differ.
-        DamagedError: when the run is of this configuration, and ``config.yaml`` or ``run.json`` was changed.
-    """
+    """Check that the run folder, if it exists, holds a run of the same configuration; the error names the keys."""
     folder = settings.folder
     if not (folder / CONFIGURATION).exists():
         if folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):

@@ -1,8 +1,4 @@
-"""Writes and reads ``config.yaml`` of a run folder.
-
-Paths of this machine that do not determine the outcome are written with ``~`` for the home folder, so that no user's
-name travels with a run. What determines the outcome stays as it was given, since its hash is on record.
-"""
+"""Writes and reads ``config.yaml`` of a run folder; paths that do not determine the outcome have ``~`` for the home."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -39,11 +35,7 @@ def configuration_text(settings: RunSettings) -> str:
 
 
 def load_settings(run: Path) -> RunSettings:
-    """Read the settings back from a run folder.
-
-    Raises:
-        UserError: when ``config.yaml`` is missing or is not a configuration of a run.
-    """
+    """Read the settings back from a run folder."""
     try:
         return read_settings(read_configuration(run))
     except UserError as error:
@@ -56,11 +48,7 @@ def stored_config_sha256(run: Path) -> str:
 
 
 def read_configuration(run: Path) -> Configuration:
-    """Read ``config.yaml`` without checking its values; ``~`` in paths is the home folder of whoever reads it.
-
-    Raises:
-        UserError: when the file cannot be read or is not a configuration of a run.
-    """
+    """Read ``config.yaml`` without checking its values; ``~`` in paths is the home folder of whoever reads it."""
     path = run / CONFIGURATION
     try:
         values = read_yaml(path, Configuration)

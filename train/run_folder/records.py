@@ -13,15 +13,7 @@ from ucurve.storage.run_folder import RESUME, TOKENIZER, parse_metrics, refuse_f
 
 
 class MetricsLog:
-    """Appends to ``metrics.jsonl``.
-
-    Args:
-        resumed_step: the run continues after this step; the lines of later steps are dropped.
-        kept_sha256: SHA-256 of the lines that are kept, as they were written; None where it was not recorded.
-
-    Raises:
-        RunError: when the lines that are kept have another hash; the file is left as it is.
-    """
+    """Appends to ``metrics.jsonl``, less the lines after ``resumed_step``; the others hash to ``kept_sha256``."""
 
     def __init__(self, path: Path, resumed_step: int, kept_sha256: str | None = None) -> None:
         self._digest = hashlib.sha256()
@@ -59,10 +51,7 @@ class MetricsLog:
 
 
 class RunRecord:
-    """Keeps ``run.json`` of a run that is being trained; no other process writes it meanwhile.
-
-    The ``facts`` are of this start; the sessions and the hashes of files that an earlier one recorded are kept.
-    """
+    """Keeps ``run.json`` of a run that is trained, with the sessions and hashes that an earlier start recorded."""
 
     def __init__(self, run: Path, facts: RunFacts) -> None:
         self._run = run

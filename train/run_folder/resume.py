@@ -1,8 +1,4 @@
-"""The rolling full state that an interrupted run continues from.
-
-``resume/step00000123/`` holds ``state.safetensors`` and ``state.json`` with its hash. A state is complete before an
-older one is removed, and the two newest are kept: if the newest is damaged, the one before it is used.
-"""
+"""The rolling full state that an interrupted run continues from: the two newest are kept, in case one is damaged."""
 
 import shutil
 from pathlib import Path
@@ -23,11 +19,7 @@ _KEPT = 2
 
 
 def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: dict[str, str]) -> None:
-    """Write the state after ``step`` and remove all but the newest states.
-
-    Args:
-        owner: hashes of the run that the state belongs to, with that of the metrics so far.
-    """
+    """Write the state after ``step`` with the hashes of its ``owner``, and remove all but the newest states."""
     from safetensors.torch import save_file
 
     with new_folder(state_folder(run, step)) as temporary:
@@ -40,11 +32,7 @@ def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: di
 
 
 def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
-    """Return the step of the newest state that is whole, or None; damaged ones are logged.
-
-    Raises:
-        UserError: when a whole state belongs to another configuration or other data.
-    """
+    """Return the step of the newest state that is whole and of this ``owner``, or None; damaged ones are logged."""
     folder = run / RESUME
     if not folder.is_dir():
         return None

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
-from train.corpus.corpus import Corpus, CorpusSettings, not_fetched
+from train.corpus.corpus import Corpus, CorpusSettings
 from train.tokenizer.characters import survey
 from train.tokenizer.folder import HUB_PATTERNS, load_foreign, read_statistics, tokenizer_files
 from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.huggingface.revisions import find_commit
+from ucurve.huggingface.revisions import pin_commit
 from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER, has_tokenizer, no_tokenizer
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_json, write_json
@@ -78,12 +78,7 @@ def pin_tokenizer(settings: TokenizerSettings, online: bool = True) -> Tokenizer
         if settings.revision is not None:
             raise UserError(f"tokenizer.revision is for the hub; tokenizer.path={settings.path} is a folder here")
         return settings
-    try:
-        commit = find_commit(settings.path, "model", settings.revision, HUB_PATTERNS, online)
-    except Exception as error:  # the hub's client raises errors of several libraries
-        if not online:
-            return settings
-        raise not_fetched(f"tokenizer.path={settings.path}", settings.revision, error) from error
+    commit = pin_commit("tokenizer.path", settings.path, "model", settings.revision, HUB_PATTERNS, online)
     return replace(settings, commit=commit)
 
 

@@ -35,8 +35,7 @@ class Survey:
     def choose_characters(self, coverage: float | None) -> list[str]:
         """Return the characters that become tokens, the commonest first.
 
-        These are the fewest that together make at least the share ``coverage`` of the text, so that 1 is every
-        character; without a coverage, every character seen at least twice.
+        They are the fewest that make the share ``coverage`` of the text; without a coverage, all seen at least twice.
         """
         if coverage is None:
             return [character for character, count in self.counts.items() if count >= _LEAST_COUNT]
@@ -65,10 +64,7 @@ class UnknownCharacters:
 
 
 def survey(documents: Iterable[str], sample_characters: int) -> Survey:
-    """Count the characters of a corpus and keep a sample, in memory that does not grow with the corpus.
-
-    The sample has at most so many characters, or one document: every document, every second, every fourth and so on.
-    """
+    """Count the characters of a corpus and keep an even sample of its documents, in memory that stays small."""
     counts = np.zeros(CODE_POINTS, dtype=np.int64)
     kept: list[str] = []
     pending: list[str] = []

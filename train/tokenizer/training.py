@@ -1,7 +1,6 @@
-"""Trains tokenizers: characters, words merged from characters, and byte-level BPE.
+"""Trains tokenizers, from documents and a size alone: characters, words merged from characters, and byte-level BPE.
 
-A trained tokenizer is a function of the documents and the size alone. Text is never read as a special token, and no
-special token is ever added to it: the end-of-document token ``<eos>`` (id 0) is put in by id.
+Text is never read as a special token; the end-of-document token ``<eos>`` (id 0) is put in by id.
 """
 
 import threading

@@ -24,19 +24,12 @@ def vocabulary_size(tokenizer: "PreTrainedTokenizerBase") -> int:
 
 
 def token_bytes(tokenizer: "PreTrainedTokenizerBase") -> NDArray[np.int32]:
-    """Return how many UTF-8 bytes of text each token is, shape [vocabulary].
-
-    A byte token and a SentencePiece space mark have 1 byte; special and unknown tokens and unused ids have 0.
-    """
+    """Return how many UTF-8 bytes of text each token is, shape [vocabulary]; 0 for special, unknown and unused ids."""
     return np.array([len(content or b"") for content in token_contents(tokenizer)], dtype=np.int32)
 
 
 def count_tokens(tokenizer: "PreTrainedTokenizerBase") -> dict[str, int]:
-    """Count the tokens of a vocabulary as Table 4 of ZhoBLiMP does.
-
-    ``single_character`` are those that are one Chinese character, ``multi_character`` longer ones that contain one,
-    without spaces at the edges; a token that is not complete UTF-8 text contains no Chinese character.
-    """
+    """Count the tokens as Table 4 of ZhoBLiMP does: those that are one Chinese character, and those with more."""
     lengths = [_han_length(content) for content in token_contents(tokenizer)]
     single, multi = sum(n == 1 for n in lengths), sum(n > 1 for n in lengths)
     return {"all": len(lengths), "single_character": single, "multi_character": multi}

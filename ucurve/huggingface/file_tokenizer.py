@@ -1,9 +1,7 @@
 """The tokenizer of ``tokenizer.json``, independent of the class that the folder names.
 
-From version 5 on, transformers builds the class that ``tokenizer_config.json`` or ``config.json`` names: it takes the
-vocabulary of the file and has a normalizer and a pre-tokenizer of its own, so that texts get other ids than those
-the model was trained with (issues 45812 and 45920 of transformers). Here text is encoded by the tokenizer of the file
-itself, and only what the file does not hold, such as the chat template, is taken from elsewhere.
+From version 5 on, transformers builds that class with its own normalizer and pre-tokenizer, so that texts get other ids
+than the model was trained with (its issues 45812 and 45920). Here text is encoded by the tokenizer of the file itself.
 """
 
 import inspect
@@ -33,11 +31,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def usual_special_tokens(folder: Path, backend: "Tokenizer") -> dict[str, str]:
-    """Return the special tokens that a class has where no file names them, as far as they are in the vocabulary.
-
-    Older folders, such as those of GPT-2 and BERT, name a class or a type of model and no special token. The keys are
-    those of ``tokenizer_config.json``, such as ``bos_token``; one that is null there is left out.
-    """
+    """Return the special tokens, as ``bos_token``, of a class where no file names them, as for older GPT-2 and BERT."""
     from transformers import PreTrainedTokenizerBase
 
     roles = PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
@@ -63,10 +57,7 @@ def stand_in(backend: "Tokenizer") -> "Tokenizer":
 
 
 def encode_by(tokenizer: "PreTrainedTokenizerFast", backend: "Tokenizer", folder: Path) -> None:
-    """Let a tokenizer with the ``stand_in`` encode by that of the file, extended by the special tokens that it lacks.
-
-    What the folder's other files say about tokens that are in the file as well is without effect.
-    """
+    """Let a tokenizer encode by that of the file, extended by the special tokens that it lacks."""
     added = [token for _, token in sorted(tokenizer.added_tokens_decoder.items())]
     lacking = [token for token in added if backend.token_to_id(token.content) is None]
     of_text = [repr(token.content) for token in lacking if not token.special]

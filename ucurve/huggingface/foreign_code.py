@@ -1,7 +1,6 @@
 """Refuses folders that can only be loaded by running code, or by unpickling files, that somebody put into them.
 
-What is read here is read by transformers' own readers, so that it is what loading will read. A file that is missing or
-broken passes: loading says what is wrong with it.
+What is read here is read by transformers' own readers, so that it is what loading will read.
 """
 
 import re
@@ -29,6 +28,8 @@ _WEIGHTS_OR_INDEX = re.compile(r"[^/\\]+\.safetensors(\.index\.json)?")
 
 def check_tokenizer(folder: Path) -> None:
     """Refuse a tokenizer that transformers does not have, or a class that would load the rest of the folder."""
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
+
     refuse_pointers(folder, TOKENIZER_FILES)
     settings, of_model = tokenizer_settings(folder), configuration(folder)
     for file, values in (("tokenizer_config.json", settings), ("config.json", of_model)):
@@ -36,7 +37,8 @@ def check_tokenizer(folder: Path) -> None:
     auto_map = settings.get("auto_map")
     own = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
     asked = settings.get("tokenizer_class") or of_model.get("tokenizer_class")
-    if own and not _has_tokenizer(asked, of_model.get("model_type")):
+    known = tokenizer_class(asked) is not None if asked else of_model.get("model_type") in TOKENIZER_MAPPING_NAMES
+    if own and not known:
         path, lacking = folder / "tokenizer_config.json", f"tokenizer {asked!r}" if asked else "tokenizer for it"
         raise UserError(
             f"{path}: auto_map asks for code that comes with the tokenizer ({_names(own)}); {_NEVER}, and transformers "
@@ -80,12 +82,6 @@ def tokenizer_class(name: object) -> object:
 
     with _without_warnings():
         return tokenizer_class_from_name(name) if isinstance(name, str) else None
-
-
-def _has_tokenizer(name: object, model_type: object) -> bool:
-    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
-
-    return tokenizer_class(name) is not None if name else model_type in TOKENIZER_MAPPING_NAMES
 
 
 def _lacking(config: Mapping[str, object], auto_class: str) -> str | None:

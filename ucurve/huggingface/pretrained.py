@@ -1,10 +1,8 @@
 """The one place where anything in a form of Hugging Face is loaded: tokenizers, models, data sets, files of the hub.
 
-No code that comes with them ever runs, and nobody is asked whether it may. Every call that could run such code or
-unpickle a file is here; ``tests/test_foreign_code.py`` finds calls anywhere else. ``trust_remote_code=False`` is
-passed each time, ``ucurve.huggingface.foreign_code`` refuses before what that argument does not reach. Two things need
-no check: a chat template is rendered by transformers in a sandbox of Jinja, which has neither files nor modules, and
-``datasets`` refuses data sets with a script of their own.
+No code that comes with them ever runs, and nobody is asked whether it may; ``tests/test_foreign_code.py`` finds calls
+anywhere else that could. A chat template needs no check, as transformers renders it in a sandbox of Jinja without files
+and modules, nor do data sets with a script, which ``datasets`` refuses.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -37,10 +35,7 @@ def fetch(
     kind: Literal["model", "dataset"] = "model",
     online: bool = True,
 ) -> Path:
-    """Fetch files of a repository of the hub (``owner/name``) and return their folder, which is named after the commit.
-
-    The revision is a branch, tag or commit; None is the newest. Errors are those of several libraries.
-    """
+    """Fetch files of a repository of the hub and return their folder, named after the commit; it raises many errors."""
     from huggingface_hub import snapshot_download
 
     folder = snapshot_download(
@@ -93,9 +88,7 @@ def _load_class(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
 def _is_bare_sentencepiece(folder: Path) -> bool:
     """Tell whether a folder has a SentencePiece model and nothing that names its class.
 
-    transformers would read such a model without the space that SentencePiece puts before every text; as Llama's, which
-    is what is published in this form, it gives the ids of SentencePiece (but for a text that begins with a space: there
-    SentencePiece puts another one in front).
+    transformers would read it without the space that SentencePiece puts before a text; as Llama's, it gives its ids.
     """
     model = folder / SENTENCEPIECE_MODEL
     settings = read_json_or_empty(folder / "tokenizer_config.json") | read_json_or_empty(folder / "config.json")
@@ -119,10 +112,7 @@ def _is_bare_sentencepiece(folder: Path) -> bool:
 def load_model(
     folder: Path, model_class: ModelClass, weights: Weights = "safetensors", **options: object
 ) -> tuple["PreTrainedModel", dict[str, Collection[str]]]:
-    """Load a model of a local folder; return it with what transformers reports of keys that are missing or left over.
-
-    Of ``bin`` files, torch unpickles nothing but tensors. The options are those of ``from_pretrained``.
-    """
+    """Load a model of a local folder, and what transformers reports of keys that are missing or left over."""
     import transformers
 
     check_model(folder, model_class, weights)

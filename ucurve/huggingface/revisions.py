@@ -4,9 +4,12 @@ import functools
 from collections.abc import Sequence
 from typing import Literal
 
+from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import fetch
+from ucurve.invocation import command
 
 _SECONDS = 10.0  # for the hub to answer
+_IN_EVERY = ("README.md", ".gitattributes")  # one of them is in every repository
 
 
 @functools.cache
@@ -14,13 +17,12 @@ def find_commit(
     name: str,
     kind: Literal["model", "dataset"],
     revision: str | None = None,
-    patterns: Sequence[str] = ("README.md", ".gitattributes"),  # every repository has one of them
+    patterns: Sequence[str] = _IN_EVERY,
     online: bool = True,
 ) -> str:
-    """Return the commit that a revision of ``owner/name`` is, and fetch some files of it; None is ``main``.
+    """Return the commit of a revision of ``owner/name``, with some files fetched; without a network the cache answers.
 
-    Where the hub is out of reach, its cache answers: with the commit that the revision was when those files were last
-    fetched. A process asks once, so that all runs of a grid read the same commit.
+    A process asks once, so that all runs of a grid read the same commit.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
@@ -37,3 +39,26 @@ def find_commit(
         except Exception:
             raise unreachable from None
     return fetch(name, patterns, revision, kind).name
+
+
+def pin_commit(
+    key: str,
+    name: str,
+    kind: Literal["model", "dataset"],
+    revision: str | None,
+    patterns: Sequence[str] = _IN_EVERY,
+    online: bool = True,
+) -> str | None:
+    """Return the commit of the repository that a key of training names; offline, None for one the cache lacks."""
+    try:
+        return find_commit(name, kind, revision, patterns, online)
+    except Exception as error:  # the hub's client raises errors of several libraries
+        if not online:
+            return None
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        at = f" at the revision {revision!r}" if revision else ""
+        raise UserError(
+            f"{key}={name} cannot be fetched from the hub{at} ({reason}). Nothing was made. These lines need no "
+            f"network:\n  {command('train', 'model=14m tokens=10M tokenizer=char data.path=TEXTS')}   "
+            f"(a file or folder of your own text)\n  {command('train', 'experiment=demo')}"
+        ) from error

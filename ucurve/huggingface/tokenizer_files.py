@@ -76,8 +76,7 @@ def code_points(text: str) -> NDArray[np.uint32]:
 def character_table(pipeline: dict[str, Any]) -> NDArray[np.int64] | None:
     """Return the id of every code point when the tokens of a ``tokenizer.json`` are single characters; else None.
 
-    Looking 21 million characters up takes a second, splitting them by a regular expression twenty. The ids are those
-    of text in which no special token is read.
+    Looking 21 million characters up takes a second, splitting them by a regular expression twenty.
     """
     splitter = {"type": "Split", "pattern": {"Regex": ANY_CHARACTER}, "behavior": "Isolated", "invert": False}
     model, special = pipeline["model"], {token["content"] for token in pipeline["added_tokens"]}

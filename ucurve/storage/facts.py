@@ -1,16 +1,14 @@
-"""What ``run.json`` and a checkpoint's ``manifest.json`` hold: each is defined, written and read here.
-
-Both hold a digest of themselves (``ucurve.storage.sealed``). A manifest has the SHA-256 of its checkpoint's files,
-``run.json`` those of the run's own.
-"""
+"""What ``run.json`` and a checkpoint's ``manifest.json`` hold: each is defined, written and read here."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
 
 from ucurve.errors import DamagedError
+from ucurve.fields import STRICT, Seed
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import MANIFEST, RECORD, TOKENIZER, listed_faults
 from ucurve.storage.sealed import MANIFEST as MANIFEST_SEAL
@@ -48,11 +46,12 @@ class Manifest(CheckpointFacts):
     files: Hashes
 
 
-class Seeds(Facts):
+@dataclass(frozen=True, config=STRICT)
+class Seeds:
     """Seeds of the initial weights and of the data order."""
 
-    init: int
-    data: int
+    init: Seed
+    data: Seed
 
 
 class RunIdentity(Facts):
@@ -196,11 +195,7 @@ _Read = TypeVar("_Read", bound=Facts)
 
 
 def read_facts(path: Path, seal: Seal, kind: type[_Read]) -> _Read:
-    """Read a sealed file as facts of a kind.
-
-    Raises:
-        DamagedError: when it is missing, unreadable or not what was written.
-    """
+    """Read a sealed file as facts of a kind; ``DamagedError`` when it is missing or not what was written."""
     try:
         return kind.model_validate(seal.read(path))
     except ValidationError as error:
@@ -210,11 +205,7 @@ def read_facts(path: Path, seal: Seal, kind: type[_Read]) -> _Read:
 
 
 def own_faults(run: Path, facts: RunFacts | None, parts: Collection[str] | None = None) -> list[str]:
-    """Name what is not as ``run.json`` says of the files that it lists; nothing without ``run.json``.
-
-    Args:
-        parts: names of files, or ``tokenizer`` for all that is in that folder; None for all.
-    """
+    """Name what differs from the hashes in ``run.json``, of some ``parts`` (files, or ``tokenizer``) or of all."""
     if facts is None:
         return []
     accepted = dict(facts.files) | {

@@ -51,10 +51,7 @@ def sync_file(path: Path) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed.
-
-    The file has the mode that the umask gives to new files, also where a library writes its own with mode 600.
-    """
+    """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
     try:
@@ -72,11 +69,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary empty folder beside ``path``; on success its files are synced and it is renamed to ``path``.
-
-    A folder already at ``path`` is replaced. On failure the temporary folder is removed and ``path`` left as it was.
-    Its files have the mode that the umask gives to new files, as in ``new_file``.
-    """
+    """Give a temporary folder beside ``path``; on success its files are synced and it replaces ``path``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
     temporary.mkdir()
@@ -123,11 +116,7 @@ def decode_utf8(data: bytes, name: str) -> str:
 
 
 def read_utf8(path: Path) -> str:
-    """Read a text file; line ends are as they are there.
-
-    Raises:
-        UserError: when it cannot be read, or with the line of what is not UTF-8.
-    """
+    """Read a text file, its line ends as they are there; ``UserError`` with the line of what is not UTF-8."""
     try:
         return decode_utf8(path.read_bytes(), str(path))
     except OSError as error:
@@ -135,11 +124,7 @@ def read_utf8(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file.
-
-    Raises:
-        UserError: as ``read_utf8``, or with the line of what is not JSON, or for text that is not Unicode.
-    """
+    """Read a JSON file; ``UserError`` with the line of what is not JSON, or for text that is not Unicode."""
     text = read_utf8(path)
     try:
         value = json.loads(text)
@@ -172,10 +157,7 @@ def read_json_or_empty(path: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def disk_faults() -> Iterator[None]:
-    """Turn a disk's fault that a library wraps in its own error into the OSError it was, as for a full disk.
-
-    safetensors raises a ``SafetensorError`` and tokenizers a plain ``Exception``; the system's number is in their text.
-    """
+    """Turn a disk's fault that safetensors or tokenizers wrap in an error of their own into the OSError it was."""
     try:
         yield
     except (OSError, UcurveError):

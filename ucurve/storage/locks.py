@@ -1,15 +1,10 @@
 """Locks on files, and what each one means. The system drops a process's locks when it ends, however it ends.
 
-In a folder of runs, in a run folder, and beside a folder that is built:
-
 - ``.locks/RUN.lock``: held by the only process that writes the run; others only look whether it is held.
 - ``.locks/grid``: claims (``Claims``) of the workers of a grid on its cells.
 - ``eval/.claims``: claims of scorers on scores, on the pairs of a benchmark, and on the tables while they are written.
 - ``eval/.scoring.lock``: shared by all who score into the folder; who has it alone removes what killed scorers left.
 - ``.FOLDER.lock``: beside a tokenizer or a token stream, held by the process that builds it; the others wait.
-
-On a file system without locks nothing is locked in some other way, which a killed process would leave behind: it is
-refused with a message that names it.
 """
 
 import contextlib
@@ -86,12 +81,7 @@ def _file_system(path: Path) -> str:
 
 @contextmanager
 def only_writer(run: Path) -> Iterator[None]:
-    """Hold the lock of the only process that writes a run.
-
-    Raises:
-        BusyError: when another process holds it.
-        UserError: when the file system has no locks.
-    """
+    """Hold the lock of the only process that writes a run; ``BusyError`` when another process holds it."""
     lock = _run_lock(run)
     lock.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -166,11 +156,7 @@ def cell_claims(runs: Path) -> "Claims":
 
 
 class Claims:
-    """Claims on things that several processes share out among them, held by locks on single bytes of one empty file.
-
-    A killed process leaves no claim behind. On a network file system claims hold between machines where it passes
-    POSIX locks on (NFS 4; Lustre mounted with ``flock``).
-    """
+    """Claims on things that several processes share out among them, held by locks on single bytes of one empty file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -194,10 +180,7 @@ class Claims:
         return True
 
     def acquire_shared(self, name: str) -> None:
-        """Claim a thing together with every other process that shares it; wait while one has it alone.
-
-        A claim that this process has on the thing alone becomes a shared one.
-        """
+        """Claim a thing together with all who share it, waiting while one has it alone; a sole claim turns into one."""
         self._lock(fcntl.LOCK_SH, name)
 
     @contextmanager
@@ -216,21 +199,14 @@ class Claims:
     def _lock(self, operation: int, name: str) -> None:
         assert self._descriptor is not None
         with _refusing_without_locks(self._file):
-            fcntl.lockf(self._descriptor, operation, 1, _offset(name))
-
-
-def _offset(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % _OFFSETS
+            place = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % _OFFSETS
+            fcntl.lockf(self._descriptor, operation, 1, place)
 
 
 def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callable[[Path], None]) -> Path:
     """Build a folder unless it is there and complete; a second process that wants it waits for the first.
 
-    ``build`` fills a temporary folder, which is then renamed. A mistake of the user's that shows in it leaves nothing.
-
-    Raises:
-        UserError: what ``build`` raises, or when the file system has no locks.
-        RunError: when the folder cannot be written.
+    ``build`` fills a temporary folder, which is then renamed. A ``UserError`` of it leaves nothing behind.
     """
     try:
         with _parents(folder), _waiting_lock(folder):

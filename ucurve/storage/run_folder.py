@@ -53,11 +53,7 @@ def parse_step(name: str) -> int | None:
 
 
 def match_folders(pattern: str) -> list[Path]:
-    """Return what a path or a pattern such as ``runs/14m-*`` stands for, sorted.
-
-    Brackets are wildcards and may be in a folder's name too: as far as folders with just the name written exist, they
-    are meant literally.
-    """
+    """Return what a path or a pattern stands for, sorted; brackets in the names of folders that exist are literal."""
     path = Path(pattern)
     there = next((folder for folder in (path, *path.parents) if folder.is_dir()), Path())
     literal = str(Path(glob.escape(str(there)), *path.parts[len(there.parts) :]))
@@ -84,13 +80,7 @@ def parse_metrics(line: str | bytes) -> dict[str, Any] | None:
 
 
 def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str], by: str) -> list[str]:
-    """Name the files of a folder that are missing, not listed, or not what was listed.
-
-    Args:
-        listed: SHA-256 by name, of the files that should be there.
-        found: names of what is there.
-        by: what lists them, for messages.
-    """
+    """Name the files that are missing, not listed, or of another SHA-256 than ``listed``; ``by`` names the list."""
     problems = [f"{folder / name}: missing" for name in sorted(set(listed) - set(found))]
     problems += [f"{folder / name}: not in {by}" for name in sorted(set(found) - set(listed))]
     for name in sorted(set(found) & set(listed)):

@@ -1,8 +1,4 @@
-"""JSON files that hold a digest of themselves, so that a changed byte anywhere in them is found.
-
-One key of such a file holds the SHA-256 of the rest, and the text must be exactly what would be written: a blank
-or a line end that changed is found too.
-"""
+"""JSON files that hold a digest of themselves and are exactly the text that is written, so that any change is found."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -30,11 +26,7 @@ class Seal:
         write_text(path, self.text(record))
 
     def read(self, path: Path) -> dict[str, Any]:
-        """Read a record, without its digest.
-
-        Raises:
-            DamagedError: when it is missing, unreadable, without a digest, or not what was written.
-        """
+        """Read a record, without its digest; ``DamagedError`` when it is missing or not what was written."""
         try:
             return self.parse(path.read_bytes(), path)
         except OSError as error:

@@ -14,23 +14,14 @@ Rows = list[tuple[int, dict[str, str]]]  # line number, and texts by column
 
 
 def read_rows(path: Path, setting: str, required: Sequence[str], *, line_breaks: bool = False) -> Rows:
-    """Read a CSV file in UTF-8 with a header; one named ``.tsv`` is separated by tabs.
+    """Read a CSV file with a header (``.tsv``: tabs): line number and cells by column of each row, at least one.
 
-    Args:
-        setting: what it was given as, such as ``models``, for messages.
-        required: columns that it must have; it may have others.
-        line_breaks: whether a quoted cell may go over several lines, as the remarks of people who answer do. Elsewhere
-            a quotation mark that is a part of the text could take in the rows that follow it.
-
-    Returns:
-        The rows, at least one, each with every column of the header.
-
-    Raises:
-        UserError: when the file cannot be read, is not CSV, has no row, lacks a column or has two of one name, a row
-            has more or fewer cells than the header, or a cell has a line break that it may not have.
+    ``setting`` is what it was given as, for messages; the ``required`` columns must be there. Only with ``line_breaks``
+    may a cell go over several lines: elsewhere a quotation mark in a text could take in the rows that follow it.
     """
     try:
-        reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""), delimiter=_delimiter(path), strict=True)
+        delimiter = "\t" if path.suffix == ".tsv" else ","
+        reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""), delimiter=delimiter, strict=True)
         columns = list(reader.fieldnames or [])
         _check_columns(columns, required, f"{path}:1")
         rows = [(reader.line_num, _whole(row, f"{path}:{reader.line_num}", len(columns))) for row in reader]
@@ -43,10 +34,6 @@ def read_rows(path: Path, setting: str, required: Sequence[str], *, line_breaks:
     if not rows:
         raise UserError(f"{setting}: {path} has a header and no line below it")
     return rows
-
-
-def _delimiter(path: Path) -> str:
-    return "\t" if path.suffix == ".tsv" else ","
 
 
 def read_number(text: str) -> float | None:

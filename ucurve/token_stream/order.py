@@ -14,11 +14,7 @@ _ROUNDS = 8
 
 @dataclass(frozen=True)
 class DataOrder:
-    """A permutation of the whole sequences of a token stream for every epoch.
-
-    Sequence s of a stream covers tokens ``[s * length, (s + 1) * length]``: ``length`` inputs and, one position on,
-    their ``length`` targets.
-    """
+    """A permutation, for every epoch, of the sequences: ``length`` tokens and one more, as the last target."""
 
     data_sha256: str
     seed: int

@@ -14,7 +14,6 @@ import yaml
 from hydra.core.global_hydra import GlobalHydra
 
 from tests.facts import write_run
-from train.config import Seeds
 from train.engine.signals import Interrupted, StopSignals
 from train.grid.cells import Cell, grid_cells
 from train.grid.failures import read_failure, record_failure
@@ -23,6 +22,7 @@ from train.run.run import train_run
 from ucurve.cli import run as run_command
 from ucurve.config import Composed, plain, sweep
 from ucurve.errors import BusyError, RunError
+from ucurve.storage.facts import Seeds
 
 
 @pytest.fixture
