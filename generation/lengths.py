@@ -57,11 +57,7 @@ def read_lengths(longest: int | None, balanced: bool, tokenizer: Path | None) ->
 
 @dataclass
 class Balance:
-    """Admits pairs one by one so that as many have a longer good member as a longer bad one.
-
-    Pairs of equally long members pass. Another waits until one comes whose longer member is the other; the first that
-    waits goes with it.
-    """
+    """Admits pairs of equal lengths, and a pair with a longer good member together with one with a longer bad one."""
 
     difference: Callable[[Pair], int]
     held: int = 0  # how many pairs have not been admitted

@@ -8,8 +8,6 @@ from typing import TypeVar
 from eval.templates.pair import Pair
 
 Item = TypeVar("Item")
-
-
 Order = Callable[[Sequence[Pair], random.Random], list[Pair]]
 """Returns all candidates in another order, drawn with the random numbers given."""
 
@@ -33,10 +31,7 @@ def weighted(weights_of: Callable[[Sequence[Pair]], Sequence[float]]) -> Order:
 
 
 def stratified(columns: Sequence[str]) -> Order:
-    """Return an order of which every beginning holds each stratum about in proportion to its size.
-
-    The values of the columns together are the stratum of a candidate, None for a column that it does not have.
-    """
+    """Return an order whose beginnings hold each stratum (the values of the columns) in proportion to its size."""
 
     def order(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
         strata = [tuple(candidate.columns.get(name) for name in columns) for candidate in candidates]

@@ -82,11 +82,7 @@ def build_benchmark(
     lengths: Lengths | None = None,
     familiarity: Familiarity | None = None,
 ) -> list[Outcome]:
-    """Choose pairs, write the folder, complete or not at all, and return what became of each paradigm.
-
-    ``keys`` are the settings of the source, for the card; with ``familiarity``, pairs are taken that models seem least
-    to have seen.
-    """
+    """Choose pairs, write the folder with ``keys``, the source's settings, in its card, and return what was chosen."""
     _check_out(settings.out, needed=True)
     assert settings.out is not None
     lengths = lengths or Lengths()

@@ -10,11 +10,7 @@ BALANCED = ("subject", "verb", "distance", "all_congruent", "all_incongruent")
 
 
 def inverse_probabilities(candidates: Sequence[Pair]) -> list[float]:
-    """Return Q(x), the inverse of the probability of a candidate's features, taken as independent; they sum to 1.
-
-    Q(x) = P(x)^-1 / sum of P^-1 over all candidates, with P(x) the product of the relative frequencies of the
-    candidate's values of ``BALANCED``.
-    """
+    """Return P(x)^-1 over the sum of all P^-1, P(x) the product of the frequencies of the ``BALANCED`` values of x."""
     rows = [[_value(candidate, name) for name in BALANCED] for candidate in candidates]
     counts = [Counter(column) for column in zip(*rows, strict=True)]
     inverse = [prod(len(rows) / count[value] for count, value in zip(counts, row, strict=True)) for row in rows]

@@ -1,14 +1,13 @@
 """What every pair of agreement must be, checked on what is made and on the published files."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from generation.maker import CheckOf, each_pair
 from generation.multiblimp.languages import language_settings
-from generation.multiblimp.minimality import CHECK, Annotation, check_minimal, files_of
+from generation.multiblimp.minimality import CHECK, Annotation, files_of, minimality_check
 
 
 def _not_one_word(good: str, bad: str) -> bool:
@@ -38,4 +37,4 @@ def source_checks(made: Mapping[str, Any], keys: Mapping[str, Any]) -> Mapping[s
         names = ",".join(str(known["file"]) for known in made["inputs"])
         return {CHECK: f"not looked at: add source={made['source']} 'treebanks=[{names}]'"}
     language = language_settings(made["settings"]["language"])
-    return {CHECK: partial(check_minimal, annotation=Annotation(*files, language))}
+    return {CHECK: minimality_check(Annotation(*files, language))}

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
+from generation.maker import CheckOf, each_pair
 from generation.multiblimp.languages import LanguageSettings, prepared
 from generation.treebank import Sentence, Word, find_treebanks, read_treebank
 from ucurve.errors import UserError
@@ -18,11 +17,8 @@ from ucurve.storage.files import read_utf8, sha256_file
 CHECK = "no feature but the asked one changes"
 _COLUMNS = ("feature", "verb", "wrong_verb", "prefix", "treebank", "sentence_id")
 _MAY_GO_MISSING = ("Gender", "Animacy")  # with number, person or one another, as gender in the Russian plural
-_TAGS = {
-    "Number": {"SG", "PL", "DU"},
-    "Person": {"1", "2", "3"},
-    "Gender": {"MASC", "FEM", "NEUT", "COM"},
-}  # of UniMorph
+# of UniMorph
+_TAGS = {"Number": {"SG", "PL", "DU"}, "Person": {"1", "2", "3"}, "Gender": {"MASC", "FEM", "NEUT", "COM"}}
 
 
 class Annotation:
@@ -49,7 +45,12 @@ class Annotation:
             known = self._features.get((word.lemma.lower(), wrong), ())
             if any(_differ_in(feature, word.feats, other) for other in known):
                 return True
-        return self._differ_in_unimorph(feature.partition("[")[0], str(pair["verb"]).lower(), wrong)
+        return any(
+            _rows_differ_in(feature.partition("[")[0], one, other)
+            for lemma, rows in self._tags.get(str(pair["verb"]).lower(), {}).items()
+            for one in rows
+            for other in self._tags.get(wrong, {}).get(lemma, ())
+        )
 
     def _verbs(self, pair: Mapping[str, object]) -> Iterator[Word]:
         """Yield the word of the treebank that a pair changes; nothing where its sentence is not there."""
@@ -60,17 +61,9 @@ class Annotation:
                 if word.form == pair["verb"] and before == pair["prefix"]:
                     yield word
 
-    def _differ_in_unimorph(self, feature: str, verb: str, wrong: str) -> bool:
-        """Tell whether two rows of a lemma differ in a feature, and in no other that both specify."""
-        return any(
-            _rows_differ_in(feature, one, other)
-            for lemma, rows in self._tags.get(verb, {}).items()
-            for one in rows
-            for other in self._tags.get(wrong, {}).get(lemma, ())
-        )
-
 
 def _rows_differ_in(feature: str, one: frozenset[str], other: frozenset[str]) -> bool:
+    """Tell whether two rows of UniMorph differ in a feature, and in no other that both specify."""
     asked = _TAGS[feature]
     open_to_all = [tags for name, tags in _TAGS.items() if name != feature]
     swapped = one & asked and other & asked and not one & other & asked
@@ -92,11 +85,9 @@ def _is_same(name: str, one: str | None, other: str | None) -> bool:
     return one is None or other is None or bool({*one.split(",")} & {*other.split(",")})
 
 
-def check_minimal(pairs: pd.DataFrame, annotation: Annotation) -> pd.Series:
-    """Return for each pair whether another feature changes too, or its sentence is not in the treebanks."""
-    rows = zip(*(pairs[name] for name in _COLUMNS), strict=True)
-    more = [not annotation.is_minimal(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
-    return pd.Series(more, index=pairs.index)
+def minimality_check(annotation: Annotation) -> CheckOf:
+    """Return the check whether another feature changes too, or a sentence is not in the treebanks."""
+    return each_pair(lambda *row: not annotation.is_minimal(dict(zip(_COLUMNS, row, strict=True))), *_COLUMNS)
 
 
 def files_of(made: Mapping[str, Any], keys: Mapping[str, Any]) -> tuple[list[Path], Path | None] | None:

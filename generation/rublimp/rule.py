@@ -61,11 +61,7 @@ def change(
     values: tuple[str, str],
     subtype: str,
 ) -> Pair | str:
-    """Return the pair of a sentence and the same with other forms in place of words, by their numbers.
-
-    ``words`` are the word whose feature changes and what stands in its place, ``values`` those of the feature before
-    and after.
-    """
+    """Return the pair of a sentence and the same with other forms of words; ``words`` and ``values``: before, after."""
     if any(sentence.words[number - 1].start is None for number in forms):
         return "the word is a part of a multiword token"
     columns: dict[str, Value] = {

@@ -15,10 +15,7 @@ BATCH = 256
 
 
 def read_text(path: Path) -> Iterator[Sentence]:
-    """Yield the sentences of a text file, parsed; a line may hold several.
-
-    Words have no lemma; a word whose head the parser puts into a circle is a root.
-    """
+    """Yield the sentences of a text file, parsed, with words that have no lemma; a line may hold several."""
     try:
         lines = decode_utf8(path.read_bytes(), str(path)).split("\n")
     except OSError as error:
@@ -31,7 +28,7 @@ def read_text(path: Path) -> Iterator[Sentence]:
 
 
 def parse_sentences(texts: Sequence[str]) -> Iterator[tuple[Word, ...]]:
-    """Yield the words of sentences."""
+    """Yield for each sentence its words with part of speech, features and head, and no lemma."""
     parser = _parser()
     for at in range(0, len(texts), BATCH):
         yield from parser.parse(texts[at : at + BATCH])

@@ -112,15 +112,13 @@ def _marked_agrees(pair: Parts, suite: re.Match[str]) -> bool:
 
 
 def _wrong_possessive(pair: Parts, suite: re.Match[str]) -> bool:
-    """Whether in a Hindi pair the word before the object has another gender, number or case than the object.
-
-    Before a marked object the form in -a is wrong. After ne, the verb shows what an unmarked object is.
-    """
+    """Whether in a Hindi pair the word before the object has another gender, number or case than the object."""
     if not suite["possessors"]:
         return False
     words = pair.condition.split()
     if words[-1] == _MARKER:
         return words[-3][-1] == "ा"
+    # after ne, the verb shows gender and number of an unmarked object
     return bool(suite["ne"]) and words[-2][-1] != pair.target_good.split()[0][-1]
 
 

@@ -54,11 +54,7 @@ class Object:
 
 
 def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
-    """Return the six suites.
-
-    As published, a possessive pronoun never has the form of the direct singular, a genitive goes by number and never by
-    case, and subject and object may be one noun where a possessor stands between them.
-    """
+    """Return the six suites, with or without the faults of the published code, which docs/making-tse.md lists."""
     vocabulary = read_vocabulary(folder / "hindi.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.of("n"):
         noun.one_of("gender", GENDERS)

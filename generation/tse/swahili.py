@@ -53,11 +53,7 @@ class Grammar:
 
 
 def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
-    """Return the eight suites.
-
-    As published, *ema* (good) is *njema* in class 5 and *nyema* in 9 and 10, the word of the predicate may stand before
-    it too, and a noun whose form is the same in two classes may be its own possessor.
-    """
+    """Return the eight suites, with or without the faults of the published code, which docs/making-tse.md lists."""
     vocabulary = read_vocabulary(folder / "swahili.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.of("n"):
         noun.one_of("noun_class", CLASSES)

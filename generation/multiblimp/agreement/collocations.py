@@ -51,12 +51,7 @@ class Collocation:
 
 
 def judge_collocation(condition: Condition, same: int, total: int) -> Collocation:
-    """Test whether words of a language agree.
-
-    Agreement is significant where the probability that the verb has the subject's value is above .9, ruled out where it
-    is below, each by a one-sided binomial test. Between the two it is probable with more than ``ENOUGH`` counts and a
-    share above .9, and uncertain otherwise.
-    """
+    """Test whether words of a language agree: whether the share of equal values is above or below ``BASELINE``."""
     if not total:
         return Collocation(condition, 0, 0, None, None, "uncertain")
     greater = float(binomtest(same, total, BASELINE, alternative="greater").pvalue)
@@ -73,11 +68,7 @@ def judge_collocation(condition: Condition, same: int, total: int) -> Collocatio
 def count_collocations(
     relations_of: Mapping[str, Iterable[Relation]], lexicon: Lexicon
 ) -> Mapping[Condition, Collocation]:
-    """Count and test, for each kind of relation, feature, value of the subject and word order.
-
-    A word of one value and one of several, among them the first one's, count as the same; a relation of which a word
-    has no value is not counted.
-    """
+    """Count and test the relations whose two words have values, for each condition."""
     counts: Counter[tuple[Condition, bool]] = Counter()
     for feature, relations in relations_of.items():
         for relation in relations:
@@ -109,6 +100,6 @@ def _values(relation: Relation, feature: str, lexicon: Lexicon) -> tuple[str, st
     if len(subject) == len(target) == 1:
         return next(iter(subject)), next(iter(target))
     smaller, larger = sorted((subject, target), key=len)
-    if len(smaller) == 1 and smaller <= larger:
+    if len(smaller) == 1 and smaller <= larger:  # a word of several values may have the other's
         return next(iter(smaller)), next(iter(smaller))
     return None

@@ -58,7 +58,7 @@ def other_forms(relation: Relation, feature: str, lexicon: Lexicon) -> Iterator[
     if not _stands_alone(relation):
         yield PART_OF_A_TOKEN
         return
-    found = _forms(relation, name, old, lexicon)
+    found = sorted({*(_of_unimorph(relation, name, old, lexicon) or _of_treebanks(relation, name, old, lexicon))})
     if not found:
         yield NO_FORM
     for value in dict.fromkeys(one.value for one in found):
@@ -80,12 +80,6 @@ def _stands_alone(relation: Relation) -> bool:
     if word.start is None or word.form.strip(EDGE_SIGNS) != word.form:
         return False
     return not relation.sentence.text[: word.start][-1:].isalnum()
-
-
-def _forms(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
-    """Return forms with another value, the best first: those of UniMorph, and where it has none those of treebanks."""
-    found = _of_unimorph(relation, name, old, lexicon) or _of_treebanks(relation, name, old, lexicon)
-    return sorted(set(found))
 
 
 def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
@@ -129,13 +123,19 @@ def _differ_in(name: str, part: str, one: Features, other: Features, lexicon: Le
 def _of_unimorph(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
     """Return the forms of UniMorph that contradict the word, and a row of its own, in one feature alone."""
     word, part = relation.target, WORDS[relation.target.upos]
-    features = {"Person": frozenset(["3"])} if relation.subject.upos == "NOUN" else {}
-    features = {**features, **features_of(word)}
-    for lemma in _lemmas_in_unimorph(word.lemma.lower()):
+    features = features_of(word)
+    if relation.subject.upos == "NOUN":
+        features.setdefault("Person", frozenset(["3"]))
+    lemma = word.lemma.lower()
+    # Dutch voor_komen is voorkomen in UniMorph, with forms of komen too
+    lemmas = (lemma,) if "_" not in lemma.strip("_") else (lemma.replace("_", ""), lemma.rpartition("_")[2])
+    for lemma in lemmas:
         rows = [
             row
             for row in lexicon.by_lemma.get((part, lemma), ())
-            if row.source == "unimorph" and _may_be(row, features, name)
+            if row.source == "unimorph"
+            and row.features.get("VerbForm") == features.get("VerbForm")
+            and compatible(row.features, features, but=name)
         ]
         found = [
             found
@@ -148,17 +148,6 @@ def _of_unimorph(relation: Relation, name: str, old: frozenset[str], lexicon: Le
         if found:
             return found
     return []
-
-
-def _lemmas_in_unimorph(lemma: str) -> tuple[str, ...]:
-    """Return how UniMorph may write a lemma: Dutch *voor_komen* as *voorkomen*, with forms of *komen* too."""
-    return (lemma,) if "_" not in lemma.strip("_") else (lemma.replace("_", ""), lemma.rpartition("_")[2])
-
-
-def _may_be(row: Entry, features: Features, but: str) -> bool:
-    """Tell whether an entry fits the features of a word but for one, and is finite or not as the word is."""
-    own, other = row.features.get("VerbForm"), features.get("VerbForm")
-    return own == other and compatible(row.features, features, but=but)
 
 
 def _found(relation: Relation, name: str, old: frozenset[str], row: Entry, more: int) -> Iterator[_Found]:

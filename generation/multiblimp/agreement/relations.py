@@ -64,10 +64,7 @@ def is_readable(sentence: Sentence) -> bool:
 
 
 def find_relations(sentence: Sentence, without_agreement_after: Collection[str] = ()) -> Iterator[Relation]:
-    """Yield the subjects of a sentence with the words that may agree with them.
-
-    After auxiliaries whose lemmas are ``without_agreement_after``, participles do not agree with the subject.
-    """
+    """Yield subjects and the words that may agree with them, but no participles after these lemmas of auxiliaries."""
     for subject in sentence.words:
         head = sentence.head_of(subject)
         if subject.deprel != "nsubj" or subject.upos not in SUBJECTS or head is None or head.upos not in HEADS:
@@ -86,16 +83,10 @@ def find_relations(sentence: Sentence, without_agreement_after: Collection[str] 
 
 
 def _finite(head: Word, children: Sequence[Word]) -> tuple[Word | None, str]:
-    """Return the finite verb of a clause, an auxiliary where there is one, and what it is.
-
-    A particle without features, as Russian *бы* and Polish *by*, is no finite verb even where it is annotated as an
-    auxiliary.
-    """
-    auxiliaries = [
-        child
-        for child in children
-        if (child.relation == "aux" or child.deprel == "cop") and child.upos in WORDS and child.feats
-    ]
+    """Return the finite verb of a clause, an auxiliary where there is one, and what it is."""
+    # Russian бы and Polish by are annotated as auxiliaries and have no features
+    words = [child for child in children if child.upos in WORDS and child.feats]
+    auxiliaries = [child for child in words if child.relation == "aux" or child.deprel == "cop"]
     for word, role in [*((word, "auxiliary") for word in auxiliaries), (head, "verb")]:
         if features_of(word).get("VerbForm", frozenset(["Fin"])) == {"Fin"}:
             return word, role

@@ -86,10 +86,7 @@ def features_of(word: Word) -> dict[str, frozenset[str]]:
 
 
 def with_defaults(part: str, features: Features) -> dict[str, frozenset[str]]:
-    """Add the values that treebanks leave out.
-
-    A finite verb without a mood is indicative, one without a voice active, and a verb with a mood is finite.
-    """
+    """Add the values that treebanks leave out: a verb with a mood is finite, a finite one indicative and active."""
     whole = dict(features)
     if part == "VERB":
         if "Mood" in whole and "VerbForm" not in whole:

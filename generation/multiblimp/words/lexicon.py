@@ -25,32 +25,23 @@ class Lexicon:
             self.by_lemma[entry.part, entry.lemma].append(entry)
 
     def values(self, part: str, form: str, feature: str, context: Features) -> frozenset[str] | None:
-        """Return the values that a form may have; None where some entry leaves the feature open, or there is no entry.
-
-        Entries that contradict the context do not count. An entry of a treebank leaves no layered feature open: other
-        layers, and nominal uses, do without it.
-        """
+        """Return the values that a form may have in a context; None where no entry, or not every entry, says them."""
         found: set[str] = set()
         for entry in self.by_form.get((part, form), ()):
             if compatible(entry.features, context):
+                # in a treebank, other layers and nominal uses do without a layered feature
                 if feature not in entry.features and (entry.source == "unimorph" or base_of(feature) == feature):
                     return None
                 found |= entry.features.get(feature, frozenset())
         return frozenset(found) or None
 
     def inflects(self, parts: Sequence[str], feature: str) -> bool:
-        """Tell whether different values have different forms in some word class (section 4.2, requirement 1).
-
-        Layers of the feature count for it. The class is looked at as a whole, because forms of different values may
-        be lemmas of their own, as Italian *io* and *tu*.
-        """
+        """Tell whether values have different forms in a class, or lemmas as *io*, *tu* (section 4.2, requirement 1)."""
         forms: dict[tuple[str, str], set[str]] = defaultdict(set)
         for (part, form), entries in self.by_form.items():
-            if part in parts:
-                for name, values in ((name, values) for entry in entries for name, values in entry.features.items()):
-                    if base_of(name) == feature:
-                        for value in values:
-                            forms[name, value].add(form)
+            for name, values in (item for entry in entries if part in parts for item in entry.features.items()):
+                for value in values if base_of(name) == feature else ():
+                    forms[name, value].add(form)
         return any(
             one_name == other_name and one_forms - other_forms and other_forms - one_forms
             for (one_name, _), one_forms in forms.items()
@@ -82,11 +73,7 @@ def treebank_entries(sentences: Sequence[Sentence], noise: float) -> list[Entry]
 
 
 def _forms_apart(sentences: Iterable[Sentence]) -> frozenset[str]:
-    """Return the forms, in lower case, that stand as words of their own somewhere.
-
-    Where more words are written together than apart, as in Chinese, the language does not tell words apart by spaces,
-    and all forms count.
-    """
+    """Return the forms, in lower case, that are written apart somewhere; all, where words mostly are not (Chinese)."""
     apart, together = Counter[str](), Counter[str]()
     for sentence in sentences:
         for word in sentence.words:

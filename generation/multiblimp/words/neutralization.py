@@ -10,12 +10,7 @@ _Context = frozenset[tuple[str, frozenset[str]]]
 
 
 class Neutralization:
-    """Finds where a feature of ``neutralizable`` is missing because of the value of another feature.
-
-    A feature is neutralized between two values of another one if the entries with the first value have it and those
-    with the second lack it, up to ``NOISE``. Entries are compared within one part of speech and one context: all
-    features but the two kinds.
-    """
+    """Finds where entries of one part of speech and context lack a feature because of the value of another."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._entries = [entry for entry in entries if entry.source == "treebank"]

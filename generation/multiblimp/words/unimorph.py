@@ -14,12 +14,7 @@ _OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")
 
 
 def unimorph_entries(path: Path) -> list[Entry]:
-    """Read a file of UniMorph: lemma, form and features between tabs.
-
-    Forms of several words are passed over. A feature that Universal Dependencies does not have keeps UniMorph's name,
-    so that forms that have it can be told from those that do not. A verb that is marked for mood, tense, person or
-    number and not as a participle, infinitive and so on is finite.
-    """
+    """Read a file of UniMorph: lemma, form and features between tabs; forms of several words are passed over."""
     entries = []
     for number, line in enumerate(read_utf8(path).split("\n"), start=1):
         if line.strip():
@@ -45,7 +40,7 @@ def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> li
                 feature, value = known.from_unimorph[one]
                 features[feature].add(value)
             elif one not in known.parts:
-                features[one].add(one)
+                features[one].add(one)  # so that forms with it can be told from those without
     part = known.parts[names[0]]
     if part == "VERB" and "VerbForm" not in features and any(name in features for name in _OF_FINITE_VERBS):
         features["VerbForm"].add("Fin")

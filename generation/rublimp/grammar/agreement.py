@@ -39,6 +39,13 @@ def match(head: Reading, other: Reading) -> bool:
     )
 
 
+def same_number_and_gender(noun: Parse, other: Parse) -> bool:
+    """Say whether a noun and a word agree in number, and in the singular in gender where the noun has one."""
+    return noun.tag.number == other.tag.number and (
+        noun.tag.number == "plur" or noun.tag.gender in (None, other.tag.gender)
+    )
+
+
 def heads(word: Word) -> list[Parse]:
     """Return the analyses of a noun or pronoun that its features in the tree allow, the likeliest first."""
     case, number = CASE_OF.get(word.feats.get("Case", "")), NUMBER_OF.get(word.feats.get("Number", ""))

@@ -43,22 +43,12 @@ def form_like(parse: Parse, lexeme: Parse) -> str | None:
 
 def subject_of(sentence: Sentence, verb: Word) -> Word | None:
     """Return the subject of a verb, or of the verb that it is coordinated with."""
-    seen: Word | None = verb
-    for _ in range(2):
-        if seen is None:
-            return None
-        found = next((child for child in sentence.children[seen.id] if child.relation == "nsubj"), None)
-        if found is not None:
-            return found
-        seen = sentence.head_of(seen) if seen.relation == "conj" else None
-    return None
+    joined = [verb.id, *([verb.head] if verb.relation == "conj" else [])]
+    return next((child for number in joined for child in sentence.children[number] if child.relation == "nsubj"), None)
 
 
 def other_tense(sentence: Sentence, verb: Word, parse: Parse) -> list[str]:
-    """Return the forms of a perfective verb in its other tense that agree with its subject.
-
-    Where the sentence does not show the subject's person or gender, every form that is possible is returned.
-    """
+    """Return the forms of a perfective verb in its other tense that agree, or may agree, with its subject."""
     lexeme = lexeme_of(parse.normal_form, "perf")
     if lexeme is None:
         return []

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from typing import Final
 
-from generation.rublimp.grammar.agreement import ADJECTIVAL, heads, modifier_forms, modifiers, other_values
+from generation.rublimp.grammar.agreement import (
+    ADJECTIVAL,
+    heads,
+    modifier_forms,
+    modifiers,
+    other_values,
+    same_number_and_gender,
+)
 from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, forms_of
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.resources import Resources
@@ -50,16 +57,9 @@ def _agreement(pronoun: Word, noun: Word) -> tuple[Parse, Parse] | None:
     readings = [p for p in modifiers(pronoun) if p.normal_form == PRONOUN and p.tag.case != "nomn"]
     for parse in sorted(readings, key=lambda parse: parse.tag.case != case):
         for head in heads(noun):
-            if _same(head, parse):
+            if same_number_and_gender(head, parse):
                 return parse, head
     return None
-
-
-def _same(noun: Parse, pronoun: Parse) -> bool:
-    """Say whether a noun and a pronoun agree in number, and in gender in the singular."""
-    return noun.tag.number == pronoun.tag.number and (
-        noun.tag.number == "plur" or noun.tag.gender is None or noun.tag.gender == pronoun.tag.gender
-    )
 
 
 def _pronoun_changes(
@@ -68,7 +68,7 @@ def _pronoun_changes(
     old, new = (noun.tag.number, number) if feature == "Number" else (noun.tag.gender, gender)
     subtype = f"anaphor_agreement_{feature.lower()}"
     for form in modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy):
-        if any(found.normal_form == PRONOUN and _same(noun, found) for found in analyses(form)):
+        if any(found.normal_form == PRONOUN and same_number_and_gender(noun, found) for found in analyses(form)):
             yield AMBIGUOUS
         else:
             yield replace_word(sentence, pronoun, form, feature, (str(old), str(new)), subtype)
@@ -94,7 +94,9 @@ def _noun_changes(sentence: Sentence, pronoun: Word, antecedent: Word, noun: Par
 
     def is_right(form: str) -> bool:
         heads_of_form = [p for p in analyses(form) if p.tag.POS == "NOUN" and p.tag.case == noun.tag.case]
-        return form == noun.word or any(_same(head, parse) for head in heads_of_form for parse in readings)
+        return form == noun.word or any(
+            same_number_and_gender(head, parse) for head in heads_of_form for parse in readings
+        )
 
     values = (str(noun.tag.number), number)
     yield from replace_by_each(sentence, antecedent, forms, is_right, "Number", values, "anaphor_agreement_number")

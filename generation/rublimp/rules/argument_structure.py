@@ -160,11 +160,7 @@ def _passive(sentence: Sentence, resources: Resources) -> Found:
 
 
 def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
-    """Return the passive verb of which a word in the instrumental is the agent.
-
-    A tree may say so itself; many parsers call an agent an object or an oblique argument. These count with a short
-    participle only, unless its verb takes a predicate in the instrumental (was appointed director).
-    """
+    """Return the passive verb of which a word in the instrumental is the agent, also where the tree does not say so."""
     head = sentence.head_of(agent)
     if head is None or agent.feats.get("Case") != "Ins" or agent.upos not in NOMINAL:
         return None
@@ -173,6 +169,7 @@ def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
     participle = None if active else next(short, None)
     if agent.deprel == AGENT:
         return head if participle is not None or head.feats.get("Voice") in ("Pass", "Mid") else None
+    # many parsers call an agent oblique, but "was appointed director" has no agent
     predicative = participle is None or participle.normal_form in read_list("verbs")["with_predicate"]
     return head if agent.relation in UNMARKED_AGENTS and not predicative else None
 
@@ -205,16 +202,12 @@ def _verb_above(sentence: Sentence, word: Word) -> Word | None:
     return head if head is not None and head.upos == "VERB" else None
 
 
-def _is_argument(sentence: Sentence, word: Word) -> bool:
-    """Say whether a word is a noun or pronoun that does not agree with another noun, and not "each other"."""
-    before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
-    return word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
-
-
 def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
     for word in sentence.words:
         verb = _verb_above(sentence, word)
-        if verb is None or word.feats.get("Case") != "Dat" or not _is_argument(sentence, word):
+        before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
+        is_argument = word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
+        if verb is None or word.feats.get("Case") != "Dat" or not is_argument:
             continue
         argument = animate(word)
         if argument is None or has_preposition(sentence, word) or modifiers_of(sentence, word):

@@ -33,7 +33,8 @@ def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: s
     gender = [parse.tag.gender] if parse.tag.POS == "NPRO" and parse.tag.number == "sing" and parse.tag.gender else []
     mark = {_AFTER_PREPOSITION} & parse.tag.grammemes
     wanted = {case, *numbers, *gender}
-    forms = [form for form in forms_of(parse, wanted | mark) if mark or not _is_after_preposition(parse, form)]
+    elsewhere = {other.word for other in parse.lexeme if _AFTER_PREPOSITION not in other.tag.grammemes}
+    forms = [form for form in forms_of(parse, wanted | mark) if mark or form in elsewhere]
 
     def is_right(form: str) -> bool:
         as_it_is = ((one.normal_form, one.tag.case) == (parse.normal_form, parse.tag.case) for one in analyses(form))
@@ -41,11 +42,6 @@ def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: s
 
     values = (_CASE_NAMES.get(str(parse.tag.case), str(parse.tag.case)), _CASE_NAMES[case])
     yield from replace_by_each(sentence, word, forms[:2], is_right, "Case", values, subtype)
-
-
-def _is_after_preposition(parse: Parse, form: str) -> bool:
-    found = [other for other in parse.lexeme if other.word == form]
-    return all(_AFTER_PREPOSITION in other.tag.grammemes for other in found)
 
 
 def _preposition(sentence: Sentence, _: Resources) -> Found:

@@ -1,6 +1,6 @@
 """Negative concord: the particle ne moved, negative and indefinite pronouns exchanged (paradigms 32 to 34)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from eval.templates.pair import Pair
@@ -19,8 +19,8 @@ INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")
 
 
 def _is_statement(sentence: Sentence) -> bool:
-    conditional = read_list("pronouns")["conditional"]
-    return not any(word.form == "?" or word.form.lower() in conditional for word in sentence.words)
+    others = ("?", *read_list("pronouns")["conditional"])
+    return not any(word.form.lower() in others for word in sentence.words)
 
 
 def _negative(word: Word) -> bool:
@@ -36,10 +36,7 @@ def _negated_verbs(sentence: Sentence) -> Iterator[tuple[Word, Word]]:
 
 
 def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
-    """Return the verbs of the clause that a word stands in: that which it depends on, and what governs an infinitive.
-
-    A word may depend on a verb through other words. Auxiliaries and copulas are verbs of the clause too.
-    """
+    """Return the verbs of a word's clause: what it depends on, what governs an infinitive, auxiliaries and copulas."""
     found: list[Word] = []
     above = sentence.head_of(word)
     for _ in sentence.words:
@@ -89,23 +86,17 @@ def _moved(sentence: Sentence, particle: Word, target: Word) -> Pair | str:
 
 def _to_indefinite(sentence: Sentence, _: Resources) -> Found:
     negated = {verb.id for _, verb in _negated_verbs(sentence)}
+    content = read_list("pronouns")
     for word in sentence.words:
-        targets = list(_indefinite(word))
-        if targets and not any(verb.id in negated for verb in _verbs_above(sentence, word)):
+        bases = [base for base, negatives in content["negative_forms"].items() if word.form.lower() in negatives]
+        if bases and not any(verb.id in negated for verb in _verbs_above(sentence, word)):
             yield "the pronoun stands with no negated verb"
             continue
-        for target in targets:
-            yield _replaced(sentence, word, target, "negative_pronouns_from")
-
-
-def _indefinite(word: Word) -> Iterator[str]:
-    form = word.form.lower()
-    content = read_list("pronouns")
-    bases: Mapping[str, Sequence[str]] = content["negative_forms"]
-    for base, negatives in bases.items():
-        if form in negatives:
+        for base in bases:
             for particle in content["series"].get(base, content["series"]["default"]):
-                yield base + particle
+                yield replace_word(
+                    sentence, word, base + particle, "PronType", ("Neg", "Ind"), "negative_pronouns_from"
+                )
 
 
 def _to_negative(sentence: Sentence, _: Resources) -> Found:
@@ -119,7 +110,7 @@ def _to_negative(sentence: Sentence, _: Resources) -> Found:
             yield reason
             continue
         for target in content["negative_forms"].get(base.replace("ё", "е"), ()):
-            yield _replaced(sentence, word, target, "negative_pronouns_to")
+            yield replace_word(sentence, word, target, "PronType", ("Ind", "Neg"), "negative_pronouns_to")
 
 
 def _unfit_for_negative(sentence: Sentence, word: Word) -> str:
@@ -134,11 +125,6 @@ def _unfit_for_negative(sentence: Sentence, word: Word) -> str:
     around += [head for verb in verbs if (head := sentence.head_of(verb)) is not None]
     around += [sentence.words[verb.id - 2] for verb in verbs if verb.id > 1]
     return "the verb is negated" if any(other.form.lower() in negations for other in around) else ""
-
-
-def _replaced(sentence: Sentence, word: Word, target: str, subtype: str) -> Pair | str:
-    values = ("Neg", "Ind") if subtype.endswith("from") else ("Ind", "Neg")
-    return replace_word(sentence, word, target, "PronType", values, subtype)
 
 
 RULES: Final = rules(

@@ -4,13 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from generation.rublimp.grammar.agreement import (
-    agrees_somehow,
-    modifier_forms,
-    modifiers_of,
-    other_values,
-    pairs,
-)
+from generation.rublimp.grammar.agreement import agrees_somehow, modifier_forms, modifiers_of, other_values, pairs
 from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS, forms_of
 from generation.rublimp.grammar.morphology import Grammeme, Parse
 from generation.rublimp.resources import Resources
@@ -33,12 +27,7 @@ def _phrases(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
 
 
 def modifier_change(
-    sentence: Sentence,
-    noun: Word,
-    modifier: Word,
-    parse: Parse,
-    values: tuple[Grammeme, Grammeme, Grammeme],
-    feature: str,
+    sentence: Sentence, noun: Word, modifier: Word, parse: Parse, values: tuple[Grammeme, ...], feature: str
 ) -> Found:
     """Yield the sentence with forms of a modifier of another case, number and gender; ``feature`` is what differs."""
     case, number, gender = values
@@ -50,7 +39,7 @@ def modifier_change(
     yield from replace_by_each(sentence, modifier, forms, is_right, feature, (str(own), str(new)), feature.lower())
 
 
-def noun_change(sentence: Sentence, noun: Word, head: Parse, modifier: Word) -> Found:
+def _noun_change(sentence: Sentence, noun: Word, head: Parse, modifier: Word) -> Found:
     """Yield the sentence with a noun in its other number, unless something else agrees with it or asks for a number."""
     # a numeral, a relative clause or a conjunct ties a noun to its number
     is_tied = any(child.relation in ("nummod", "acl", "conj") for child in sentence.children[noun.id])
@@ -64,11 +53,13 @@ def noun_change(sentence: Sentence, noun: Word, head: Parse, modifier: Word) -> 
     )
 
 
-def _number(sentence: Sentence, _: Resources) -> Found:
-    for noun, head, modifier, parse in _phrases(sentence):
+def number_changes(sentence: Sentence, _: Resources, phrases: Phrases, gender: Grammeme) -> Found:
+    """Yield the sentence with a noun or what agrees with it in the other number; ``gender`` is for nouns without."""
+    for noun, head, modifier, parse in phrases(sentence):
         [number] = other_values(NUMBERS, parse.tag.number)
-        yield from noun_change(sentence, noun, head, modifier)
-        values = (parse.tag.case, number, head.tag.gender)
+        if len(modifiers_of(sentence, noun)) <= 1:
+            yield from _noun_change(sentence, noun, head, modifier)
+        values = (parse.tag.case, number, head.tag.gender or gender)
         yield from modifier_change(sentence, noun, modifier, parse, values, "Number")
 
 
@@ -92,7 +83,7 @@ def case_changes(sentence: Sentence, _: Resources, phrases: Phrases) -> Found:
 
 RULES: Final = rules(
     "Noun Phrase Agreement",
-    np_agreement_number=_number,
+    np_agreement_number=partial(number_changes, phrases=_phrases, gender=None),
     np_agreement_gender=_gender,
     np_agreement_case=partial(case_changes, phrases=_phrases),
 )

@@ -94,11 +94,7 @@ def _change(sentence: Sentence, word: Word, feature: str, subtype: str, values: 
 
 
 def agrees(subject: Word, predicate: Parse) -> bool:
-    """Say whether a predicate agrees with its subject in person, number and gender, by some analysis of the subject.
-
-    What the dictionary does not know of the subject, its features in the tree say. Personal pronouns of the first two
-    persons have no gender.
-    """
+    """Say whether a predicate agrees with its subject, by an analysis or, for unknown words, features of the tree."""
     number, gender = NUMBER_OF.get(subject.feats.get("Number", "")), GENDER_OF.get(subject.feats.get("Gender", ""))
     found = heads(subject) if is_known(subject.form) else []
     return any(may_agree(predicate, parse) for parse in found) if found else _matches(predicate, number, gender, _THIRD)
@@ -132,18 +128,14 @@ def _is_joined(sentence: Sentence, subject: Word) -> bool:
     return any(child.relation == "conj" for child in sentence.children[subject.id])
 
 
-def _own_subject(sentence: Sentence, predicate: Word) -> Word | None:
-    return next((child for child in sentence.children[predicate.id] if _is_subject(child)), None)
-
-
 def _subject_of(sentence: Sentence, predicate: Word) -> Word | None:
     """Return the subject of a predicate, or of the predicate that it is joined to."""
-    first = sentence.head_of(predicate) if predicate.relation == "conj" else None
-    return _own_subject(sentence, predicate) or (_own_subject(sentence, first) if first is not None else None)
+    joined = [predicate.id, *([predicate.head] if predicate.relation == "conj" else [])]
+    return next((child for number in joined for child in sentence.children[number] if _is_subject(child)), None)
 
 
 def _is_negated(sentence: Sentence, predicate: Word) -> bool:
-    around = [predicate, *(child for child in sentence.children[predicate.id] if child.relation in _LINKS)]
+    around = agreeing_words(sentence, predicate)
     before = [sentence.words[word.id - 2] for word in around if word.id > 1]
     children = [child for word in around for child in sentence.children[word.id]]
     return any(word.form.lower() in ("не", "ни") for word in [*before, *children])
@@ -175,30 +167,21 @@ def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
             yield predicate, None
 
 
-def _is_impersonal(parse: Parse) -> bool:
-    """Say whether a clause can be the subject of a predicate; others have left out a subject of their own."""
-    return parse.tag.POS != "VERB" or parse.normal_form in read_list("impersonal")["verbs"]
-
-
 def _is_default(parse: Parse) -> bool:
     """Tell whether a form is that of clauses without a nominative: neuter, or third person singular."""
-    return bool(parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per"))
+    return parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per")
 
 
 def _wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
-    """Return the values that are wrong with a subject; None for all that differ from the predicate's.
-
-    With a collective noun the plural may be good too. The gender of a person is open where the subject is ya or ty, a
-    noun of common gender or a name that the dictionary does not know: only the neuter is wrong. With the name of a job
-    none is.
-    """
+    """Return the values that are wrong with a subject; None for all that differ from the predicate's."""
     found = heads(subject)
     lemma = str(found[0].normal_form) if found else None
-    if feature == "Number":
+    if feature == "Number":  # with a collective noun the plural may be good too
         return ("sing",) if lemma in read_list("collective")["nouns"] else None
     if feature == "Gender":
         if lemma in read_list("collective")["jobs"]:
             return ()
+        # the gender of such persons is open, but they are never neuter
         unknown = subject.upos == "PROPN" and not is_known(subject.form)
         common = any(_COMMON in parse.tag.grammemes for parse in found)
         return ("neut",) if lemma in _SPEAKERS or common or unknown else None
@@ -228,8 +211,8 @@ def _leaves_out_subject(sentence: Sentence, find: Finder, predicate: Word, parse
     shared = _subject_of(sentence, predicate)
     if shared is not None and agrees(shared, parse):
         return True
-    if find is _with_clause:
-        return not _is_impersonal(parse)
+    if find is _with_clause:  # a clause can be the subject of other words and of these verbs
+        return parse.tag.POS == "VERB" and parse.normal_form not in read_list("impersonal")["verbs"]
     children = sentence.children[predicate.id]
     subject = any(child.relation == "nsubj" and _is_genitive(sentence, child) for child in children)
     return not subject and "tran" in parse.tag  # the genitive is its object

@@ -4,13 +4,20 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from generation.rublimp.grammar.agreement import heads, match, modifiers, modifiers_of, other_values, reading
-from generation.rublimp.grammar.forms import GENDERS, NUMBERS
+from generation.rublimp.grammar.agreement import (
+    heads,
+    match,
+    modifiers,
+    other_values,
+    reading,
+    same_number_and_gender,
+)
+from generation.rublimp.grammar.forms import GENDERS
 from generation.rublimp.grammar.lists import read_list
 from generation.rublimp.grammar.morphology import Parse, analyses
 from generation.rublimp.resources import Resources
 from generation.rublimp.rule import Found, rules
-from generation.rublimp.rules.noun_phrases import case_changes, modifier_change, noun_change
+from generation.rublimp.rules.noun_phrases import case_changes, modifier_change, number_changes
 from generation.treebank import Sentence, Word
 
 QUANTIFIER: Final = frozenset({"сам", "самый"})
@@ -34,11 +41,7 @@ def _quantified(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]
 
 
 def _is_other_lexeme(sentence: Sentence, word: Word) -> bool:
-    """Say whether a form that samyj ("the very", "most") shares with sam is one of samyj.
-
-    The lemma of the tree says so, or a place before an adjective, after "the same", or after a preposition and before a
-    noun for the limit of something.
-    """
+    """Say whether a form that samyj ("the very", "most") shares with sam is one of samyj, by lemma or place."""
     if word.form.lower() in ("сам", "сама", "само", "сами"):
         return False
     if word.lemma.lower() in QUANTIFIER:
@@ -75,25 +78,11 @@ def _agreeing(noun: Word, readings: list[Parse]) -> tuple[Parse, Parse] | None:
     """Return the first analyses of a noun and of a quantifier that agree."""
     for parse in readings:
         for head in heads(noun):
-            if match(reading(head), reading(parse)) or (head.tag.POS == "NPRO" and _same_number_and_case(head, parse)):
+            # the first two persons of a pronoun have no gender
+            is_pronoun = head.tag.POS == "NPRO" and head.tag.case == parse.tag.case
+            if match(reading(head), reading(parse)) or (is_pronoun and same_number_and_gender(head, parse)):
                 return head, parse
     return None
-
-
-def _same_number_and_case(head: Parse, parse: Parse) -> bool:
-    """Say whether a pronoun, of which the first two persons have no gender, goes with a quantifier."""
-    return (head.tag.case, head.tag.number) == (parse.tag.case, parse.tag.number) and (
-        head.tag.gender is None or parse.tag.number == "plur" or head.tag.gender == parse.tag.gender
-    )
-
-
-def _number(sentence: Sentence, _: Resources) -> Found:
-    for noun, head, word, parse in _quantified(sentence):
-        [number] = other_values(NUMBERS, parse.tag.number)
-        if len(modifiers_of(sentence, noun)) <= 1:
-            yield from noun_change(sentence, noun, head, word)
-        values = (parse.tag.case, number, head.tag.gender or "masc")
-        yield from modifier_change(sentence, noun, word, parse, values, "Number")
 
 
 def _gender(sentence: Sentence, _: Resources) -> Found:
@@ -106,7 +95,7 @@ def _gender(sentence: Sentence, _: Resources) -> Found:
 
 RULES: Final = rules(
     "Floating Quant. Agreement",
-    floating_quantifier_agreement_number=_number,
+    floating_quantifier_agreement_number=partial(number_changes, phrases=_quantified, gender="masc"),
     floating_quantifier_agreement_gender=_gender,
     floating_quantifier_agreement_case=partial(case_changes, phrases=_quantified),
 )
