@@ -41,8 +41,7 @@ def parse_json_lines(content: bytes, name: str) -> list[tuple[str, dict[str, obj
 def parse_json(text: str) -> object:
     """Parse JSON that may hold anything; a ``RecursionError`` for thousands of nested brackets.
 
-    Text that is not JSON (``JSONDecodeError``), a key twice in one object, an integer with more digits than Python
-    reads, and half of a surrogate pair are each a ``ValueError``.
+    A key twice in one object, an integer of too many digits and half of a surrogate pair are a ``ValueError`` too.
     """
     values = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     if "\\u" in text:
@@ -89,11 +88,10 @@ def _parse_record(line: bytes, place: str) -> dict[str, object]:
 def pair_table(
     records: Iterable[tuple[str, Mapping[str, object]]], benchmark: str, language: str, keys: Keys = _KEYS
 ) -> pd.DataFrame:
-    """Build and check the pair table of one benchmark.
+    """Build and check the pair table of one benchmark from records with their places (``file:line``).
 
-    A published column with a name that this table uses is kept as ``published_<name>``; one that does not hold text
-    alone, numbers alone or truth values alone is kept as JSON text. Records come with their places (``file:line``), in
-    the order that numbers the pairs.
+    A published column with a name that this table uses is kept as ``published_<name>``; one of mixed types is kept as
+    JSON text.
     """
     rows = [_row(record, place, keys) for place, record in records]
     if not rows:
@@ -210,8 +208,7 @@ def full_name(benchmark: str) -> str:
 def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0, *, first: bool = False) -> pd.DataFrame:
     """Keep at most ``per_paradigm`` pairs of each paradigm: drawn without replacement, or its first ones.
 
-    The draw of a paradigm depends on its name, its phenomenon, its number of pairs and the seed, not on other
-    paradigms; a smaller draw is part of a larger one. Rows keep their order and their numbers ``pair``.
+    The draw of a paradigm does not depend on the others, and a smaller draw is part of a larger one.
     """
     if per_paradigm < 1:
         raise UserError(f"subset: got {per_paradigm}; give the number of pairs of each paradigm, at least 1")

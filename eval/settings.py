@@ -1,8 +1,7 @@
 """What may be asked of scoring, checked at the border."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Protocol, Self, TypeVar, get_args
+from typing import Annotated, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -26,12 +25,11 @@ from eval.models.folder import Bos, Start
 from eval.models.unigram import UnigramSettings
 from eval.pairs import Subset, full_name, parse_subset
 from eval.presets import Preset, find_preset
-from eval.scoring.base import PromptSettings, Scorer
-from eval.scoring.loading import Device, Dtype
+from eval.scoring.base import Scorer, ScorerSettings
 from eval.scoring.scorers import expand_scorers, find_scorer
 from eval.store.reported import USUAL_RULE, Reported, reported_by_card
 from ucurve.errors import UserError
-from ucurve.fields import as_tuple, parse_count
+from ucurve.fields import as_tuple, named, parse_count
 from ucurve.huggingface.foreign_code import Weights
 
 LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
@@ -47,23 +45,6 @@ def _some(values: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
 
 def _with(usual: tuple[Value, ...], further: Value | None) -> tuple[Value, ...]:
     return usual if further is None or further in usual else (*usual, further)
-
-
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-def _named(find: Callable[[str], _Named]) -> AfterValidator:
-    """Check a name by a search for it; pydantic reports the error with its place."""
-
-    def check(name: str) -> str:
-        try:
-            return find(name).name
-        except UserError as error:
-            raise ValueError(str(error)) from error
-
-    return AfterValidator(check)
 
 
 def _none_without(key: str) -> BeforeValidator:
@@ -82,29 +63,29 @@ def _token_or_id(given: object) -> object:
 
 
 Names = Annotated[
-    tuple[Annotated[str, _named(find_scorer)], ...] | None,
+    tuple[Annotated[str, named(find_scorer)], ...] | None,
     BeforeValidator(lambda given: expand_scorers(as_tuple(given))),
     AfterValidator(_some),
 ]
 Linkings = Annotated[
-    tuple[Annotated[str, _named(parse_linking)], ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)
+    tuple[Annotated[str, named(parse_linking)], ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)
 ]
-
-
-def _keys_as_text(given: object) -> object:
-    return {str(name): step for name, step in given.items()} if isinstance(given, dict) else given
 
 
 # Checkpoints of a run, or steps of revisions of a model by their names.
 Steps = Annotated[
     Annotated[tuple[int, ...], AfterValidator(_some), Tag("a list")]
-    | Annotated[dict[str, Annotated[int, Field(ge=0)]], BeforeValidator(_keys_as_text), Tag("a mapping")],
+    | Annotated[
+        dict[str, Annotated[int, Field(ge=0)]],
+        BeforeValidator(lambda given: {str(name): step for name, step in given.items()}),
+        Tag("a mapping"),
+    ],
     Discriminator(lambda given: "a mapping" if isinstance(given, dict) else "a list"),
 ]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
-class ScoreSettings:
+class ScoreSettings(ScorerSettings):
     """What to score and how; conf/eval/default.yaml has every key. None is the preset's choice or the usual one."""
 
     benchmarks: tuple[str, ...] = ()
@@ -113,21 +94,15 @@ class ScoreSettings:
     benchmark_unpacked: Annotated[int, BeforeValidator(parse_count)] = UNPACKED
     custom: Annotated[CustomBenchmark | None, _none_without("path")] = None
     subset: Annotated[int | str, BeforeValidator(lambda asked: parse_subset(asked).asked)] | None = None
-    preset: Annotated[str, _named(find_preset)] | None = None
+    preset: Annotated[str, named(find_preset)] | None = None
     scorer: Names = None
     bos: Annotated[Start | None, BeforeValidator(_token_or_id)] = None
-    leading_space: bool = False
-    dtype: Dtype = "float32"
-    device: Device = "auto"
     weights: Weights = "safetensors"
-    prompt: PromptSettings = PromptSettings()
-    bow_correction: bool = False
     linking: Linkings = None
     ties_rules: Annotated[tuple[TiesRule, ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)] = None
     unigrams: Annotated[UnigramSettings | None, _none_without("path")] = None
     tokens: bool = False
     words: bool = False
-    add_k: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     fit: Annotated[FitSettings | None, _none_without("on")] = None
     batch_tokens: Annotated[int, Field(ge=1)] | None = None
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pandas as pd
 
-from eval.linking import parse_linking
+from eval.linking import FAMILIES, parse_linking
 from eval.metrics.accuracy import TiesRule, accuracy_table
 from eval.metrics.significance import statistics_table
 from eval.scoring.scorers import SCORERS
@@ -17,7 +17,7 @@ from eval.store.rows import read_rows, rows_fault, rows_path
 from eval.store.tables import ACCURACY, STATISTICS, TABLES, Labels, TableFile, make_blocks, read_labels
 from eval.store.tokens import token_fault, token_path
 from eval.store.views import table_faults
-from ucurve.errors import DamagedError, UserError
+from ucurve.errors import DamagedError
 from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import is_leftover
 from ucurve.storage.locks import EVAL_LOCKS
@@ -95,7 +95,7 @@ def _recomputed_faults(folder: Path, path: Path) -> list[str]:
     for kind in (ACCURACY, STATISTICS):
         for rule in get_args(TiesRule):
             names = [linking for linking, of_rule in rows.blocks(kind) if of_rule == rule]
-            known = [parse_linking(name) for name in names if _is_known(name)]
+            known = [parse_linking(name) for name in names if name.partition(":")[0] in FAMILIES]  # else a user's own
             computed = pairs, scores, known
             table = accuracy_table(*computed, [rule]) if kind is ACCURACY else statistics_table(*computed, rule)
             lines = [rows.lines[kind.name, (linking.name, rule)] for linking in known]
@@ -106,15 +106,6 @@ def _recomputed_faults(folder: Path, path: Path) -> list[str]:
         for (table, of), lines in made.items()
         if rows.lines[table, of] != lines
     ]
-
-
-def _is_known(linking: str) -> bool:
-    """Tell whether a linking function is known here; a user may have registered one where the score was made."""
-    try:
-        parse_linking(linking)
-    except UserError:
-        return False
-    return True
 
 
 def _labels(folder: Path, path: Path, kind: TableFile, lines: bytes) -> Labels:

@@ -1,10 +1,13 @@
 """Types of settings that several commands share, such as counts as people write them (``10M``, ``1.5B``, ``3e9``)."""
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Protocol
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+
+from ucurve.errors import UserError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9, "T": 10**12}
 _LARGEST = 10**18
@@ -46,6 +49,23 @@ def format_count(count: int) -> str:
 def format_words(words: int) -> str:
     """Write a count of words the shortest way that reads back exactly: 102000000 as ``102Mw``."""
     return format_count(words) + _WORDS
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def named(find: Callable[[str], _Named]) -> AfterValidator:
+    """Check a name by a search for it; pydantic reports the error with its place."""
+
+    def check(name: str) -> str:
+        try:
+            return find(name).name
+        except UserError as error:
+            raise ValueError(str(error)) from error
+
+    return AfterValidator(check)
 
 
 def as_tuple(value: object) -> object:

@@ -17,8 +17,7 @@ from eval.benchmarks.pairing.layouts import Either, SentenceRows
 from eval.benchmarks.ratings.section import Ratings
 from eval.benchmarks.rows import find_rows
 from eval.linking import parse_linking
-from ucurve.errors import UserError
-from ucurve.fields import STRICT, Texts
+from ucurve.fields import STRICT, Texts, named
 from ucurve.yaml_files import read_yaml
 
 CARD_FILE = "card.yaml"
@@ -64,14 +63,6 @@ class Language(Expected):
     code: Annotated[str, AfterValidator(check_name)] | None = None  # replaces `{code}` in the card and names of files
 
 
-def _hub(value: object) -> object:
-    return {"name": value} if isinstance(value, str) else value
-
-
-def _languages(value: object) -> object:
-    return {language: {} for language in value} if isinstance(value, (list, tuple)) else value
-
-
 def _check_delimiter(delimiter: str) -> str:
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
         raise ValueError(f"{delimiter!r}: one character is expected, such as ';', and no quotation mark")
@@ -83,13 +74,6 @@ def _check_rows(name: str) -> str:
     return name
 
 
-def _check_linking(name: str) -> str:
-    try:
-        return parse_linking(name).name
-    except UserError as error:
-        raise ValueError(str(error)) from error
-
-
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Card:
     """What a card says of a benchmark."""
@@ -97,8 +81,13 @@ class Card:
     name: str  # in configurations and run folders; `family/iso` where there is one for each language
     language: str | None = None  # ISO 639-3 code; None for a family
     # Of a family, its languages by their codes, and what differs between them.
-    languages: Annotated[dict[str, Language], BeforeValidator(_languages)] = field(default_factory=dict)
-    hub: Annotated[Hub | None, BeforeValidator(_hub)] = None  # where it is on the hub, if it is
+    languages: Annotated[
+        dict[str, Language],
+        BeforeValidator(lambda given: {one: {} for one in given} if isinstance(given, list | tuple) else given),
+    ] = field(default_factory=dict)
+    hub: Annotated[Hub | None, BeforeValidator(lambda given: {"name": given} if isinstance(given, str) else given)] = (
+        None  # where it is on the hub, if it is
+    )
     folder: str | None = None  # under `benchmark_root`; None for the name of the family
     # Patterns of files below that folder, or below the folder of a card of the user's own. The first that matches
     # counts; a folder stands for the files of known forms in it, without hidden ones.
@@ -123,7 +112,7 @@ class Card:
     masked_scorer: str = "pll"  # the default for masked models
     # The linking function of the authors, as far as any model can be scored with it. With the next two keys it decides
     # what is printed and drawn first (`eval.store.reported`).
-    linking: Annotated[str, AfterValidator(_check_linking)] | None = None
+    linking: Annotated[str, named(parse_linking)] | None = None
     ties_rule: Literal["half", "wrong", "right"] | None = None  # what a tie counts for the authors
     aggregate: Literal["all", "macro", "macro_phenomena"] | None = None  # the overall number of the authors
     expected: Expected = Expected()

@@ -62,13 +62,11 @@ def numbers(card: Benchmark, count: str) -> str:
 
 def members(card: Benchmark) -> list[str]:
     """Return the languages of a family, each with the numbers that it has of its own."""
-    return [f"`{code}`{_own_numbers(own)}" for code, own in sorted(card.languages.items())]
-
-
-def _own_numbers(own: Expected) -> str:
-    values = [(count, getattr(own, count)) for count in _COUNTS]
-    known = ", ".join(f"{value:,} {count}" for count, value in values if value is not None)
-    return f" ({known}{_counting(own)})" if known else ""
+    listed = []
+    for code, own in sorted(card.languages.items()):
+        known = ", ".join(f"{value:,} {count}" for count in _COUNTS if (value := getattr(own, count)) is not None)
+        listed.append(f"`{code}` ({known}{_counting(own)})" if known else f"`{code}`")
+    return listed
 
 
 def _counting(own: Expected) -> str:

@@ -35,9 +35,8 @@ def load_benchmark(
 ) -> pd.DataFrame:
     """Load the pair table of a benchmark (``eval.pairs``), and log a difference from the published numbers.
 
-    ``root`` has a folder for each benchmark; without it, the benchmark is read from the hub at ``revision`` (None for
-    that of the card, or the newest), and the table's attribute ``commit`` names the commit. Archives and compressed
-    files may hold ``unpacked`` bytes together.
+    ``root`` has a folder for each benchmark; without it, the benchmark is read from the hub at ``revision``, or that of
+    the card, or the newest, and the table's attribute ``commit`` names the commit.
     """
     if isinstance(card, str):
         card = find_benchmark(card)

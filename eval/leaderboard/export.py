@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from eval.leaderboard.form import Form, Task, find_form
@@ -18,15 +18,9 @@ from eval.store.keys import find_key
 from eval.store.scores import StoredScores, score_path
 from ucurve.config import check
 from ucurve.errors import UserError, missing_folder
+from ucurve.fields import named
 from ucurve.storage.files import write_text
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS, checkpoints, parse_step
-
-
-def _known_form(name: str) -> str:
-    try:
-        return find_form(name).name
-    except UserError as error:
-        raise ValueError(str(error)) from error
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -34,7 +28,7 @@ class LeaderboardSettings:
     """What to write and where; conf/leaderboard.yaml describes every key."""
 
     run: Annotated[str, Field(min_length=1)]
-    form: Annotated[str, AfterValidator(_known_form)]
+    form: Annotated[str, named(find_form)]
     out: Path
     step: int | Literal["last"] = "last"
 
@@ -94,10 +88,7 @@ def read_scored_pairs(run: Path, step: int, form: Form) -> dict[str, pd.DataFram
 
 
 def task_accuracy(pairs: pd.DataFrame, task: Task, preset: Preset) -> float:
-    """Compute the accuracy of one task, a fraction, as the leaderboard counts: the mean over paradigms.
-
-    Pairs of one paradigm count together even if they have several phenomena. Pairs of identical sentences are ties.
-    """
+    """Compute the accuracy of one task, a fraction: the mean over paradigms. Identical pairs are ties."""
     right = pair_credits(pairs, parse_linking(preset.linking[0]), preset.ties_rule)
     if task.unknown_is_wrong:
         right = np.where((pairs["unk_good"] + pairs["unk_bad"]).to_numpy() > 0, 0.0, right)

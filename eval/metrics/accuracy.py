@@ -158,10 +158,9 @@ def effective_sample(right: Array, n: Array) -> tuple[Array, Array]:
 
 
 def samples_by_level(levels: Levels, right: Array, n: Array) -> tuple[Array, Array]:
-    """Return the binomial sample behind each row's accuracy: its pairs, and for a mean the effective sample.
+    """Return the sample behind each row's accuracy: its pairs, and for a mean the effective sample.
 
-    Credits and pairs by paradigm, float64[..., paradigms], give credits and size, float64[..., rows]; their quotient is
-    the row's accuracy where the size is not 0.
+    Credits and pairs are float64[..., paradigms]; credits and sizes of rows, float64[..., rows], give the accuracy.
     """
     means = [effective_sample(right @ cells, n @ cells) for cells in (np.eye(levels.paradigms), levels.membership)]
     credited, size = levels.totals(right), levels.totals(n)

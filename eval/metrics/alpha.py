@@ -31,8 +31,7 @@ def alpha_curve(
 ) -> pd.DataFrame:
     """Compute accuracies and length bias of SLLN-LP by alpha; NaN for a split without pairs.
 
-    The column ``accuracy`` is over all pairs, ``equal``, ``good_longer`` and ``bad_longer`` are of the length splits,
-    and ``accuracy_unequal`` is the mean of the last two, the y axis of Fig. 2.
+    ``accuracy_unequal``, the y axis of Fig. 2, is the mean of ``good_longer`` and ``bad_longer``.
     """
     merged = items(pairs, scores)
     _, values = _by_split(merged, alphas, ties_rule)

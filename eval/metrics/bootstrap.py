@@ -15,9 +15,8 @@ LENGTH_BIASES = ("delta_acc", "good_longer_minus_equal", "bad_longer_minus_equal
 def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, seed: int = 0) -> tuple[Array, Array]:
     """Return the percentile interval at 95 % of every row's mean, float64[rows], pairs drawn within paradigms.
 
-    The values, float64[pairs], are credits, or the differences of two scores' credits (the paired bootstrap). Near 0
-    and 1 the interval of few pairs is too narrow, and without width where all pairs of a paradigm have one value; the
-    exact interval of ``accuracy.csv`` holds its level there.
+    ``values``, float64[pairs], are credits or differences of credits. Where pairs of a paradigm are few and nearly all
+    equal, the interval is too narrow; the exact one of ``accuracy.csv`` is not.
     """
     drawn = bootstrap_sums(levels.paradigm_of, values[:, None], samples, seed)[..., 0]
     low, high = _percentiles(levels.means(drawn, levels.n))
@@ -27,8 +26,7 @@ def bootstrap_interval(levels: Levels, values: Array, samples: int = SAMPLES, se
 def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, seed: int) -> Array:
     """Draw the pairs of every stratum again, with replacement, and sum their values: float64[samples, strata, K].
 
-    Values are float64[pairs, K]; strata are numbered from 0 without gaps. Pairs of a stratum with equal values are
-    drawn as one, by a multinomial, which is the same distribution.
+    Values are float64[pairs, K]; strata are numbered from 0. Equal values are drawn together, by a multinomial.
     """
     draw = np.random.default_rng(seed)
     sums = np.empty((samples, int(strata.max()) + 1, values.shape[1]))
@@ -41,15 +39,11 @@ def bootstrap_sums(strata: npt.NDArray[np.int64], values: Array, samples: int, s
 def length_biases(
     levels: Levels, scores: pd.DataFrame, credit: Array, samples: int = SAMPLES, seed: int = 0
 ) -> dict[str, Array]:
-    """Return the length biases of every row with percentile intervals at 95 %, by the credit of every pair.
+    """Return ``LENGTH_BIASES`` of every row with percentile intervals at 95 %, from ``credit``, float64[pairs].
 
-    Delta_acc (ZhoBLiMP, section 4.2) is a mean of absolute values: near 0 chance differences of either sign make it
-    larger, in the data and in every draw, so that it is too high and its interval lies above the true value. The two
-    signed differences it is made of, accuracy on the unequal split less that on the equal one, have no such bias. The
-    two means take the accuracies of each split over the paradigms or phenomena that have pairs of it.
-
-    ``credit`` is float64[pairs]. Each of ``LENGTH_BIASES``, its ``_low`` and its ``_high`` are float64[rows], NaN for a
-    row without pairs of a split it needs.
+    Delta_acc (ZhoBLiMP, section 4.2) is a mean of absolute values: near 0 chance makes it larger, so that its interval
+    lies above the true value. The two signed differences it is made of have no such bias. The two means are over the
+    paradigms or phenomena with pairs of a split; a row without pairs of a split is NaN.
     """
     masks = split_masks(scores["n_good"].to_numpy(), scores["n_bad"].to_numpy())
     chosen = np.column_stack([masks[split] for split in _SPLITS]).astype(np.float64)

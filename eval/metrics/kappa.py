@@ -8,9 +8,7 @@ from eval.metrics.levels import Array
 def cohens_kappa(first: Array, second: Array, agreed: Array) -> Array:
     """Return Cohen's kappa of two raters who say yes or no (Cohen 1960); NaN where both always say the same one thing.
 
-    It is the agreement beyond that of two independent raters who say yes as often, as a share of the most that is
-    possible. ``first`` and ``second`` are the shares of yes, ``agreed`` that of the answers on which they agree, all of
-    one shape.
+    ``first`` and ``second`` are the shares of yes, ``agreed`` that of the answers on which they agree.
     """
     expected = np.asarray(first * second + (1 - first) * (1 - second), dtype=np.float64)
     most = 1 - expected

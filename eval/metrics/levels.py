@@ -43,8 +43,7 @@ class Levels:
     def means(self, sums: Array, n: Array) -> Array:
         """Return each row's mean, float64[..., rows]: over its pairs, or over paradigms or phenomena that have pairs.
 
-        ``sums``, of a number of every pair, and ``n``, the pairs, are by paradigm, float64[..., paradigms]. A row
-        without pairs is NaN.
+        Sums and pairs are by paradigm, float64[..., paradigms]; a row without pairs is NaN.
         """
         size = self.totals(n)[..., :-2]
         pooled = _quotient(self.totals(sums)[..., :-2], size)

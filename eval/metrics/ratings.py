@@ -54,10 +54,7 @@ def rating_pairs(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def rating_correlation(rated: pd.DataFrame, linking: Linking) -> float:
-    """Return Pearson's correlation of linked values with ratings (ZhoBLiMP, appendix A, point-wise).
-
-    Its sign is turned where lower values are better; it is NaN where the linked values do not vary.
-    """
+    """Return Pearson's correlation with ratings (ZhoBLiMP, appendix A, point-wise), positive where better; or NaN."""
     values = linking.values(rated, "good") * (-1 if linking.lower_is_better else 1)
     if np.ptp(values) == 0:
         return math.nan

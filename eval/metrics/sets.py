@@ -29,10 +29,7 @@ class Sets:
         return np.asarray(np.bincount(self.of, ~mask)[self.of] == 0)
 
     def judge(self, right: Mask, ties: Mask) -> tuple[Mask, Mask]:
-        """Return which pairs are of a right set, and which of a tied one, bool[pairs].
-
-        A set is right when the good sentence beats all bad ones, wrong when a bad one beats it, and a tie otherwise.
-        """
+        """Return which pairs are of a set whose good sentence beats all bad ones, and which of a tied one."""
         all_right = self.whole(right)
         return all_right, self.whole(right | ties) & ~all_right
 

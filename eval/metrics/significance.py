@@ -95,9 +95,7 @@ def comparison_table(
 def binomial_tests(right: Array, n: Array) -> tuple[Array, Array, Array]:
     """Test ``right`` out of ``n`` against chance, one half, exactly: p of two sides, above chance, below chance.
 
-    Half credits for ties make ``right`` fractional, and a mean over paradigms has a fractional effective ``n``; the
-    beta integrals of the tails extend to both. The distribution is symmetric, so that the two-sided p is twice the
-    smaller tail.
+    Both may be fractional (ties, effective sizes), which the beta integrals of the tails extend to.
     """
     wrong = n - right
     above, below = _tail(right, wrong), _tail(wrong, right)
@@ -105,11 +103,9 @@ def binomial_tests(right: Array, n: Array) -> tuple[Array, Array, Array]:
 
 
 def mcnemar(first_better: Array, second_better: Array) -> Array:
-    """Return the two-sided p of McNemar's exact test on the pairs that two scores judge differently.
+    """Return the two-sided p of McNemar's exact test on the pairs that two scores judge differently, 1 without any.
 
-    A pair counts for the score that gets more credit for it. With ties counted wrong or right that is McNemar's test on
-    right and wrong; with half a credit for a tie, a pair that one score gets right and the other ties on counts too.
-    Where no pair is judged differently, p is 1.
+    A pair counts for the score that gets more credit for it, also when the other ties on it.
     """
     return binomial_tests(first_better, first_better + second_better)[0]
 
@@ -131,7 +127,7 @@ def certainty(scores: pd.DataFrame) -> dict[str, Array]:
     """Return how far apart a model holds the members of each pair, float64[pairs]; NaN without log probabilities.
 
     ``delta_lp`` is ln P(good) - ln P(bad), in nats (MultiBLiMP, section 6.3: Delta), and ``delta_nll`` ln PPL(bad) - ln
-    PPL(good), in nats per token (Swe-BLiMP, section 6: Delta NLL); both are positive when it prefers the good one.
+    PPL(good), in nats per token (Swe-BLiMP, section 6: Delta NLL).
     """
     good, bad = ([scores[f"{name}_{side}"].to_numpy(np.float64) for name in ("lp", "n")] for side in ("good", "bad"))
     return {"delta_lp": good[0] - bad[0], "delta_nll": nll_per_token(*bad) - nll_per_token(*good)}

@@ -49,8 +49,7 @@ def start_token(tokenizer: "PreTrainedTokenizerBase", ours: bool, bos: Start = "
 
     ``auto`` is what the model was trained with: for models of this suite (``ours``) the separator before every
     document, else the tokenizer's start token, else its end token, else what it classifies or separates with. After no
-    token (``none``), the first token of each sentence has no score. A ``bos`` of no word of ``Bos`` is a token as the
-    vocabulary has it, or its id.
+    token (``none``), the first token of each sentence has no score.
     """
     if bos == "none":
         return StartToken(None, None, "none")

@@ -23,8 +23,7 @@ def group_names(values: Mapping[Name, Hashable]) -> list[list[Name]]:
 def find_shared_parts(parts: Mapping[Name, Mapping[str, str]]) -> list[list[Name]]:
     """Return the groups of names that share a file of their weights and not all of them, by the hash of each file.
 
-    A file that is the same in all of three or more is a part that training left alone, such as frozen embeddings, and
-    makes no group.
+    A file that is the same in all of three or more, such as frozen embeddings, makes no group.
     """
     holders: dict[str, list[Name]] = {}
     for name, hashes in parts.items():

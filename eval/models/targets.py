@@ -111,10 +111,7 @@ def _manifest_of_step(folder: Path, step: int, facts: RunFacts | None) -> Manife
 def _check_files(
     folder: Path, manifest: Manifest, wanted: Sequence[str] = ("*",), loaded: Sequence[str] = ("*",)
 ) -> None:
-    """Compare all files of a checkpoint but the weights with its manifest.
-
-    Listed files that match ``wanted`` must exist; existing files that match ``loaded`` must be listed.
-    """
+    """Compare all files but the weights with the manifest: ``wanted`` must exist, ``loaded`` must be listed."""
     files = manifest.files
     listed = {name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)}
     names = {path.name for path in folder.iterdir()} - {MANIFEST}
@@ -130,10 +127,8 @@ def model_targets(
 ) -> list[Target]:
     """Find a model: a local folder, or ``owner/name`` on the hub where no such folder can be meant.
 
-    ``revisions`` are names of its revisions on the hub, or of subfolders of a local folder, such as ``step512``, or
-    patterns such as ``stage1-*``, or ``all`` alone for every one whose name has a step; ``steps`` adds those whose
-    names do not say their steps. The targets are in the order of their steps; without revisions, the model itself has
-    step -1. A model of this suite that is not what was written is a ``DamagedError``.
+    ``revisions`` are names on the hub or of subfolders, patterns such as ``stage1-*``, or ``all`` for every one whose
+    name has a step; ``steps`` adds those whose names have none. Without revisions, the model itself has step -1.
     """
     if revisions is None and not steps:
         return [_model_target(model, None, Place(MODEL_STEP), weights)]
@@ -220,10 +215,9 @@ def _join(steps: Sequence[int]) -> str:
 
 
 def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[str]:
-    """Return the revisions of a model whose names have a step, as ``step512``, in the order of their steps.
+    """Return the revisions of a model whose names have a step, and those of ``steps``, in the order of their steps.
 
-    Those of later stages of training, which count their steps from 0 again, are left out, and a message says so. Of a
-    model on a hub out of reach, they are those in the cache. ``steps`` gives the steps of further revisions.
+    Those of later stages of training, which count their steps from 0 again, are left out, and a message says so.
     """
     steps, names = steps or {}, _listed(model)
     later = [name for name in names if is_of_a_later_stage(name) and name not in steps]

@@ -28,10 +28,9 @@ class UnigramSettings:
 def log_unigrams(
     counts: npt.NDArray[np.int64], excluded: Collection[int], add_k: float = 1.0
 ) -> npt.NDArray[np.float64]:
-    """Turn counts into natural log probabilities, float64[V], adding ``add_k`` > 0 to the count of every token.
+    """Turn counts, with ``add_k`` > 0 added to each, into natural log probabilities, float64[V].
 
-    Over the tokens that are not ``excluded`` the probabilities sum to 1. An excluded token (document separator,
-    padding) has the probability of one that was never seen, so that a sentence that spells one still has a finite sum.
+    They sum to 1 over the tokens that are not ``excluded`` (separator, padding), which count as never seen.
     """
     scorable = np.ones(len(counts), dtype=bool)
     scorable[list(excluded)] = False
@@ -40,10 +39,7 @@ def log_unigrams(
 
 
 def read_counts(path: Path, vocabulary: int, ids: int | None = None) -> npt.NDArray[np.int64] | None:
-    """Read ``unigram_counts.npy``, one count for each of the ``vocabulary`` tokens, as int64; None without a file.
-
-    If ids have gaps, ``ids`` is one more than the largest; ids beyond the counts were never seen.
-    """
+    """Read counts of ``vocabulary`` tokens, padded to ``ids``, one more than the largest; None without a file."""
     if not path.exists():
         return None
     try:

@@ -6,12 +6,12 @@ Modules that define one do not import torch, so that a mistake in a command is r
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from eval.models.chat_tokens import between_documents, delimits_messages
@@ -44,42 +44,24 @@ class PromptSettings:
     own: dict[str, str] | None = None
 
 
-class ScorerSettings(Protocol):
-    """The settings that the ways to score read; ``eval.settings.ScoreSettings`` has them."""
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
+class ScorerSettings:
+    """The settings that the ways to score read; conf/eval/default.yaml describes them."""
 
-    @property
-    def dtype(self) -> Dtype:
-        """Precision of weights and computation."""
-
-    @property
-    def device(self) -> Device:
-        """Where the model is computed."""
-
-    @property
-    def leading_space(self) -> bool:
-        """Whether every sentence is read with a space before it."""
-
-    @property
-    def bow_correction(self) -> bool:
-        """Whether regions are corrected for the beginning of the word after them."""
-
-    @property
-    def prompt(self) -> PromptSettings:
-        """How the scorer ``prompt`` asks."""
-
-    @property
-    def add_k(self) -> float:
-        """What is added to every count of a single token."""
+    leading_space: bool = False
+    dtype: Dtype = "float32"
+    device: Device = "auto"
+    prompt: PromptSettings = PromptSettings()
+    bow_correction: bool = False
+    add_k: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
 
     def start(self) -> Start:
         """Return the policy for the token before every sentence, or the token."""
+        return "auto"
 
 
 class Scorer(ABC):
-    """A way to score, for one model and the pairs of one benchmark.
-
-    Making one checks what can be checked without the weights and raises ``UserError``.
-    """
+    """A way to score, for one model and the pairs of one benchmark; making one finds what is wrong without weights."""
 
     name: ClassVar[str]  # in configurations, run folders and `accuracy.csv`
     kind: ClassVar[Kind] = "causal"  # of the models it is for
@@ -215,10 +197,7 @@ class TokenScorer(Scorer):
 
     @abstractmethod
     def token_log_probabilities(self, model: Loaded, batch_tokens: int, advance: Advance | None) -> Scores:
-        """Compute natural log probabilities, float64[tokens]; NaN where a token does not count and was not scored.
-
-        A ``NotFiniteError`` names the sentence of a token that counts and has none.
-        """
+        """Compute natural logs, float64[tokens]; one that is not finite and counts is a ``NotFiniteError``."""
 
     def score(
         self, model: Loaded, batch_tokens: int, advance: Advance | None = None

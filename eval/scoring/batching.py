@@ -40,8 +40,7 @@ def side_by_side(
 ) -> Iterator[Result]:
     """Yield what ``work`` gives for each batch, in their order, computed by as many threads as torch may use.
 
-    ``work`` runs without gradients. A model on an accelerator gets one batch after the other. If several processes
-    share a score (``eval.scoring.sharing``), these are the batches of this process.
+    ``work`` runs without gradients. If several processes share a score, these are the batches of this process.
     """
     import torch
 
@@ -72,10 +71,7 @@ def rows_of_logits(model: "PreTrainedModel", length: int = 1) -> int:
 
 
 def length_batches(lengths: Ids, batch_tokens: int) -> Iterator[Ids]:
-    """Yield batches of sentences of equal length, so that nothing is padded, as indices; the longest come first.
-
-    A batch has at most ``batch_tokens`` tokens, or one longer sentence.
-    """
+    """Yield sentences of equal length as indices, the longest first; at most ``batch_tokens``, or one sentence."""
     order = np.argsort(-lengths, kind="stable")
     edges = np.flatnonzero(np.diff(lengths[order])) + 1
     for group in np.split(order, edges):

@@ -29,11 +29,7 @@ _LAYER = re.compile(r".*\blayers\.(\d+)\..*")
 
 
 def refuse_left_over(folder: Path, unused: Iterable[str], config: "PretrainedConfig") -> None:
-    """Refuse weights that a model leaves out: what it computes is not what was trained.
-
-    Allowed are tables that other versions saved, heads and poolers that predict no token, and layers that predict
-    tokens further ahead (``mtp``), besides what transformers itself leaves out of an architecture.
-    """
+    """Refuse weights that a model leaves out: what it computes is not what was trained."""
     names = sorted(name for name in unused if not _ALLOWED.fullmatch(name) and not _predicts_ahead(name, config))
     if names:
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

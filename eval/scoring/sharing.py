@@ -94,10 +94,7 @@ def agreed(value: bool) -> bool:
 
 
 def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Combine the scores that the processes computed; each has NaN where others computed.
-
-    What another process raised is raised here too, and torch's ``OutOfMemoryError`` when its memory was full.
-    """
+    """Combine the scores of all processes; each has NaN where others computed. Errors of one are raised in all."""
     share = _current.get()
     if share is None:
         return scores

@@ -37,8 +37,7 @@ Patterns = Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(
 def matching_files(folder: Path, pattern: str) -> list[Path]:
     """Return the files below a folder that a pattern stands for, each once, in the order of their paths.
 
-    A path without ``*``, ``?`` and ``[``, or an absolute one, is taken as it is. Otherwise, and inside of folders,
-    hidden files and those whose names say that they hold no pairs are left out (``may_hold_pairs``).
+    Hidden files and those whose names say that they hold no pairs are left out, unless the pattern names them.
     """
     pattern = os.fsdecode(pattern.encode("utf-8", "surrogateescape"))  # as the file system's encoding has its names
     if Path(pattern).is_absolute() or not _MAGIC.search(pattern):

@@ -53,8 +53,8 @@ class Row(NamedTuple):
 def read_rows(files: Sequence[SourceFile], form: TableForm, text: Container[str] = ()) -> list[Row]:
     """Read the rows of files: JSON lines, JSON arrays, tables, parquet and xlsx.
 
-    A column of integers, numbers or truth values over all tables becomes such, with None for empty fields; ``text``
-    names columns that stay text. The columns of a JSON array of arrays are the places of the values, as ``0.1``.
+    Columns of tables become integers, numbers or truth values if all their fields are such, apart from those in
+    ``text``. The columns of a JSON array of arrays are the places of the values, as ``0.1``.
     """
     rows: list[Row] = []
     of_tables: list[Row] = []

@@ -51,10 +51,7 @@ def form_of(path: Path) -> str | None:
 
 
 def may_hold_pairs(name: str) -> bool:
-    """Tell by its path whether a file of a folder or an archive may hold pairs.
-
-    It has a known form, is not hidden or added by macOS, and does not only describe a data set, as ``README.txt`` does.
-    """
+    """Tell by its path whether a file may hold pairs: it has a known form, is not hidden, and is none of ``_ABOUT``."""
     path = PurePosixPath(name)
     known = form_of(Path(path.name)) is not None and path.name.lower() not in _ABOUT
     return known and not any(map(is_hidden, path.parts))

@@ -82,10 +82,7 @@ def decompress(data: bytes, codec: str, place: str, budget: Budget) -> bytes:
 
 
 def zip_members(path: Path, place: str, wanted: Callable[[str], bool], budget: Budget) -> dict[str, bytes]:
-    """Return the wanted files of a zip by their names, of two files of one name the last, as unpacking would.
-
-    A name that is not marked as UTF-8 is read as UTF-8 too, with other bytes escaped. Symbolic links are left out.
-    """
+    """Return the wanted files of a zip by their names, as unpacking would; symbolic links are left out."""
     read_file(path, place, len(_LFS))  # a pointer is no archive
     try:
         with zipfile.ZipFile(path) as archive:
@@ -122,10 +119,7 @@ def _read_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, bu
 
 
 def tar_members(path: Path, place: str, wanted: Callable[[str], bool], budget: Budget) -> dict[str, bytes]:
-    """Return the wanted files of a tar archive, compressed or not, by their names, of two of one name the last.
-
-    A hard link is the file that it links to, and symbolic links are left out.
-    """
+    """Return the wanted files of a tar archive by their names, as unpacking would; symbolic links are left out."""
     read_file(path, place, len(_LFS))  # a pointer is no archive
     held: dict[str, bytes] = {}
     try:

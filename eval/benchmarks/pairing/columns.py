@@ -99,11 +99,10 @@ def _names(source: Column) -> Sequence[str]:
 
 
 def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
-    """Make the function that turns a published record into the records of its pairs.
+    """Make what turns a record, with what else is known of it and its place, into the records of its pairs.
 
-    It takes a record, what else is known of it (``file``, ``language``, ...) and its place, and returns a record for
-    each ungrammatical sentence. A published column that has the name of one of ours and another meaning becomes
-    ``published_<name>``; those that match a pattern of ``omit`` are left out.
+    A published column that has the name of one of ours and another meaning becomes ``published_<name>``; those that
+    match a pattern of ``omit`` are left out.
     """
     good, bad = columns.get("good", GOOD), columns.get("bad", BAD)
     candidates = bad if isinstance(bad, tuple) else (bad,)

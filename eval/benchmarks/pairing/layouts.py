@@ -47,8 +47,7 @@ class Either:
 def pair_sentences(rows: list[Row], layout: SentenceRows) -> list[Row]:
     """Make pairs of rows for each sentence; an item with several ungrammatical ones gives a set of pairs, one for each.
 
-    The sentences of a pair are in one file. A column in which the members differ becomes ``<name>_good`` and
-    ``<name>_bad``. Pairs of sentences that only follow each other form no sets.
+    A column in which the members differ becomes ``<name>_good`` and ``<name>_bad``.
     """
     files = itertools.groupby(rows, lambda row: row.place.rpartition(":")[0])
     groups = (group for _, of_file in files for group in _groups(list(of_file), layout))

@@ -33,9 +33,7 @@ def load_ratings(
     """Load the judgments of people that a card names; None if it names none or their files do not exist.
 
     Sentences are matched by their texts without surrounding white space; those that match nothing are logged. Ratings
-    are ``RATING_COLUMNS``, a row for each place (``pair`` and ``side``) of a judged sentence; ``z`` is the z-score
-    among all that the person rated, in pairs or not (population standard deviation; 0 if all is rated the same).
-    Choices between two sentences are ``CHOICE_COLUMNS``.
+    are ``RATING_COLUMNS``, with the z-score among all that the person rated; choices are ``CHOICE_COLUMNS``.
     """
     ratings = card.ratings
     files = rating_files(card, root)

@@ -24,7 +24,7 @@ from eval.models.folder import context_length
 from eval.scoring.batching import length_batches, rows_of_logits
 from eval.scoring.loading import evaluating
 from eval.scoring.output import compute_logits, log_prob_of_any
-from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
+from eval.scoring.text.sentences import Flags, Ids, NotFiniteError, Scores, Sentences
 from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import UserError
 
@@ -103,9 +103,9 @@ def _parts_words(character: str) -> bool:
 def check_words(
     tokenizer: PreTrainedTokenizerBase, sentences: Sentences, start: int | None, context: int | None = None
 ) -> WordMarks:
-    """Check, without loading a model, that the regions of sentences can be corrected, and return the tokenizer's marks.
+    """Check that the regions of sentences, their scored tokens, can be corrected, and return the tokenizer's marks.
 
-    The tokens of a sentence that count are its region; ``context`` is the number of the model's positions.
+    ``context`` is the number of the model's positions.
     """
     marks = sentences.once("word marks", lambda: word_marks(tokenizer))  # a sweep asks for every checkpoint
     spans = _spans(sentences)
@@ -146,13 +146,12 @@ def bow_corrections(
     sentences: Sentences,
     start: int | None,
     batch_tokens: int = 4096,
-    advance: Advance | None = None,
 ) -> Scores:
     """Compute what turns the log probability of each region's tokens into that of its words, float64[sentences]."""
     context = context_length(model.config.get_text_config().to_dict())
     marks, spans = check_words(tokenizer, sentences, start, context), _spans(sentences)
     ids = [sentences.ids(place) for place in range(len(spans))]
-    corrections = bow_correction(model, ids, spans, marks, start, batch_tokens, advance)
+    corrections = bow_correction(model, ids, spans, marks, start, batch_tokens)
     wrong = np.flatnonzero(~np.isfinite(corrections))
     if len(wrong):
         raise NotFiniteError(int(wrong[0]))
@@ -167,7 +166,6 @@ def bow_correction(
     marks: WordMarks,
     start: int | None,
     batch_tokens: int,
-    advance: Advance | None = None,
 ) -> Scores:
     """Compute log P(E | context, region) - log P(E | context) of regions that are whole words, float64[sentences].
 
@@ -186,6 +184,4 @@ def bow_correction(
         bare = (spans[batch, 0] == 0) & ~marks.begins[[ids[place][0] for place in batch]]
         entry = np.where(bare, log_prob_of_any(before, others), log_prob_of_any(before, borders))
         corrections[batch] = log_prob_of_any(logits[:, -1], borders) - entry
-        if advance is not None:
-            advance(len(batch))
     return corrections

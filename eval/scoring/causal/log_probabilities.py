@@ -22,10 +22,9 @@ from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Se
 def token_log_probabilities(
     model: PreTrainedModel, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None = None
 ) -> Scores:
-    """Score every token of every sentence, float64[tokens]; the size of batches changes no decision.
+    """Score every token, float64[tokens]; a ``NotFiniteError`` names the sentence of one that counts and is not finite.
 
-    The first token of a sentence that is read without a start token is NaN; a ``NotFiniteError`` names the sentence of
-    another one that counts and is not finite.
+    Without a start token, the first token of a sentence is NaN. The size of batches changes no decision.
     """
     first = sentences.ids(0) if start is None else np.concatenate([[start], sentences.ids(0)])
     layer = output_layer(model, torch.from_numpy(first)[None, :-1].to(model.device))

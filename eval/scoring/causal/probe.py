@@ -29,9 +29,9 @@ _named: set[type] = set()  # the classes of models whose reason was logged
 def supports_prefix_sharing(
     model: PreTrainedModel, layer: OutputLayer | None, longest: int, block: int, batch_tokens: int
 ) -> bool:
-    """Say whether a causal model may be given trees instead of sentences; a reason why not is logged once.
+    """Say whether a causal model may be given trees of ``block`` contexts; a reason why not is logged once.
 
-    ``longest`` is the length of the longest sentence with its start token, ``block`` the most contexts of a tree.
+    ``longest`` is the length of the longest sentence with its start token.
     """
     reason = _fault(model, layer, max(longest, 2), block, batch_tokens)
     if reason is not None and type(model) not in _named:

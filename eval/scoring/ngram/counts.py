@@ -9,13 +9,9 @@ from eval.scoring.text.sentences import Flags, Ids
 class NgramCounts:
     """Counts of n-grams in the training sequences that were added so far.
 
-    The tokens of a sequence but the first are the ones that a model predicts; each is counted after the tokens before
-    it in the same sequence, never across sequences. Tokens that no sentence is made of, such as the document separator
-    (not in ``counted``, bool[vocabulary]), are contexts and not counted themselves, as in the project's unigram
-    probabilities.
-
-    Time is linear in the tokens. Memory is that of the inventory, and 8 bytes for each different token after each
-    context: at most contexts times vocabulary, in a corpus far fewer.
+    Each token but the first of a sequence is counted after the tokens before it in the same sequence. Tokens that no
+    sentence is made of, such as the document separator (not in ``counted``, bool[vocabulary]), are contexts and not
+    counted themselves. Memory is that of the inventory, and 8 bytes for each different token after each context.
     """
 
     def __init__(self, inventory: Inventory, counted: Flags) -> None:
@@ -62,10 +58,9 @@ class NgramCounts:
 
 
 class GrowingSet:
-    """A set of numbers to which many are added at once.
+    """A set of numbers to which many are added at once, as sorted arrays, each at most half as long as the one before.
 
-    It is kept as sorted arrays, each at most half as long as the one before. An array that has become longer is merged
-    with the one before it, so that every number is moved a logarithmic number of times.
+    An array that has become longer is merged with the one before it.
     """
 
     def __init__(self) -> None:

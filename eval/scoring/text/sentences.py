@@ -173,10 +173,9 @@ def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
 
 
 def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None, trainable: bool = False) -> None:
-    """Refuse sentences that the model's context cannot hold; nothing is ever cut.
+    """Refuse sentences longer than ``context``, the most tokens the model can read; nothing is ever cut.
 
-    ``context`` is the most tokens of a sentence that the model can read. (A causal model reads the start token and all
-    tokens but the last, so its positions are the limit.) Users can choose the context of ``trainable`` models.
+    Users can choose the context of ``trainable`` models.
     """
     lengths = sentences.lengths
     if context is None or lengths.max() <= context:

@@ -15,8 +15,8 @@ _OF_EACH: dict[Part, str] = {"target": "condition_", "region": "region_"}  # and
 def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int]]:
     """Return the span of characters that counts in each good or each bad sentence, as ``first`` and ``end``.
 
-    A target needs the column ``condition``, with which both members begin, or ``condition_good`` and ``condition_bad``;
-    a region needs ``region_good`` and ``region_bad``, as ``from:to`` in characters, the last not included.
+    A target begins behind the column ``condition``, or ``condition_good`` and ``condition_bad``; ``region_good`` and
+    ``region_bad`` are ``from:to`` in characters, the last not included.
     """
     texts = pairs[side].tolist()
     if part == "whole":

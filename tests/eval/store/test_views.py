@@ -87,7 +87,7 @@ def test_damaged_rows_are_computed_again_from_the_scores(scored, settings, capsy
     path = score_path(scored, "zhoblimp", "sentence", 8).with_suffix(".rows")
     damage(path, harm)
     assert verify_scores(scored)
-    monkeypatch.setattr("eval.sweep.prepare.Job.score", None)
+    monkeypatch.setattr("eval.sweep.compute.Computer.compute", None)
     score_run(scored, settings)
     assert ("they are made again from the scores" in capsys.readouterr().err) == (harm != "missing")
     assert bytes_of(scored) == whole
@@ -98,7 +98,7 @@ def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monk
     asked = []
     compute = sweep_rows.statistics_table
     monkeypatch.setattr(sweep_rows, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
-    monkeypatch.setattr("eval.sweep.prepare.Job.score", None)
+    monkeypatch.setattr("eval.sweep.compute.Computer.compute", None)
     capsys.readouterr()
     score_run(scored, settings)
     assert asked == []
@@ -173,7 +173,7 @@ def test_a_damaged_score_is_named_and_made_anew(scored, settings, capsys, suffix
 def test_damaged_pairs_are_written_anew_and_no_score_with_them(scored, settings, capsys, monkeypatch):
     whole = bytes_of(scored)
     flip(pairs_path(scored, "zhoblimp"), 100)
-    monkeypatch.setattr("eval.sweep.prepare.Job.score", None)
+    monkeypatch.setattr("eval.sweep.compute.Computer.compute", None)
     score_run(scored, settings)
     assert "pairs.parquet is not what was written; it is written again" in capsys.readouterr().err
     assert bytes_of(scored) == whole

@@ -12,7 +12,8 @@ import pytest
 
 from eval.models.targets import model_targets
 from eval.run import load_benchmarks
-from eval.settings import PromptSettings, ScoreSettings
+from eval.scoring.base import PromptSettings
+from eval.settings import ScoreSettings
 from eval.sweep.cache import SweepCache
 from eval.sweep.prepare import prepare
 from ucurve.huggingface.tokenizer_files import encoding_sha256, tokenizer_sha256
