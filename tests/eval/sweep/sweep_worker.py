@@ -20,24 +20,24 @@ from transformers import AutoTokenizer, GPTNeoXForCausalLM  # noqa: F401 - loads
 
 from eval.run import execute
 from eval.settings import ScoreCommand
-from eval.sweep.prepare import Job
+from eval.sweep.compute import Computer
 from ucurve.config import check
 from ucurve.errors import UcurveError
 
 
 def watch(log, hang_at):
-    compute, count = Job.score, 0
+    compute, count = Computer.compute, 0
 
-    def logged(job, *rest):
+    def logged(computer, job, *rest):
         nonlocal count
         count += 1
         with Path(log).open("a") as file:
             file.write(f"{os.getpid()} {job.target.step} {job.benchmark} {job.scorer.name}\n")
         while hang_at == count:
             time.sleep(1)
-        return compute(job, *rest)
+        return compute(computer, job, *rest)
 
-    Job.score = logged
+    Computer.compute = logged
 
 
 def die(at):

@@ -23,7 +23,8 @@ from eval.store import scores as results
 from eval.store.tables import ACCURACY, STATISTICS, read_table
 from eval.sweep import sweep
 from eval.sweep.cache import SweepCache
-from eval.sweep.prepare import Job, prepare
+from eval.sweep.compute import Computer
+from eval.sweep.prepare import prepare
 from tests.facts import write_manifest_of
 from ucurve.errors import RunError
 from ucurve.storage.locks import Claims
@@ -260,16 +261,16 @@ def test_rows_go_with_their_scores_when_settings_fight(run, benchmark_root, monk
     """Between two scores of one sweep another sweep of other settings stores its own."""
     ours = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, linking=("lp", "slor"))
     theirs = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, bos="none", linking=("lp", "nll"))
-    compute, calls = Job.score, []
+    compute, calls = Computer.compute, []
 
-    def intruded(job, *rest):
+    def intruded(computer, job, *rest):
         calls.append(job.target.step)
-        scored = compute(job, *rest)
+        scored = compute(computer, job, *rest)
         if len(calls) == 2:
             score_run(run, theirs, steps=[0, 1])
         return scored
 
-    monkeypatch.setattr(Job, "score", intruded)
+    monkeypatch.setattr(Computer, "compute", intruded)
     score_run(run, ours, steps=[0, 1])
     assert calls == [0, 1, 0, 1]
     records = [json.loads((run / "eval/zhoblimp/sentence" / f"step0000000{step}.json").read_text()) for step in (0, 1)]
