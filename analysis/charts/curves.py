@@ -39,7 +39,7 @@ class LearningLayout:
     has_untrained: bool
     has_band: bool
     has_partial: bool
-    counts_pairs: bool  # whether points tell their number of pairs ``n``
+    numbers: tuple[str, ...]  # of a point
     is_clickable: bool
 
     @property
@@ -77,13 +77,14 @@ def learning_layout(
         tuple(_column(named, name) for name in _NAMES if name in named), lines,
         () if levels is None else tuple(dict.fromkeys(levels[lines].astype(str))),
         (axis.first, axis.last), percent_bottom(lowest_of(drawn)), bool(table["tokens"].eq(0).any()),
-        bool(table["low"].notna().any()), not table["whole"].all(), "n" in table, clickable,
+        bool(table["low"].notna().any()), not table["whole"].all(),
+        (*_NUMBERS, "n") if "n" in table else _NUMBERS, clickable,
     )  # fmt: skip
 
 
 def learning_rows(table: pd.DataFrame, layout: LearningLayout) -> Rows:
     """Write the rows of a table as the data of the chart that ``draw_layout`` returns."""
-    return parts.nest(_in_percent(_with_names(table)), [column.name for column in layout.columns], _numbers(layout))
+    return parts.nest(_in_percent(_with_names(table)), [column.name for column in layout.columns], layout.numbers)
 
 
 def draw_layout(layout: LearningLayout) -> OfflineChart:
@@ -92,14 +93,14 @@ def draw_layout(layout: LearningLayout) -> OfflineChart:
     base = alt.Chart().encode(x=axes.token_axis(axis), y=axes.percent_axis(layout.bottom))
     low = axes.percent_axis(layout.bottom, "low") if layout.has_band else None
     names = [column.name for column in layout.columns]
-    tips = parts.tips([*names, *_VALUES, *(["n"] if layout.counts_pairs else [])])
+    tips = parts.tips([*names, *_VALUES, *(["n"] if "n" in layout.numbers else [])])
     marks = [
         axes.chance_line(), *(axes.untrained_place(axis) if layout.has_untrained else []),
         *_band_and_line(base, line, low, by_line=not layout.is_clickable), *([_levels(line)] if layout.levels else []),
         *_points(base, line, partial=layout.has_partial),
         parts.rings(base, line, tips, [layout.lines, "step"] if layout.is_clickable else None),
     ]  # fmt: skip
-    chart = parts.layered(marks, layout.menus, line, _numbers(layout))
+    chart = parts.layered(marks, layout.menus, line, layout.numbers)
     return parts.with_band_text(chart.transform_calculate(place=axes.token_place(axis)), ".2f")
 
 
@@ -134,35 +135,44 @@ def flops_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
 
 def loss_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
     """Return the chart of bits per byte against training tokens, for the rows of ``loss_table``."""
-    named = _with_names(table)
-    columns = {name: _column(named, name) for name in ("group", "loss")}
-    line = columns["group"]
+    named, is_training = _with_names(table), "datum.loss === 'training'"
+    facts = ["bits_per_byte", "bits_band", "runs", "steps", "tokens"]
     numbers = ["tokens", "steps", "runs", "bits_per_byte", "low", "high"]
-    y = alt.Y("bits_per_byte:Q", title="Loss (bits per byte)", scale=alt.Scale(zero=False))
-    base = alt.Chart().encode(x=axes.trained_axis(table["tokens"]), y=y)
-    low = alt.Y("low:Q", title="Loss (bits per byte)", scale=alt.Scale(zero=False))
-    tips = parts.tips(["group", "loss", "bits_per_byte", "bits_band", "runs", "steps", "tokens"])
-    training, held_out = (base.transform_filter(f"datum.loss {sign} 'training'") for sign in ("===", "!=="))
-    marks = [
-        *_band_and_line(training, line, low if table["low"].notna().any() else None),
-        *(_points(held_out, line) if columns["loss"].has_several else []),
-        parts.rings(base, line, tips),
-    ]  # fmt: skip
-    chart = parts.with_band_text(parts.layered(marks, [], line, numbers), ".4~f", "bits_band")
-    return parts.filled(chart, title, note, {CURVES: parts.nest(named, list(columns), numbers)})
+    has_held_out = _column(named, "loss").has_several
+    chart = _number_chart(
+        named, axes.trained_axis(table["tokens"]), "Loss (bits per byte)", ["group", "loss"], facts, numbers,
+        line_if=is_training, points_if=f"!({is_training})" if has_held_out else None,
+    )  # fmt: skip
+    data = {CURVES: parts.nest(named, ["group", "loss"], numbers)}
+    return parts.filled(parts.with_band_text(chart, ".4~f", "bits_band"), title, note, data)
 
 
 def pair_chart(table: pd.DataFrame, title: str, note: str, label: str) -> OfflineChart:
     """Return the chart of the ``number`` of each ``member`` of a pair against training tokens, by ``step``."""
-    axis, line, numbers = TokenAxis(table["tokens"]), _column(table, "member"), ["step", "tokens", "number"]
-    y = alt.Y("number:Q", title=label, scale=alt.Scale(zero=False))
-    base = alt.Chart().encode(x=axes.token_axis(axis), y=y)
-    marks = [
-        *(axes.untrained_place(axis) if table["tokens"].eq(0).any() else []), *_band_and_line(base, line, None),
-        *_points(base, line), parts.rings(base, line, parts.tips(["member", "number", "step", "tokens"])),
-    ]  # fmt: skip
-    chart = parts.layered(marks, [], line, numbers).transform_calculate(place=axes.token_place(axis))
+    axis, numbers = TokenAxis(table["tokens"]), ["number", "step", "tokens"]
+    below = axes.untrained_place(axis) if table["tokens"].eq(0).any() else []
+    chart = _number_chart(table, axes.token_axis(axis), label, ["member"], numbers, numbers, below)
+    chart = chart.transform_calculate(place=axes.token_place(axis))
     return parts.filled(chart, title, note, {CURVES: parts.nest(table, ["member"], numbers)})
+
+
+def _number_chart(
+    table: pd.DataFrame, x: alt.X, label: str, names: Sequence[str], facts: Sequence[str], numbers: Sequence[str],
+    below: Sequence[alt.Chart] = (), line_if: str = "true", points_if: str | None = "true",
+) -> OfflineChart:  # fmt: skip
+    """Return the chart of the first of ``facts``, with a line for each value of the first of ``names``."""
+    line = _column(table, names[0])
+    y, low = (
+        alt.Y(field=field, type="quantitative", title=label, scale=alt.Scale(zero=False)) for field in (facts[0], "low")
+    )
+    base = alt.Chart().encode(x=x, y=y)
+    has_band = "low" in table and table["low"].notna().any()
+    marks = [
+        *below, *_band_and_line(base.transform_filter(line_if), line, low if has_band else None),
+        *(_points(base.transform_filter(points_if), line) if points_if else []),
+        parts.rings(base, line, parts.tips([*names, *facts])),
+    ]  # fmt: skip
+    return parts.layered(marks, [], line, numbers)
 
 
 def model_labels(points: pd.DataFrame) -> dict[str, str]:
@@ -191,10 +201,6 @@ def _column(table: pd.DataFrame, name: str) -> Column:
     return Column(name, TITLES[name], tuple(values))
 
 
-def _numbers(layout: LearningLayout) -> list[str]:
-    return [*_NUMBERS, *(["n"] if layout.counts_pairs else [])]
-
-
 def _in_percent(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{name: 100 * table[name].astype(float) for name in ("accuracy", "low", "high")})
 
@@ -213,7 +219,7 @@ def _band_and_line(base: alt.Chart, line: Column, low: alt.Y | None, *, by_line:
     if low is None:
         return [mean]
     band = colored.mark_area(clip=True, aria=False)
-    return [band.encode(y=low, y2="high", opacity=parts.band_opacity(line)), mean]
+    return [band.encode(y=low, y2="high", opacity=parts.opacity(line, parts.BAND, of_band=True)), mean]
 
 
 def _points(base: alt.Chart, line: Column, *, partial: bool = False) -> list[alt.Chart]:

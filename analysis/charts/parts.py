@@ -32,7 +32,7 @@ _PICKED, _ALONE, _HOVER = "picked", "alone", "hover"  # the names of what a read
 _CLICKED = "clicked"
 _DIGITS = 5  # significant ones of the numbers in a chart
 _PALE = 0.08  # opacity of the lines that were not picked
-_BAND, _FEW = 0.18, 4  # opacity of a band; lines whose bands can be told apart
+BAND, _FEW = 0.18, 4  # opacity of a band; lines whose bands can be told apart
 _BESIDE = 60  # CSS pixels beside the panel: labels and title of the vertical axis
 _LETTER, _SYMBOL = 6.4, 44  # CSS pixels of a letter of the legend, and of a line's sample with its margins
 _DASHES: dict[LineStyleType, list[float]] = dict(
@@ -63,10 +63,9 @@ class Column:
 
 
 def nest(table: pd.DataFrame, names: Sequence[str], numbers: Sequence[str]) -> Rows:
-    """Write a table with its names once for each line: a row holds the names and a list for each column of numbers.
+    """Write a table with its names once for each line, and a list for each column of numbers, which the chart flattens.
 
-    The chart makes rows of them again (flatten). Numbers have 5 significant digits, whole ones and truth values are
-    exact, and what is missing is null.
+    Numbers have 5 significant digits, whole ones and truth values are exact, and what is missing is null.
     """
     values = {name: [_short(value) for value in table[name].tolist()] for name in numbers}
     groups = table.reset_index(drop=True).groupby(list(names), sort=False, observed=True, dropna=False)
@@ -91,16 +90,14 @@ def layered(
 ) -> OfflineChart:
     """Put marks, the lowest first, into one chart as wide as the page, which has no data yet (``filled``).
 
-    Each menu above it chooses one name of a column, at first its first. Another one isolates one of several lines, for
-    readers who use no pointer: a legend takes no keys. ``numbers`` are the columns that ``nest`` writes as lists.
+    Each menu above it chooses one name of a column; another isolates one of several lines, because a legend takes no
+    keys. ``numbers`` are the columns that ``nest`` writes as lists.
     """
     choices = [
         alt.param(
-            column.name,
-            value=column.values[0],
-            bind=alt.binding_select(options=list(column.values), name=f"{column.title} "),
+            one.name, value=one.values[0], bind=alt.binding_select(options=list(one.values), name=f"{one.title} ")
         )
-        for column in menus
+        for one in menus
     ]
     if lines.has_several:
         options, labels = [None, *lines.values], ["all", *lines.values]
@@ -138,34 +135,25 @@ def keep_chosen(column: Column) -> str:
 def zoom_and_legend(lines: Column, *, by_line: bool = True) -> list[alt.Parameter]:
     """Return what a reader does with pointer and keys; one mark of a chart has it (``add_params``).
 
-    The control key with the wheel zooms, a drag moves, a double click resets; the wheel alone belongs to the page,
-    which would otherwise not scroll past a chart. A click on the legend (``by_line``: on the line too) isolates one of
-    several lines, with the shift key it adds or takes away one; a second click on the only one shows all again.
+    A drag moves, a double click resets. A click on the legend (``by_line``: on the line too) isolates one of several
+    lines, with the shift key it adds or takes away one; a second click on the only one shows all again.
     """
-    wheel = "wheel![event.ctrlKey || event.metaKey]"
+    wheel = "wheel![event.ctrlKey || event.metaKey]"  # the wheel alone scrolls the page
     zoom = alt.selection_interval(name="zoom", bind="scales", zoom=wheel)
     if not lines.has_several:
         return [zoom]
     store = f"data('{_PICKED}_store')"
     only = f"length({store}) === 1 && datum && {store}[0].values[0] === datum.value"
     picked = alt.selection_point(
-        name=_PICKED,
-        fields=[lines.name],
+        name=_PICKED, fields=[lines.name], toggle=f"event.shiftKey || {only}", bind="legend",
         on="click" if by_line else alt.Undefined,
         clear="dblclick" if by_line else alt.Undefined,  # fails to compile without ``on``
-        toggle=f"event.shiftKey || {only}",
-        bind="legend",
-    )
+    )  # fmt: skip
     return [zoom, picked]
 
 
 def _in_menu(lines: Column) -> str:
     return f"{_ALONE} === null || datum.{lines.name} === {_ALONE}"
-
-
-def _is_picked(lines: Column) -> dict[str, object]:
-    """Return the test whether a line is picked by both legend and menu."""
-    return {"and": [{"param": _PICKED}, _in_menu(lines)]}
 
 
 def keep_picked(chart: alt.Chart, lines: Column) -> alt.Chart:
@@ -175,22 +163,13 @@ def keep_picked(chart: alt.Chart, lines: Column) -> alt.Chart:
     return chart.transform_filter(alt.ParameterPredicate(param=_PICKED)).transform_filter(_in_menu(lines))
 
 
-def opacity(lines: Column, value: float = 1) -> alt.OpacityValue:
-    """Return the opacity of a mark: ``value`` while its line is picked, else pale."""
+def opacity(lines: Column, value: float = 1, *, of_band: bool = False) -> alt.OpacityValue:
+    """Return the opacity of a mark, pale where its line is not picked; many bands are faint until a line is picked."""
     if not lines.has_several:
         return alt.OpacityValue(value)
-    return _opacity_if(_is_picked(lines), value)
-
-
-def band_opacity(lines: Column) -> alt.OpacityValue:
-    """Return the opacity of bands: among many lines they are faint until a line is picked."""
-    if len(lines.values) <= _FEW:
-        return opacity(lines, _BAND)
     one = {"or": [{"param": _PICKED, "empty": False}, f"datum.{lines.name} === {_ALONE}"]}
-    return _opacity_if({"and": [one, _is_picked(lines)]}, _BAND)
-
-
-def _opacity_if(test: dict[str, object], value: float) -> alt.OpacityValue:
+    picked = {"and": [{"param": _PICKED}, _in_menu(lines)]}  # by both legend and menu
+    test = {"and": [one, picked]} if of_band and len(lines.values) > _FEW else picked
     return alt.OpacityValue(value * _PALE, condition={"test": test, "value": value})
 
 
@@ -199,8 +178,7 @@ def rings(
 ) -> alt.Chart:
     """Return rings around the points: seen under the pointer, with the values, which screen readers say too.
 
-    All values but the text of a band tell a point from the others. In a page that listens to the signal ``clicked``,
-    these columns tell them apart, and the ring of a point that was clicked stays.
+    In a page that listens to the signal ``clicked``, the ring of a point that was clicked stays.
     """
     facts = {str(tip["field"]): tip["title"] for tip in tips}
     said = " + '; ' + ".join(f"'{title}: ' + datum.{field}" for field, title in facts.items())

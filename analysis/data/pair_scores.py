@@ -48,14 +48,19 @@ class StoredScores:
         """Read what the linking function reads at a checkpoint, in the order of the pairs."""
         path, linking = self.files[place], self.linking
         scores = read_stored(path, ("pair", *(f"{name}_{side}" for name in linking.reads for side in ("good", "bad"))))
-        if not np.array_equal(scores["pair"], pairs["pair"]):
-            if sorted(scores["pair"]) != sorted(pairs["pair"]):
-                of_table = f"the {len(pairs)} pairs of the benchmark's table"
-                raise UserError(f"{path}: its {len(scores)} pairs are not {of_table}")
-            scores = scores.set_index("pair").loc[pairs["pair"]].reset_index()
+        scores = in_order_of(pairs, scores, path)
         if missing := linking.missing(scores):
             raise UserError(f"{path}: {linking.name} reads {', '.join(missing)}, which holds a missing value there")
         return scores
+
+
+def in_order_of(pairs: pd.DataFrame, scores: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Put the scores of a file into the order of the pairs; scores of other pairs are a ``UserError``."""
+    if np.array_equal(scores["pair"], pairs["pair"]):
+        return scores
+    if sorted(scores["pair"]) != sorted(pairs["pair"]):
+        raise UserError(f"{path}: its {len(scores)} pairs are not the {len(pairs)} of the benchmark's table")
+    return scores.set_index("pair").loc[pairs["pair"]].reset_index()
 
 
 def read_runs(

@@ -86,11 +86,7 @@ def linking_functions(matrices: Sequence[ScoreMatrix]) -> list[dict[str, object]
 def curves(library: Library, asked: Asked) -> dict[str, object]:
     """Return what the page shows of the curves that are asked for.
 
-    Returns:
-        ``columns`` and ``rows`` of ``learning.curve_table`` (``phenomenon`` is named ``value``) with ``n``, the pairs
-        behind a point; ``values``, all values of the column with their pairs; ``shown``, those that are drawn;
-        ``curves``, line and value by the name of a curve; ``chart`` and ``data`` of ``curve_chart``; ``ties_rule``,
-        what a tie counts; ``overall``, what the curve of the whole benchmark is a mean over; ``notes``.
+    The rows are those of ``learning.curve_table`` with ``value`` for ``phenomenon`` and ``n``, the pairs of a point.
     """
     matrices, notes = usable_matrices(library, asked)
     sizes, shown = curve_values(matrices[0], asked)

@@ -11,14 +11,12 @@ from analysis.data.groups import Pairs
 from analysis.data.runs import Run, find_runs
 from eval.store.keys import PAIRS
 from ucurve.errors import UserError, unknown_name
-from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import EVAL
 from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
 
 CACHE = Path("cache") / "workbench"
 _LONGEST_NAME = 255  # bytes, of a folder
-_SOME = 50  # files copied between two messages
 
 
 @dataclass
@@ -46,7 +44,8 @@ class Library:
     def matrices(self, benchmark: str, scorer: str, labels: Sequence[str] | None = None) -> list[ScoreMatrix]:
         """Open the scores of runs on a benchmark; None names all runs that have some."""
         for what, name in (("benchmark", benchmark), ("scorer", scorer)):
-            if not _is_below_run(name):
+            parts = name.split("/")  # a path of folders below eval/
+            if len(name.encode()) > _LONGEST_NAME or "\0" in name or {"", ".", ".."} & set(parts):
                 raise UserError(f"{what} {name[:80]!r}: no run can hold scores of that name")
         runs = self._runs or self.runs()
         known = {run.label: run for run in runs}
@@ -64,28 +63,17 @@ class Library:
         return self.matrices(benchmark, scorer, [label])[0]
 
     def _matrix(self, run: Run, benchmark: str, scorer: str) -> ScoreMatrix:
-        def report(done: int, of: int) -> None:
-            if done % _SOME == 0 or done == of:
-                log_line(f"{run.label}: {done} of {of} files of scores on {benchmark} copied")
-
         named = run.label, benchmark, scorer
         with self._copying[named]:  # what others look at meanwhile is not held up
-            self._open[named] = open_matrix(
-                run, benchmark, scorer, self.cache, self._read_pairs, report, self._open.get(named)
-            )
-            return self._open[named]
+            opened = open_matrix(run, benchmark, scorer, self.cache, self._read_pairs, self._open.get(named))
+            self._open[named] = opened
+            return opened
 
     def _read_pairs(self, path: Path) -> Pairs:
         digest = sha256_file(path)
         if digest not in self._pairs:
             self._pairs[digest] = Pairs(read_stored(path, needed=PAIR_COLUMNS))
         return self._pairs[digest]
-
-
-def _is_below_run(name: str) -> bool:
-    """Return whether a name of a benchmark or scorer is a path of folders below ``eval/``."""
-    parts = name.split("/")
-    return len(name.encode()) <= _LONGEST_NAME and "\0" not in name and not {"", ".", ".."} & set(parts)
 
 
 def list_scores(run: Run) -> list[dict[str, object]]:

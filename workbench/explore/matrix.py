@@ -6,7 +6,7 @@ a curve under any linking function passes over two columns, and the pairs of one
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ import pandas as pd
 from analysis.data.files import read_stored, scored_steps
 from analysis.data.frames import AGGREGATES, score_frame
 from analysis.data.groups import Ids, Mask, Pairs
+from analysis.data.pair_scores import in_order_of
 from analysis.data.runs import Run
 from analysis.items.verdicts import verdicts_of
 from eval.linking import Linking
@@ -29,15 +30,16 @@ from eval.store.reported import Reported, read_reported
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from ucurve.errors import UserError
+from ucurve.progress import log_line
 from ucurve.storage.files import new_folder
 
 _STEPS_AT_ONCE, _PAIRS_AT_ONCE = 12, 12_288  # decided together, so that all of it stays in the processor's cache
 _THREADS = 2
+_SOME = 50  # files copied between two messages
 _CHECKPOINTS = "checkpoints.json"
 _FORMAT = 1  # of the copies; a change makes older ones be made again
 
 Array = npt.NDArray[np.float64]
-Report = Callable[[int, int], None]
 
 
 class Facts(TypedDict):
@@ -100,23 +102,16 @@ class ScoreMatrix:
         ``groups`` is the group of each pair, int64[pairs]; -1 for pairs in no group.
         """
         order = np.flatnonzero(groups >= 0)
-        right, ties = (np.zeros((len(self.steps), number), dtype=np.int64) for _ in range(2))
-        if not len(order):
-            return right, ties
-        together = bool((np.diff(groups[order]) >= 0).all())  # as pairs of a paradigm stand: no pair need be moved
-        order = order if together else order[np.argsort(groups[order], kind="stable")]
+        order = order[np.argsort(groups[order], kind="stable")]
         present, starts = np.unique(groups[order], return_index=True)
-        counted = groups >= 0
+        right, ties = (np.zeros((len(self.steps), number), dtype=np.int64) for _ in range(2))
 
         def count(place: slice) -> None:
             for into, decided in zip((right, ties), self._decide(linking, place, slice(None)), strict=True):
-                if together:
-                    sums = np.add.reduceat(decided & counted, order[starts], axis=1, dtype=np.int32)
-                else:
-                    sums = np.add.reduceat(decided[:, order], starts, axis=1, dtype=np.int32)
-                into[place, present] = sums
+                into[place, present] = np.add.reduceat(decided[:, order], starts, axis=1, dtype=np.int32)
 
-        self._for_each_stretch(count)
+        if len(order):
+            self._for_each_stretch(count)
         return right, ties
 
     def verdicts(self, linking: Linking, rows: Ids | slice = slice(None)) -> npt.NDArray[np.uint8]:
@@ -169,20 +164,19 @@ def _columns_of(linking: Linking) -> list[str]:
 
 
 def open_matrix(
-    run: Run, benchmark: str, scorer: str, cache: Path, read_pairs: Callable[[Path], Pairs],
-    report: Report | None = None, opened: ScoreMatrix | None = None,
-) -> ScoreMatrix:  # fmt: skip
+    run: Run, benchmark: str, scorer: str, cache: Path, read_pairs: Callable[[Path], Pairs], opened: ScoreMatrix | None
+) -> ScoreMatrix:
     """Open the scores of a run; they are copied into ``cache`` first where that was not done or they have changed.
 
-    ``read_pairs`` reads a file of pairs or returns those of an equal file; ``report`` gets the number of files copied
-    and their number; ``opened`` is returned where no file has changed since.
+    ``read_pairs`` reads a file of pairs or returns those of an equal file; ``opened`` is returned where no file has
+    changed since.
     """
     steps = stored_steps(run.folder, benchmark, scorer)
     if not steps:
         raise UserError(f"{run.label}: {benchmark} has no scores by {scorer} there")
     pairs_file = pairs_path(run.folder, benchmark)
-    paths = [score_path(run.folder, benchmark, scorer, step) for step in steps]
-    signature = _signature([pairs_file, ACCURACY.path(run.folder), *paths])
+    files = {step: score_path(run.folder, benchmark, scorer, step) for step in steps}
+    signature = _signature([pairs_file, ACCURACY.path(run.folder), *files.values()])
     if opened is not None and opened.signature == signature:
         return opened
     check_pairs(pairs_file)
@@ -190,12 +184,15 @@ def open_matrix(
     place = cache / hashlib.sha256(f"{run.folder.resolve()}\0{benchmark}\0{scorer}".encode()).hexdigest()[:24]
     facts = _read_facts(place)
     if facts is None or facts["signature"] != signature:
-        facts = _copy(_Source(run, benchmark, scorer, steps), pairs.table, place, signature, report)
+        tokens, flops = _places(run, benchmark, scorer, steps)
+        with new_folder(place) as folder:
+            names, broken = _copy(run, files.values(), pairs.table, folder)
+            facts = Facts(signature=signature, columns=names, broken=broken, tokens=tokens, flops=flops)
+            (folder / _CHECKPOINTS).write_text(json.dumps(facts), encoding="utf-8")
     columns = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in facts["columns"]}
-    tokens, flops = (np.array(facts[name], dtype=np.float64) for name in ("tokens", "flops"))
     return ScoreMatrix(
-        run, benchmark, scorer, np.array(steps, dtype=np.int64), tokens, flops, pairs, columns,
-        frozenset(facts["broken"]), signature,
+        run, benchmark, scorer, np.array(steps, dtype=np.int64), np.array(facts["tokens"], dtype=np.float64),
+        np.array(facts["flops"], dtype=np.float64), pairs, columns, frozenset(facts["broken"]), signature,
     )  # fmt: skip
 
 
@@ -205,90 +202,38 @@ def stored_steps(folder: Path, benchmark: str, scorer: str) -> list[int]:
     return steps or [MODEL_STEP] * score_path(folder, benchmark, scorer, MODEL_STEP).is_file()
 
 
-@dataclass(frozen=True)
-class _Source:
-    """The files of scores that are copied, one a step."""
+def _copy(run: Run, files: Collection[Path], pairs: pd.DataFrame, folder: Path) -> tuple[list[str], list[str]]:
+    """Write the columns of all files, one a step, and return their names and the names of those with missing values.
 
-    run: Run
-    benchmark: str
-    scorer: str
-    steps: Sequence[int]
-
-
-def _copy(source: _Source, pairs: pd.DataFrame, place: Path, signature: str, report: Report | None) -> Facts:
-    """Copy the columns of all files; one that is the same in all of them is written once."""
-    with new_folder(place) as folder:
-        copied = _Columns(folder, (len(source.steps), len(pairs)))
-        for number, (path, scores) in enumerate(_read_all(source, pairs)):
-            own = {str(name): scores[name].to_numpy(np.float64) for name in scores.columns if name != "pair"}
-            if absent := copied.add(number, own):
-                raise UserError(f"{path}: no column {absent}, which other checkpoints have; score it again")
-            if report is not None:
-                report(number + 1, len(source.steps))
-        names, broken = copied.close()
-        tokens, flops = _places(source)
-        facts: Facts = {"signature": signature, "columns": names, "broken": broken, "tokens": tokens, "flops": flops}
-        (folder / _CHECKPOINTS).write_text(json.dumps(facts), encoding="utf-8")
-    return facts
+    A column that is the same at all steps is written once, and while reading it takes memory once.
+    """
+    columns: dict[str, list[Array]] = {}
+    for number, path in enumerate(files, start=1):
+        check_scores(run.folder, path)
+        scores = in_order_of(pairs, read_stored(path), path)
+        own = {str(name): scores[name].to_numpy(np.float64) for name in scores.columns if name != "pair"}
+        columns = columns or {name: [] for name in own}
+        if absent := columns.keys() - own.keys():
+            raise UserError(f"{path}: no column {min(absent)}, which other checkpoints have; score it again")
+        for name, values in columns.items():
+            is_first = bool(values) and np.array_equal(own[name], values[0], equal_nan=True)
+            values.append(values[0] if is_first else own[name])
+        if number % _SOME == 0 or number == len(files):
+            log_line(f"{run.label}: {number} of {len(files)} files of scores copied from {path.parent}")
+    for name, values in columns.items():
+        same = all(one is values[0] for one in values)
+        np.save(folder / f"{name}.npy", values[0] if same else np.stack(values))
+    return list(columns), sorted(name for name, values in columns.items() if any(np.isnan(one).any() for one in values))
 
 
-class _Columns:
-    """Files of columns as they are written; a column becomes a table of all steps once a step differs."""
-
-    def __init__(self, folder: Path, shape: tuple[int, int]) -> None:
-        self._folder, self._shape = folder, shape
-        self._full: dict[str, Array] = {}
-        self._first: dict[str, Array] = {}
-        self._broken: set[str] = set()
-
-    def add(self, place: int, own: Mapping[str, Array]) -> str | None:
-        """Add the columns of a step; returns the name of one that is missing."""
-        self._first = self._first or dict(own)
-        for name, first in self._first.items():
-            if name not in own:
-                return name
-            if np.isnan(own[name]).any():
-                self._broken.add(name)
-            if name not in self._full and not np.array_equal(own[name], first, equal_nan=True):
-                self._full[name] = self._open(name, place, first)
-            if name in self._full:
-                self._full[name][place] = own[name]
-        return None
-
-    def close(self) -> tuple[list[str], list[str]]:
-        """Write what is the same at all steps; returns the names of the columns and of those with missing values."""
-        for name, values in self._first.items():
-            if name not in self._full:
-                np.save(self._folder / f"{name}.npy", values)
-        return list(self._first), sorted(self._broken)
-
-    def _open(self, name: str, place: int, first: Array) -> Array:
-        table = np.lib.format.open_memmap(self._folder / f"{name}.npy", "w+", np.float64, self._shape)
-        table[:place] = first
-        return table
-
-
-def _read_all(source: _Source, pairs: pd.DataFrame) -> Iterator[tuple[Path, pd.DataFrame]]:
-    for step in source.steps:
-        path = score_path(source.run.folder, source.benchmark, source.scorer, step)
-        check_scores(source.run.folder, path)
-        scores = read_stored(path)
-        if not np.array_equal(scores["pair"], pairs["pair"]):
-            if sorted(scores["pair"]) != sorted(pairs["pair"]):
-                raise UserError(f"{path}: its {len(scores)} pairs are not the {len(pairs)} of the benchmark's table")
-            scores = scores.set_index("pair").loc[pairs["pair"]].reset_index()
-        yield path, scores
-
-
-def _places(source: _Source) -> tuple[list[float], list[float]]:
+def _places(run: Run, benchmark: str, scorer: str, steps: Sequence[int]) -> tuple[list[float], list[float]]:
     """Return training tokens and FLOPs of each step, as the table of accuracies says."""
     import pyarrow.compute
 
     column = pyarrow.compute.field
-    named = (column("benchmark") == source.benchmark) & (column("scorer") == source.scorer)
-    named &= column("phenomenon") == "all"
-    rows = score_frame([source.run], AGGREGATES & named).drop_duplicates("step").set_index("step")
-    known = rows[["tokens", "flops"]].reindex(list(source.steps)).astype(float)
+    named = (column("benchmark") == benchmark) & (column("scorer") == scorer) & (column("phenomenon") == "all")
+    rows = score_frame([run], AGGREGATES & named).drop_duplicates("step").set_index("step")
+    known = rows[["tokens", "flops"]].reindex(list(steps)).astype(float)
     return known["tokens"].tolist(), known["flops"].tolist()
 
 

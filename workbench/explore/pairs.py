@@ -34,25 +34,15 @@ def pair_kinds(verdicts: Verdicts, place: int) -> dict[str, Mask]:
     """
     now, events = verdicts[place], find_events(verdicts)
     return {
-        "right": now == RIGHT,
-        "wrong": now == WRONG,
-        "tied": now == TIE,
-        "flipped": events.flipped[place],
-        "learned": events.learned[place],
-        "forgotten": events.forgotten[place],
-    }
+        "right": now == RIGHT, "wrong": now == WRONG, "tied": now == TIE, "flipped": events.flipped[place],
+        "learned": events.learned[place], "forgotten": events.forgotten[place],
+    }  # fmt: skip
 
 
 def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, object]:
-    """List the pairs of a kind at a checkpoint of a run, among those of one curve.
+    """List at most 50 pairs of a ``kind`` at a ``step`` of a ``run``, from ``offset`` on, of those of one curve.
 
-    Args:
-        values: ``run``, ``step``, ``kind``, and ``offset``, the number of pairs to pass over.
-
-    Returns:
-        ``counts`` of all kinds, and ``rows`` of at most 50 pairs: ``pair``, ``paradigm``, ``good``, ``bad``, the linked
-        values of both, the verdict here and the one ``before``, and ``trace``, its verdicts at all steps as digits
-        (0 wrong, 1 tied, 2 right).
+    The ``trace`` of a pair is its verdicts at all steps as digits (0 wrong, 1 tied, 2 right).
     """
     matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
     place = _place(matrix, values.get("step"))

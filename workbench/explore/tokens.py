@@ -24,7 +24,7 @@ from ucurve.config import check
 from ucurve.errors import UserError
 from workbench.explore.curves import Asked
 from workbench.explore.library import Library
-from workbench.explore.matrix import Array, ScoreMatrix
+from workbench.explore.matrix import ScoreMatrix
 from workbench.explore.pairs import row_of
 from workbench.replies import Values, text_of, whole_of
 
@@ -58,14 +58,13 @@ class TokenTables:
     def table(self, library: Library, asked: Asked, values: Values) -> dict[str, object]:
         """Read the tokens of a pair, or score them with a checkpoint under the settings of the stored scores.
 
-        Returns:
-            ``good`` and ``bad``, each a list of ``token``, ``logprob`` (natural log; None where a token has none) and
-            ``scored``; ``sums``, what the scored tokens add up to; ``stored``, the sums that the scores hold.
+        ``sums`` are what the scored tokens add up to, ``stored`` the sums that the scores hold.
         """
         matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
         row, step = row_of(matrix, values), whole_of(values, "step")
         at = int((matrix.steps == step).argmax())
-        stored = {side: _at(matrix.columns[f"lp_{side}"], at, row) for side in _SIDES}
+        columns = {side: matrix.columns[f"lp_{side}"] for side in _SIDES}
+        stored = {side: float(column[at, row] if column.ndim == 2 else column[row]) for side, column in columns.items()}
         found = _read(matrix, int(matrix.pairs["pair"].iloc[row]), step) or self._compute(matrix, row, step, asked)
         sums = {side: sum(one["logprob"] for one in found[side] if one["scored"]) for side in _SIDES}
         return {**found, "sums": sums, "stored": stored}
@@ -142,10 +141,6 @@ def _load(folder: str, kind: Kind) -> "PreTrainedModel":
 def _of(sentences: Sentences | StoredSentences, place: int, per_token: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """Return a value of each token of one sentence."""
     return per_token[sentences.starts[place] : sentences.starts[place + 1]]
-
-
-def _at(column: Array, step: int, row: int) -> float:
-    return float(column[step, row] if column.ndim == 2 else column[row])
 
 
 def _shown(tokenizer: "PreTrainedTokenizerBase", token: int) -> str:

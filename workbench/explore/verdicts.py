@@ -7,14 +7,12 @@ import numpy as np
 from analysis.data.clusters import pair_clusters
 from analysis.data.groups import ALL
 from analysis.data.pair_scores import Items
-from analysis.data.settings import BY_EDITS
+from analysis.data.settings import BY_EDITS, FLAT_MARGIN
 from analysis.shape.section import test_note
 from analysis.shape.tables import find_shapes
 from workbench.explore.curves import Asked, curve_values, usable_matrices
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
-
-_FLAT_MARGIN = 2.0
 
 
 def shape_verdicts(library: Library, asked: Asked) -> dict[str, object]:
@@ -29,7 +27,7 @@ def shape_verdicts(library: Library, asked: Asked) -> dict[str, object]:
     if asked.by != ALL:
         classes = classes[classes["phenomenon"] != ALL]
     rows = classes.rename(columns={"phenomenon": "value"}).to_dict("records")
-    return {"classes": rows, "notes": [*notes, *found.notes, test_note(found.classes, _FLAT_MARGIN)]}
+    return {"classes": rows, "notes": [*notes, *found.notes, test_note(found.classes, FLAT_MARGIN)]}
 
 
 def _items(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> Items:

@@ -93,7 +93,7 @@ def test_scores_of_other_pairs_are_refused(make_run: MakeRun, read) -> None:
     folder = make_item_run(make_run, PAIRS, CREDITS)
     other = score_table(pair_table({"p3": "x"}, 3), np.array([0, 1, 2]))
     other.to_parquet(score_path(folder, BENCHMARK, "sentence", 4), index=False)
-    with pytest.raises(UserError, match=r"step00000004\.parquet: its 3 pairs are not the 4 pairs"):
+    with pytest.raises(UserError, match=r"step00000004\.parquet: its 3 pairs are not the 4 of"):
         read()
 
 
