@@ -28,7 +28,10 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
     noted: dict[Path, str] = {}
     looks, last_looks = 0, _LAST_LOOKS if has_magic(pattern) else 1
     while looks < last_looks:
-        statuses = {run: _status(run) for run in _find(pattern)}  # before their checkpoints are listed
+        runs = [path for path in match_folders(pattern) if (path / RECORD).is_file()]
+        if not runs:
+            raise UserError(f"run={pattern}: no run there yet; start watching when training has made the run folder")
+        statuses = {run: _status(run) for run in runs}  # before their checkpoints are listed
         idle = True
         for run in statuses:
             new = _whole_checkpoints(run) - seen[run]
@@ -49,13 +52,6 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
     failed = [str(run) for run, status in statuses.items() if status == "failed"]
     if failed:
         raise RunError(f"the checkpoints so far are scored, but training has failed: {', '.join(failed)}")
-
-
-def _find(pattern: str) -> list[Path]:
-    runs = [path for path in match_folders(pattern) if (path / RECORD).is_file()]
-    if not runs:
-        raise UserError(f"run={pattern}: no run there yet; start watching when training has made the run folder")
-    return runs
 
 
 def _status(run: Path) -> str:

@@ -36,11 +36,9 @@ def accuracy_table(
 ) -> pd.DataFrame:
     """Compute every accuracy of one scored benchmark, as fractions: a table of ``COLUMNS``.
 
-    A linking function that reads a missing column or NaN is left out. For each of the others, each split and rule for
-    ties, there is one row per paradigm; per phenomenon over its pairs (``paradigm=all``); over all pairs
-    (``all``/``all``); the mean over paradigms (``macro``) and over phenomena (``macro_phenomena``). A row without pairs
-    is left out. If some pairs do not count, the rows of the split ``published`` are over all pairs, of all lengths. A
-    set of several bad sentences counts once, and is in a length split when all its pairs are.
+    A linking function that reads a missing column or NaN is left out. For each other one, each split and rule for ties,
+    there are rows of ``Levels``; one without pairs is left out. If some pairs do not count, the rows of the split
+    ``published`` are over all pairs. A set of several bad sentences counts once, in a split if all its pairs are.
     """
     tables = [_rows_of(items(pairs, scores), list(get_args(Split)), linkings, ties_rules)]
     if not counted(pairs).all():
@@ -142,10 +140,9 @@ def exact_interval(right: Array, n: Array) -> tuple[Array, Array]:
 def effective_sample(right: Array, n: Array) -> tuple[Array, Array]:
     """Return the mean over strata of their accuracies, and the effective sample size (Korn and Graubard 1998).
 
-    That is the n of a simple sample whose variance equals that of the stratified mean; the exact interval of the mean
-    uses it. For the variance alone, half a right and half a wrong item are added to each stratum, so that strata at 0
-    or 1 do not have variance 0. One stratum has its own n. Credits and pairs are float64[..., strata]; strata without
-    pairs do not count.
+    That is the n of a simple sample whose variance equals that of the stratified mean. For the variance alone, half a
+    right and half a wrong item are added to each stratum, so that strata at 0 or 1 do not have variance 0. Credits and
+    pairs are float64[..., strata]; strata without pairs do not count.
     """
     some = n > 0
     strata = np.maximum(some.sum(axis=-1), 1)

@@ -80,15 +80,11 @@ def fit(
     rated: pd.DataFrame | None = None,
     ties_rule: TiesRule = "half",
 ) -> pd.DataFrame:
-    """Fit the parameters of linking functions and judge the result on other data.
+    """Fit the parameters of linking functions and judge the result on other data: ``FIT_COLUMNS``, one row a family.
 
     On pairs the objective is the accuracy over pairs, on ratings Pearson's correlation of the linked values with them
-    (ZhoBLiMP, appendix A). Of parameters that do equally well, the first of the grid is taken. With ``on=ratings``,
-    ``rated`` is the score table of ``rating_pairs`` with the column ``rating`` of ``read_ratings``.
-
-    A row of ``FIT_COLUMNS`` for each family has the pairs and the accuracy of the part it was fitted on and of the
-    pairs held out, and ``delta_acc`` of the latter. The label ``oracle`` holds nothing out, and ``delta_acc`` is of the
-    pairs it was fitted on. ``ratings`` holds out all pairs.
+    (ZhoBLiMP, appendix A); the first of equally good parameters is taken. ``rated`` is the score table of
+    ``rating_pairs`` with the column ``rating``. The label ``oracle`` holds nothing out, ``ratings`` all pairs.
     """
     merged = items(pairs, scores)
     search = _search(merged, settings, rated, ties_rule)

@@ -35,12 +35,9 @@ def statistics_table(
 ) -> pd.DataFrame:
     """Compute the uncertainty of every accuracy of one scored benchmark over all lengths: ``STATISTICS_COLUMNS``.
 
-    For each linking function there is one row per paradigm, phenomenon, all pairs and both means; one that reads a
-    missing column or NaN is left out, and so are identical pairs. ``boot_*`` is a 95 % percentile interval, ``p_*`` are
-    of ``binomial_tests``, for the two means at the effective sample size of ``accuracy.csv``. ``p_holm`` and
-    ``p_bonferroni`` adjust ``p_two_sided`` for as many tests as there are paradigms and are NaN in other rows.
-    ``n_distinct`` and ``accuracy_distinct`` leave out every pair that the benchmark has once more before, in any
-    paradigm.
+    Rows and what is left out are as in ``accuracy_table``. ``boot_*`` is a 95 % percentile interval, ``p_*`` are of
+    ``binomial_tests``, for the two means at the effective sample size. ``p_holm`` and ``p_bonferroni`` are over all
+    paradigms and NaN in other rows. ``*_distinct`` leave out every pair that the benchmark has once more before.
     """
     merged = items(pairs, scores)
     readable = [linking for linking in linkings if not linking.missing(merged)]
@@ -66,10 +63,8 @@ def comparison_table(
 ) -> pd.DataFrame:
     """Compare two models, or two linking functions of one model, on the same pairs: ``COMPARISON_COLUMNS``.
 
-    There is one row per paradigm, phenomenon, all pairs and both means, and none where all pairs are of identical
-    sentences. ``difference`` is first minus second, with a 95 % interval of the paired bootstrap; ``first_better`` and
-    ``second_better`` count the pairs that one gets more credit for, and ``p_mcnemar`` tests them; it is NaN for the
-    means.
+    ``difference`` is first minus second, with a 95 % interval of the paired bootstrap; ``first_better`` and
+    ``second_better`` count pairs, and ``p_mcnemar`` tests them; it is NaN for the two means.
     """
     tables = [_checked(pairs, scores, linking) for scores, linking in (first, second)]
     if not len(tables[0]):

@@ -88,7 +88,8 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
         raise UserError(f"{run}: no checkpoints in {run / CHECKPOINTS}")
     absent = [step for step in steps or () if step not in folders]
     if absent:
-        raise UserError(f"{run}: no checkpoint of step {_join(absent)}; there are {_join(sorted(folders))}")
+        asked, held = (", ".join(map(str, steps)) for steps in (absent, sorted(folders)))
+        raise UserError(f"{run}: no checkpoint of step {asked}; there are {held}")
     counts = _find_counts(run)
     wanted = sorted(folders if steps is None else set(steps))
     manifests = {step: _manifest_of_step(folders[step], step, facts) for step in wanted}
@@ -208,10 +209,6 @@ def _fetch(model: str, revision: str | None, weights: Weights) -> Path:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         what = "it" if revision is None else f"its revision {revision!r}"
         raise UserError(f"model: no folder {model!r} here, and the hub does not give {what} ({reason})") from error
-
-
-def _join(steps: Sequence[int]) -> str:
-    return ", ".join(map(str, steps))
 
 
 def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[str]:

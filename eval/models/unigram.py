@@ -81,10 +81,8 @@ def smooth(probabilities: npt.NDArray[np.float64], excluded: Collection[int], pa
     """Turn published probabilities into natural logs, float64[V], that sum to 1 over tokens not ``excluded``.
 
     Such a token that was never seen gets half the probability of the rarest one that was; then all are divided by their
-    sum, which keeps their proportions. An excluded token has the probability of one never seen. (ZhoBLiMP's published
-    code gives tokens that are not in its tables the constant 1/3e9 and divides by nothing. That is more than its tables
-    give the rarest token that was seen, and one of them gives half of all probability to the start token, which no
-    sentence holds.)
+    sum. (ZhoBLiMP's published code gives tokens that its tables lack 1/3e9, which is more than the rarest token that
+    was seen has, and divides by nothing; one table gives half of all probability to the start token.)
     """
     scorable = np.ones(len(probabilities), dtype=bool)
     scorable[list(excluded)] = False

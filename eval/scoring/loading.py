@@ -79,8 +79,7 @@ def load_model(
 ) -> "PreTrainedModel":
     """Load a model from a local folder, in the given dtype regardless of the saved one, without dropout.
 
-    ``int8`` quantizes the linear layers: on the processor by torch's dynamic quantization, on an accelerator by
-    bitsandbytes (LLM.int8). The device ``spread`` divides the layers over all accelerators.
+    ``int8`` quantizes the linear layers: by torch's dynamic quantization, or on an accelerator by LLM.int8.
     """
     from transformers.utils import logging
 

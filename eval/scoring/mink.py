@@ -21,9 +21,8 @@ MIN_K = (30, 40, 50, 60)  # percent of a sentence's tokens, as in RuBLiMP's abla
 def min_k(log_probabilities: Scores, starts: Ids, scored: Flags, percent: float) -> Scores:
     """Average the log probabilities of the K % least probable tokens of each sentence, float64[sentences].
 
-    Of n tokens, floor(n K / 100) count, as in the published code of both papers, but at least the least probable token,
-    where the code averages nothing. K = 100 gives the mean over all tokens, and a larger K never gives a smaller value.
-    A sentence without a scored token, or with one that is NaN, is NaN. Arrays are as in ``Sentences``.
+    Of n tokens, floor(n K / 100) count, as in the published code of both papers, but at least one, where the code
+    averages nothing. A sentence without a scored token, or with one that is NaN, is NaN.
     """
     if not 0 < percent <= 100:
         raise UserError(f"mink: K is a percentage of a sentence's tokens, over 0 and up to 100, not {percent:g}")

@@ -91,8 +91,7 @@ class OutputLayer:
 def output_layer(model: PreTrainedModel, probe: torch.Tensor) -> OutputLayer | None:
     """Return a causal model's output layer if it alone gives the model's logits for ``probe``, int64[1, L].
 
-    Some architectures scale or cap their logits after the layer, which small logits may not show; those have to be
-    asked for logits instead, and so have models whose inner part does not return its last hidden states.
+    Models that scale or cap their logits after the layer, or hide their last hidden states, are asked for logits.
     """
     layer, config = model.get_output_embeddings(), model.config.get_text_config()
     if type(layer) is not torch.nn.Linear or layer.weight.is_meta:  # quantized, or not kept on any device

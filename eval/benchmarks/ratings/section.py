@@ -42,8 +42,7 @@ class Judgments:
 class Survey:
     """A workbook with a row for each person and a column for each question, and a second workbook with the sentences.
 
-    The first row below the header gives the group of each column; the sentences of a group are in the order of its
-    columns, first those of the first sheet.
+    The first row below the header groups the columns; the sentences of a group are in the order of its columns.
     """
 
     # Patterns of the workbook of the sentences, which are in the first column of a sheet, under a header.

@@ -57,11 +57,7 @@ def word_marks(tokenizer: PreTrainedTokenizerBase) -> WordMarks:
 
 
 def bow_tokens(tokenizer: PreTrainedTokenizerBase) -> Flags:
-    """Find the tokens that begin a word, by their mark and their decoded text, bool[largest id + 1].
-
-    An error if there are none: the tokenizer works by characters or bytes, marks what goes on with a word (WordPiece)
-    or marks a word's end, so that nothing has to be corrected.
-    """
+    """Find the tokens that begin a word, by mark and text, bool[largest id + 1]; an error if there are none."""
     pieces = _pieces(tokenizer)
     marks = tuple(mark for mark in WORD_MARKS if _is_mark(tokenizer, mark, pieces))
     if not marks:

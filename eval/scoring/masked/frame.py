@@ -53,8 +53,7 @@ def read_frame(tokenizer: "PreTrainedTokenizerBase") -> SentenceFrame:
 def masked_context_length(config: Mapping[str, object]) -> int | None:
     """Return the most tokens, frame included, that a masked model can read, or None without a limit.
 
-    RoBERTa and its relatives number positions from one more than the padding token's id, and so have fewer of them than
-    ``max_position_embeddings`` says.
+    RoBERTa and its relatives number positions from one more than the padding token's id, and so have fewer.
     """
     positions = context_length(config)
     if positions is None or config.get("model_type") not in _AFTER_PADDING:
@@ -66,9 +65,8 @@ def masked_context_length(config: Mapping[str, object]) -> int | None:
 def number_words(tokenizer: "PreTrainedTokenizerBase", sentences: Sentences) -> Ids:
     """Number the words of each sentence, as the tokenizer splits words before it cuts them into pieces, int64[tokens].
 
-    Pieces of one word have the same number within a sentence; a token of no word has one of its own, below 0. In a
-    script without spaces this depends on the tokenizer: BERT makes each Chinese character a word, and XLM-R all that
-    stands between two spaces, usually the whole sentence.
+    A token of no word has a number of its own, below 0. In a script without spaces this depends on the tokenizer: BERT
+    makes each Chinese character a word, and XLM-R all that stands between two spaces.
     """
     check_knows_words(tokenizer)
     texts = with_space(sentences.texts) if sentences.leading_space else sentences.texts

@@ -32,10 +32,9 @@ def token_log_probabilities(
     batch_tokens: int,
     advance: Advance | None = None,
 ) -> Scores:
-    """Score every token that counts, float64[tokens] natural logs with NaN for the others, with dropout switched off.
+    """Score every token that counts, float64[tokens] natural logs with NaN for the others.
 
-    Tokens that are not ``scored`` are read and never masked for their own sake. With ``words`` of ``number_words``,
-    int64[tokens], the scores are within-word left-to-right. The size of batches changes no decision.
+    With ``words`` of ``number_words``, int64[tokens], the scores are within-word left-to-right.
     """
     scores = np.full(len(sentences.tokens), np.nan)
     reader: Reader | None = None

@@ -25,10 +25,9 @@ class SentenceNgrams:
 
 @dataclass(frozen=True, eq=False)
 class Inventory:
-    """The n-grams of some sentences, with the start token where sentences are read after one.
+    """The n-grams of some sentences, with the start token where sentences are read after one, numbered from 0 by order.
 
-    Those of each order are numbered from 0. One of an order n above 1 has a key: the number of its first n - 1 tokens
-    times the size of the vocabulary, plus its last token.
+    The key of one of order n above 1 is the number of its first n - 1 tokens times the vocabulary, plus its last token.
     """
 
     vocabulary: int  # one more than the largest token id

@@ -133,10 +133,9 @@ def _judge(prompts: Prompts, texts: list[str], letters: Scores) -> Answers:
 def prompt_table(scores: PromptScores) -> pd.DataFrame:
     """Lay the answers out as a score table.
 
-    ``lp`` is the log probability of a sentence's letter under the grammaticality question, of ``n`` = 1 token. For each
-    question Q, ``Q_good`` and ``Q_bad`` are 1 for the chosen sentence and 0 for the other one, and ``Q_p_good`` and
-    ``Q_p_bad`` the probabilities of the two letters, scaled to sum to one. After an invalid answer both sentences have
-    0, a tie: wrong under the paper's ties rule ``wrong``, one half under ``half``.
+    ``lp`` is that of a sentence's letter under the grammaticality question. For each question Q, ``Q_good`` and
+    ``Q_bad`` are 1 for the chosen sentence, else 0 (an invalid answer is a tie), and ``Q_p_good`` and ``Q_p_bad`` the
+    probabilities of the two letters, scaled to sum to one.
     """
     first = scores.answers[QUESTIONS[0]]
     columns: dict[str, object] = {"pair": scores.prompts.pairs["pair"].to_numpy()}

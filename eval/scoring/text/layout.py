@@ -55,8 +55,7 @@ def make_layout(sentences: Sentences, tokenizer: "PreTrainedTokenizerBase") -> T
 def delimits_words(texts: Sequence[str]) -> bool:
     """Say whether white space delimits the words of texts, as it does in most scripts.
 
-    Text in a script without spaces (Chinese, Japanese, Thai) has words only when spaces were put between them: in at
-    least half of these texts, with pieces of six characters on average at most.
+    In a script without spaces it does when spaces were put into half of the texts, six characters apart on average.
     """
     unspaced = {letter for letter in set("".join(texts)) if unicodedata.name(letter, "").startswith(_UNSPACED)}
     pieces = [text.split() for text in texts if not unspaced.isdisjoint(text)]
@@ -68,11 +67,7 @@ def delimits_words(texts: Sequence[str]) -> bool:
 
 
 def number_words(texts: Sequence[str], starts: Ids, places: Ids) -> Words:
-    """Find the word in which each token begins, given where the tokens of each text start and their characters.
-
-    White space before a word belongs to that word, white space at the end of a text to the last one. A token that spans
-    two words counts to the first. Each text has a word.
-    """
+    """Find the word in which each token begins; white space before a word belongs to that word."""
     sizes = np.array([len(text) for text in texts], dtype=np.int64)
     base = np.cumsum(sizes) - sizes
     solid = ~np.array([letter.isspace() for text in texts for letter in text], dtype=bool)

@@ -99,10 +99,8 @@ def encode(
 ) -> Sentences:
     """Tokenize every distinct sentence once, exactly as written, without special tokens, never cutting it.
 
-    A token counts when it shares a character with the ``part``; the space before a word is not a character of the
-    word's token. Read without a start token (``bare``), the first token of every sentence does not count, nor do its
-    characters belong to the spans. (A tokenizer that cannot say which they are leaves the spans whole.) A leading space
-    is not a character of the sentence.
+    A token counts when it shares a character with the ``part``. Read without a start token (``bare``), the first token
+    of every sentence does not count, nor do its characters belong to the spans, as far as the tokenizer says which.
     """
     if part != "whole" and not tokenizer.is_fast:
         raise UserError(

@@ -20,9 +20,8 @@ WORD_MARKS = ("\u0120", "\u2581")  # how byte-level BPE and SentencePiece write 
 def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
     """Find the characters of each token in its text, without the white space around them, int64[tokens, 2].
 
-    ``offsets`` are first character and end of each token as the tokenizer gives them; no text is empty. A token of
-    white space alone keeps it. A token without characters has the white space before it, and at the beginning of a
-    text, where it marks a beginning, the first character.
+    ``offsets`` are first character and end of each token as the tokenizer gives them. A token of white space alone
+    keeps it; one without characters has the white space before it, or the first character of the text.
     """
     owner = np.repeat(np.arange(len(texts)), [len(row) for row in offsets])
     sizes = np.array([len(text) for text in texts], dtype=np.int64)
@@ -65,8 +64,8 @@ def tokenize(
 ) -> tuple[Ids, Ids, Ids | None]:
     """Return the tokens of all texts one after the other, int64[tokens], and how many each has, int64[texts].
 
-    Where asked for (``placed``), a fast tokenizer also gives the characters of each token in its text, from and to,
-    int64[tokens, 2]. A leading space is not a character of the text; a token of it alone has the first character.
+    With ``placed``, a fast tokenizer also gives the characters of each token in its text, int64[tokens, 2]; of a
+    leading space alone, the first character.
     """
     if leading_space:
         tokens, lengths, places = tokenize(with_space(texts), tokenizer, placed)
