@@ -1,6 +1,7 @@
 """The application: the pages of the rooms and their requests, behind the gate."""
 
 from collections.abc import Callable, Sequence
+from importlib.resources import files
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -37,6 +38,7 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
         Route(LOGIN, login.show),
         Route(LOGIN, login.read, methods=["POST"]),
         Route(f"{STATIC}vega.js", _vega),
+        Route(f"{STATIC}look.css", _look),
         Mount(STATIC.rstrip("/"), StaticFiles(packages=[("workbench.pages", "static")])),
     ]
     for room in rooms:
@@ -63,6 +65,12 @@ def _file_route(find: Callable[[str], File]) -> Endpoint:
         return Response(file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy})
 
     return show
+
+
+async def _look(request: Request) -> Response:
+    """Send the colors and letters that the report has too."""
+    del request
+    return Response((files("ucurve") / "look.css").read_bytes(), media_type="text/css")
 
 
 async def _vega(request: Request) -> Response:
