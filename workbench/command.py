@@ -1,9 +1,11 @@
 """The command ``workbench``: checks its settings, opens the rooms and listens until Ctrl-C."""
 
 import asyncio
+import contextlib
 import logging
 import socket
 import sys
+from collections.abc import Iterator
 
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
@@ -21,29 +23,41 @@ def workbench_command(values: dict[str, object]) -> None:
             f"host={settings.host} can be reached from other machines; give a password with it: password_file=FILE, or "
             f"the variable {PASSWORD_VARIABLE}"
         )
-    try:
+    with _naming_the_extra():
         import uvicorn
 
         from workbench.login import Login
-        from workbench.rooms import make_rooms
-        from workbench.server import make_app
-    except ModuleNotFoundError as error:
-        raise UserError(
-            f"the workbench needs {error.name}; install it with: pip install 'ucurve[workbench]'"
-        ) from error
     logging.getLogger("uvicorn.error").addFilter(_is_no_cancelled_request)
-    listener = _listen(settings)
-    login = Login(password)
-    app = make_app(settings, make_rooms(settings), login)
+    listener, login = _listen(settings), Login(password)
     host, port = listener.getsockname()[:2]
     token = f"/?token={login.token}" if login.token else ""
-    sys.stdout.write(f"workbench: http://{f'[{host}]' if ':' in host else host}:{port}{token}\n")
-    sys.stdout.flush()
+    _say(f"workbench: http://{f'[{host}]' if ':' in host else host}:{port}{token}")
+    with _naming_the_extra():  # the imports that take seconds; a browser that asks meanwhile waits for the answer
+        from workbench.rooms import make_rooms
+        from workbench.server import make_app
+    app = make_app(settings, make_rooms(settings), login)
+    _say("Open this address in a browser, with all of it. Ctrl-C ends the workbench; what was typed is kept.")
     config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_END_SECONDS)
     server = uvicorn.Server(config)
     server.run(sockets=[listener])
     if not server.started:
         raise RunError("the workbench did not start")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _naming_the_extra() -> Iterator[None]:
+    """Say of a library that is missing how it is installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"the workbench needs {error.name}; install it with: pip install 'ucurve[workbench]'"
+        ) from error
 
 
 def _is_no_cancelled_request(record: logging.LogRecord) -> bool:

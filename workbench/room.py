@@ -34,6 +34,7 @@ class Room:
     name: str  # in addresses; the page is ``templates/<name>.html``, its script ``static/<name>.js``
     title: str  # in the navigation
     summary: str  # what it is for, in a sentence
+    needs: str  # what somebody has to have first
     actions: tuple[Action, ...]
     # gives the file of an address below ``/<name>/files/``, or raises UserError (status 404)
     files: Callable[[str], File] | None = None

@@ -1,4 +1,4 @@
-"""The list of rooms; the first one is the front page."""
+"""The rooms, in the order of the menu: most people come for the curves."""
 
 from workbench.explore.room import explore_room
 from workbench.judge.room import judge_room
@@ -9,4 +9,4 @@ from workbench.write.room import write_room
 
 def make_rooms(settings: WorkbenchSettings) -> list[Room]:
     """Make the rooms, which share nothing but the settings."""
-    return [write_room(settings), explore_room(settings), judge_room(settings)]
+    return [explore_room(settings), write_room(settings), judge_room(settings)]

@@ -6,7 +6,7 @@ from importlib.resources import files
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -17,10 +17,11 @@ from workbench.replies import Endpoint, in_thread, json_route
 from workbench.room import File, Room
 from workbench.security import STATIC, Gate
 from workbench.settings import WorkbenchSettings
+from workbench.start import start_values
 
 
 def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -> Starlette:
-    """Make the application, with the first room as its front page."""
+    """Make the application: the start page, and the pages of the rooms in the order of the menu."""
 
     def page(room: Room) -> Endpoint:
         async def show(request: Request) -> Response:
@@ -29,12 +30,12 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
 
         return show
 
-    async def first(request: Request) -> Response:
+    async def start(request: Request) -> Response:
         del request
-        return RedirectResponse(f"/{rooms[0].name}", 303)
+        return HTMLResponse(render("start.html", room=None, rooms=rooms, **await in_thread(start_values, settings)))
 
     routes = [
-        Route("/", first),
+        Route("/", start),
         Route(LOGIN, login.show),
         Route(LOGIN, login.read, methods=["POST"]),
         Route(f"{STATIC}vega.js", _vega),

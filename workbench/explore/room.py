@@ -20,6 +20,7 @@ def explore_room(settings: WorkbenchSettings) -> Room:
         "explore",
         "Explore",
         "Curves of scored runs under any linking function, and the pairs that make them.",
+        "a run that was scored on a benchmark, such as the demo's.",
         (
             Action("GET", "runs", lambda _: {"runs": list(map(_describe, library.runs())), "kinds": KINDS}),
             Action("GET", "benchmark", lambda values: _benchmark(library, values)),

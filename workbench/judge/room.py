@@ -12,7 +12,8 @@ from workbench.replies import Handler, Values, text_of
 from workbench.room import Action, Room
 from workbench.settings import WorkbenchSettings
 
-_SUMMARY = "Make a questionnaire from a benchmark, answer it for a pilot, load answers, and see which paradigms hold."
+_SUMMARY = "Ask people which sentence of a pair is better, and see which paradigms of a benchmark they confirm."
+_NEEDS = "a benchmark, published or made in Write. Other people are needed later; you can answer it yourself first."
 
 
 def judge_room(settings: WorkbenchSettings) -> Room:
@@ -46,7 +47,7 @@ def judge_room(settings: WorkbenchSettings) -> Room:
         Action("DELETE", "questionnaires/{name}/answers/{file}", on(remove)),
         Action("POST", "questionnaires/{name}/judge", on(judge)),
     )
-    return Room("judge", "Judge", _SUMMARY, actions, there.file)
+    return Room("judge", "Judge", _SUMMARY, _NEEDS, actions, there.file)
 
 
 def _settings() -> Values:

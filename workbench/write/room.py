@@ -86,7 +86,8 @@ def write_room(settings: WorkbenchSettings) -> Room:
     return Room(
         "write",
         "Write",
-        "Templates of minimal pairs, their words and phrases, tried as they are typed.",
+        "Write templates of minimal pairs, see pairs as you type, and score them with a run: a curve of your own.",
+        "a few words of the language; a run, if you want a curve. The project demo shows how templates look.",
         (
             Action("GET", "projects", lambda _: _projects(settings)),
             Action("POST", "projects", lambda values: _create(settings, values)),
