@@ -12,7 +12,9 @@ from workbench.write.projects import list_projects
 def start_values(settings: WorkbenchSettings) -> dict[str, object]:
     """Return what ``templates/start.html`` shows; runs that cannot be read are replaced by the reason."""
     values: dict[str, object] = {
-        "projects": [{"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)],
+        "projects": [
+            {"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)
+        ],
         "questionnaires": Questionnaires(settings.projects).names(),
     }
     patterns = settings.run_patterns()

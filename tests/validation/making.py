@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -10,11 +9,8 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from ucurve.cli import run as run_command
-from ucurve.errors import RunError
-from validation.questionnaire.packages import read_scripts
 
 ROOT = Path(__file__).resolve().parents[2]
-CACHE = Path(os.environ.get("UCURVE_JSPSYCH_CACHE", ROOT / "cache" / "jspsych"))
 ANIMALS = ("cat", "dog", "horse", "goose", "mouse", "snail", "tiger", "whale", "zebra", "camel", "eagle", "hyena")
 SPOILED = "<script>document.title = 'taken over'</script> & \"quotes\" </script><!--"
 
@@ -49,13 +45,3 @@ def make(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
 def read_items(out: Path) -> list[dict[str, str]]:
     with (out / "items.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-@pytest.fixture(scope="session")
-def jspsych() -> Path:
-    """The cache with the packages of jsPsych, filled from the npm registry where it can be reached."""
-    try:
-        read_scripts(None, CACHE)
-    except RunError as error:
-        pytest.skip(str(error))
-    return CACHE

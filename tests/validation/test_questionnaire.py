@@ -4,18 +4,20 @@ import json
 import re
 import shutil
 import subprocess
-import tarfile
 from collections import Counter
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from eval.benchmarks.load import load_benchmark
-from tests.validation.making import jspsych, make, read_items, write_benchmark, write_lines
+from tests.validation.making import make, read_items, write_benchmark, write_lines
+from ucurve.storage.files import sha256_file
+from validation import questionnaire
+from validation.questionnaire import page
 from validation.questionnaire.spoiling import misspell, scramble
 from validation.questionnaire.wording import find_wording
 
-__all__ = ["jspsych"]  # a fixture
 FILES = "formats=[pcibex,labelstudio]"
 
 
@@ -227,10 +229,6 @@ MISTAKES = {
     "instructions not there": (["instructions=none.txt"], r"cannot read none\.txt"),
     "folder is there": (["out=mine"], r"out=mine exists already"),
     "a file is there": (["out=blank.txt"], r"out=blank\.txt exists already"),
-    "no folder of packages": (["formats=jspsych", "jspsych=modules"], r"jspsych: no folder modules"),
-    "no package": (["formats=jspsych", "jspsych=empty"], r"no file empty/jspsych/dist/.*npm install jspsych@"),
-    "another package": (["formats=jspsych", "jspsych=other"], r"not the dist/index\.browser\.min\.js of jspsych 8"),
-    "broken cache": (["formats=jspsych", "jspsych_cache=kept"], r"jspsych-.*tgz; remove this file: not jspsych 8"),
     "address": (["formats=jspsych", "post=nowhere"], r"post"),
     "seconds": (["min_seconds=-1"], r"min_seconds"),
 }
@@ -246,11 +244,6 @@ def test_a_mistake_is_one_message_and_leaves_nothing(mistake, place, monkeypatch
     write_lines(place / "keys.jsonl", [{"sentence_good": "a b"}])
     (place / "blank.txt").write_text(" \n")
     (place / "empty").mkdir()
-    (place / "other" / "jspsych" / "dist").mkdir(parents=True)
-    (place / "other" / "jspsych" / "dist" / "index.browser.min.js").write_text("alert(1)")
-    (place / "kept").mkdir()
-    for name in ("jspsych-8.3.0", "jspsych-plugin-instructions-2.1.0", "jspsych-plugin-html-button-response-2.1.0"):
-        (place / "kept" / f"{name}.tgz").write_bytes(b"no archive")
     before = content(place)
     with pytest.raises(SystemExit) as caught:
         make(monkeypatch, "benchmark=mine", FILES, "out=out", *arguments)
@@ -263,44 +256,23 @@ def test_a_mistake_is_one_message_and_leaves_nothing(mistake, place, monkeypatch
     assert content(place) == before
 
 
-def test_packages_that_are_unpacked_already_need_no_npm(place, monkeypatch, jspsych):
-    for archive in jspsych.glob("*.tgz"):
-        name = re.sub(r"-[\d.]+\.tgz$", "", archive.name).replace("jspsych-plugin", "@jspsych/plugin")
-        file = place / "modules" / name / "dist" / "index.browser.min.js"
-        file.parent.mkdir(parents=True)
-        with tarfile.open(archive) as members:
-            file.write_bytes(members.extractfile("package/dist/index.browser.min.js").read())
-    make(monkeypatch, "benchmark=mine", "formats=jspsych", "out=one", f"jspsych_cache={jspsych}")
+def test_the_page_is_made_without_npm_and_without_a_network(place, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    make(monkeypatch, "benchmark=mine", "formats=jspsych", "out=two", "jspsych=modules", "jspsych_cache=none")
-    assert content(place / "one") == content(place / "two")
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("asked the network"))
+    make(monkeypatch, "benchmark=mine", "formats=jspsych", "out=out")
+    made = (place / "out" / "index.html").read_text(encoding="utf-8")
+    assert "var jsPsychModule=" in made
+    assert "Copyright (c) 2014-2022 Joshua R. de Leeuw" in made
+
+
+def test_the_files_of_jspsych_are_those_of_the_registry():
+    folder = Path(questionnaire.__file__).parent / "jspsych"
+    sums = dict(line.split()[::-1] for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines())
+    assert sums == {file.name: sha256_file(file) for file in folder.glob("*.js")}
+    assert set(sums) == set(page._JSPSYCH)
 
 
 def test_a_paradigm_with_too_few_pairs_gives_all_and_says_so(call, capsys):
     out = call("per_paradigm=13", "training=0", "catch_per_page=0")
     assert kinds(read_items(out)) == {"item": 24}
     assert "agreement: only 12 pairs with different good sentences" in capsys.readouterr().err
-
-
-def test_without_npm_the_message_says_what_to_give_instead(place, monkeypatch, capsys):
-    monkeypatch.setenv("PATH", str(place / "empty"))
-    with pytest.raises(SystemExit) as caught:
-        make(monkeypatch, "benchmark=mine", "formats=jspsych", "out=out", "jspsych_cache=kept")
-    assert caught.value.code == 1
-    assert "npm, which fetches the packages of jsPsych, is not on PATH" in (said := capsys.readouterr().err)
-    assert "give jspsych=DIR" in said
-    assert not (place / "out").exists()
-    assert not (place / "kept").exists()
-
-
-def test_without_a_network_the_message_says_so(place, monkeypatch, capsys):
-    (place / "bin").mkdir()
-    (place / "bin" / "npm").write_text("#!/bin/sh\nexit 1\n")
-    (place / "bin" / "npm").chmod(0o755)
-    monkeypatch.setenv("PATH", str(place / "bin"))
-    with pytest.raises(SystemExit) as caught:
-        make(monkeypatch, "benchmark=mine", "formats=jspsych", "out=out", "jspsych_cache=kept")
-    assert caught.value.code == 1
-    assert "npm cannot fetch jspsych@8.3.0" in capsys.readouterr().err
-    assert not (place / "out").exists()
-    assert not (place / "kept").exists()

@@ -10,10 +10,9 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from tests.analysis.report.browser import open_browser
-from tests.validation.making import SPOILED, jspsych, make, read_items, write_benchmark
+from tests.validation.making import SPOILED, make, read_items, write_benchmark
 from ucurve.cli import run as run_command
 
-__all__ = ["jspsych"]  # a fixture
 KEYS = (("f", "ArrowLeft"), ("j", "ArrowRight"))
 HEADER = "annotator,item,choice,seconds,list,page,position,kind,good_first,page_seconds,questionnaire"
 
@@ -25,13 +24,13 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def questionnaire(jspsych, tmp_path_factory):
+def questionnaire(tmp_path_factory):
     """A questionnaire of two lists whose sentences hold markup: 6 items, 2 catch trials, 2 pairs of training."""
     folder = tmp_path_factory.mktemp("page")
     card = write_benchmark(folder / "mine", spoiled=True)
     with pytest.MonkeyPatch.context() as patch:
         asked = ("per_paradigm=3", "pairs_per_page=3", "training=2", "min_seconds=0.4", "formats=jspsych")
-        make(patch, f"benchmark={card}", *asked, f"jspsych_cache={jspsych}", f"out={folder / 'out'}")
+        make(patch, f"benchmark={card}", *asked, f"out={folder / 'out'}")
     return folder / "out"
 
 
@@ -206,11 +205,11 @@ def test_a_list_that_is_not_there_is_named(browser, questionnaire):
 
 
 @pytest.mark.long
-def test_answers_are_sent_to_the_address_that_was_given_and_nowhere_else(browser, jspsych, tmp_path, monkeypatch):
+def test_answers_are_sent_to_the_address_that_was_given_and_nowhere_else(browser, tmp_path, monkeypatch):
     card = write_benchmark(tmp_path / "mine")
     asked = ("per_paradigm=1", "training=0", "catch_per_page=0", "min_seconds=0", "formats=jspsych")
     address = "https://collector.example/answers"
-    make(monkeypatch, f"benchmark={card}", *asked, f"post={address}", f"jspsych_cache={jspsych}", f"out={tmp_path}/out")
+    make(monkeypatch, f"benchmark={card}", *asked, f"post={address}", f"out={tmp_path}/out")
     person, received = Person(browser, tmp_path / "out"), []
 
     def answer(route):
@@ -232,10 +231,10 @@ def test_answers_are_sent_to_the_address_that_was_given_and_nowhere_else(browser
 
 
 @pytest.mark.long
-def test_a_frame_gives_the_answers_to_a_page_of_its_own_address_alone(browser, jspsych, tmp_path, monkeypatch):
+def test_a_frame_gives_the_answers_to_a_page_of_its_own_address_alone(browser, tmp_path, monkeypatch):
     card = write_benchmark(tmp_path / "mine")
     asked = ("per_paradigm=1", "training=0", "catch_per_page=0", "min_seconds=0", "formats=jspsych")
-    make(monkeypatch, f"benchmark={card}", *asked, f"jspsych_cache={jspsych}", f"out={tmp_path}/out")
+    make(monkeypatch, f"benchmark={card}", *asked, f"out={tmp_path}/out")
     text = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     frame = (
         "<script>got = []; addEventListener('message', event => got.push(event.data))</script>"

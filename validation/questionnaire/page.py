@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,12 +18,12 @@ TEMPLATES = Environment(
     loader=PackageLoader("validation.questionnaire"), autoescape=True, undefined=StrictUndefined,
     keep_trailing_newline=True,
 )  # fmt: skip
+# Files of jsPsych in the order of loading; jspsych/README.md says where they come from.
+_JSPSYCH = ("jspsych-8.3.0.min.js", "plugin-instructions-2.1.0.min.js", "plugin-html-button-response-2.1.0.min.js")
 _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 
-def write_page(
-    trials: Sequence[Trial], wording: Wording, scripts: Sequence[str], name: str, min_seconds: float, post: str | None
-) -> str:
+def write_page(trials: Sequence[Trial], wording: Wording, name: str, min_seconds: float, post: str | None) -> str:
     """Write the page of a questionnaire.
 
     Answers have its name, under which a browser keeps them. They are sent to the address ``post``; without one the
@@ -41,10 +42,11 @@ def write_page(
         title=wording.title,
         language=wording.tag,
         connect=_origin(post) if post else "'none'",
-        style=_file("page.css"),
-        scripts=[_inline(script) for script in scripts],
+        style=(files("ucurve") / "look.css").read_text(encoding="utf-8") + _file("templates/page.css"),
+        license=_file("jspsych/LICENSE"),
+        scripts=[_inline(_file(f"jspsych/{script}")) for script in _JSPSYCH],
         data=json.dumps(data, ensure_ascii=False, allow_nan=False).translate(_IN_SCRIPT),
-        script=_file("page.js"),
+        script=_file("templates/page.js"),
     )
 
 
@@ -63,7 +65,7 @@ def _lists(trials: Sequence[Trial]) -> dict[int, list[list[dict[str, str | int]]
 
 
 def _file(name: str) -> str:
-    return read_utf8(Path(__file__).parent / "templates" / name)
+    return read_utf8(Path(__file__).parent / name)
 
 
 def _inline(script: str) -> str:

@@ -19,7 +19,6 @@ from ucurve.fields import STRICT, Folder, Seed, Texts, as_tuple
 from ucurve.provenance import versions
 from ucurve.storage.files import new_folder, sha256_json, write_json, write_text
 from validation.questionnaire.lists import Design, Trial, items_table, make_lists
-from validation.questionnaire.packages import read_scripts
 from validation.questionnaire.page import write_page
 from validation.questionnaire.platforms import FARM_COLUMNS, farm_script, label_studio_config, label_studio_tasks
 from validation.questionnaire.questions import Pool, draw_items, find_catch, find_controls, find_training
@@ -50,8 +49,6 @@ class QuestionnaireSettings:
     min_seconds: Annotated[float, Field(ge=0, le=3600)] = 25
     instructions: Path | None = None
     post: Annotated[str, Field(pattern=r"^https?://[^\s/'\";,]+[^\s'\";,]*$")] | None = None
-    jspsych: Path | None = None
-    jspsych_cache: Path = Path("cache/jspsych")
     seed: Seed = 0
 
     @field_validator("shares")
@@ -76,10 +73,9 @@ def questionnaire_command(given: dict[str, object]) -> None:
 
 
 def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
-    """Make a questionnaire, write it into its folder and return its trials; ``RunError`` without jsPsych's packages."""
+    """Make a questionnaire, write it into its folder and return its trials."""
     if settings.out.is_file() or (settings.out.is_dir() and any(settings.out.iterdir())):
         raise UserError(f"out={settings.out} exists already; name a folder that does not")
-    scripts = read_scripts(settings.jspsych, settings.jspsych_cache) if "jspsych" in settings.formats else []
     pairs = load_benchmark(find_benchmark(settings.benchmark), settings.benchmark_root)
     asked = _only(pairs, settings.paradigms)
     wording = find_wording(str(asked["language"].iloc[0]), settings.instructions)
@@ -89,7 +85,7 @@ def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
         write_text(folder / "items.csv", items_table(trials))
         write_json(folder / "questionnaire.json", about)
         if "jspsych" in settings.formats:
-            page = write_page(trials, wording, scripts, str(about["id"]), settings.min_seconds, settings.post)
+            page = write_page(trials, wording, str(about["id"]), settings.min_seconds, settings.post)
             write_text(folder / "index.html", page)
         if "pcibex" in settings.formats:
             _write_farm(folder / "pcibex", trials, wording, settings)
@@ -130,7 +126,7 @@ def _describe(settings: QuestionnaireSettings, pairs: pd.DataFrame, trials: list
     given = {
         name: str(value) if isinstance(value, Path) else value
         for name, value in vars(settings).items()
-        if not name.startswith("_") and name not in ("jspsych", "jspsych_cache", "out")
+        if not name.startswith("_") and name != "out"
     }
     table = items_table(trials)
     kinds = {trial.question.item: trial.question.kind for trial in trials}

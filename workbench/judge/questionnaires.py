@@ -15,7 +15,7 @@ from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import CUSTOM, benchmark_names, find_benchmark, is_card, published_benchmarks
 from eval.pairs import in_accuracies
 from ucurve.config import CONFIGURATION, check
-from ucurve.errors import RunError, UserError, missing_folder, unknown_name
+from ucurve.errors import UserError, missing_folder, unknown_name
 from ucurve.fields import STRICT, Seed, Texts
 from ucurve.storage.files import read_json_object
 from ucurve.yaml_files import read_yaml
@@ -109,10 +109,7 @@ class Questionnaires:
             if (self._root / safe_name(name)).exists():
                 raise UserError(f"name: there is a questionnaire {name!r} already; choose another name")
             asked |= {"benchmark": self._benchmark(asked["benchmark"]), "out": self._root / name}
-            try:
-                make_questionnaire(check(QuestionnaireSettings, {**default_settings("questionnaire"), **asked}))
-            except RunError as error:
-                raise RunError(f"{error}. Or leave out the page: the other forms need no jsPsych.") from error
+            make_questionnaire(check(QuestionnaireSettings, {**default_settings("questionnaire"), **asked}))
         return self.describe(name)
 
     def names(self) -> list[str]:

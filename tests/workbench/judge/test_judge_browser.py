@@ -9,13 +9,11 @@ pytest.importorskip("uvicorn", reason="the workbench's server is not installed (
 import uvicorn
 
 from tests.analysis.report.browser import open_browser
-from tests.validation.making import jspsych
 from workbench.judge.room import judge_room
 from workbench.login import Login
 from workbench.server import make_app
 from workbench.settings import WorkbenchSettings
 
-__all__ = ["jspsych"]  # a fixture
 PARADIGMS = ("A_not_A_order", "adverb_order")
 
 
@@ -39,11 +37,9 @@ def opened(projects):
 
 
 @pytest.fixture
-def page(jspsych, tmp_path, monkeypatch):
+def page(tmp_path, monkeypatch):
     """The room's page; what the browser complains about is an error."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "jspsych").symlink_to(jspsych)
     with opened(tmp_path / "projects") as address, open_browser() as browser:
         page = browser.new_page()
         page.set_default_timeout(10_000)

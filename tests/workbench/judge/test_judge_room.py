@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("starlette", reason="the workbench's server is not installed (extra workbench)")
 from tests.validation.making import write_benchmark
 from tests.workbench.clients import open_client
-from ucurve.errors import RunError
 from workbench.judge import questionnaires
 from workbench.judge.room import judge_room
 from workbench.settings import WorkbenchSettings
@@ -203,18 +202,6 @@ def test_a_full_disk_is_a_message(browser, monkeypatch):
     monkeypatch.setattr(questionnaires, "make_questionnaire", fail)
     message = browser.refused("POST", "questionnaires", 500, benchmark="french/made/mine", name="first", **SMALL)
     assert message == "[Errno 28] No space left on device: 'projects/questionnaires/first'"
-
-
-def test_without_jspsych_the_message_names_a_way_out(browser, monkeypatch):
-    def fail(*_):
-        raise RunError("npm cannot fetch jspsych@8.3.0; is there a network?")
-
-    monkeypatch.setattr("validation.questionnaire.run.read_scripts", fail)
-    given = {**SMALL, "formats": ["jspsych"]}
-    message = browser.refused("POST", "questionnaires", 500, benchmark="french/made/mine", name="paged", **given)
-    assert message.startswith("npm cannot fetch")
-    assert message.endswith("Or leave out the page: the other forms need no jsPsych.")
-    assert browser.do("GET", "questionnaires") == []
 
 
 def test_a_questionnaire_that_is_not_there(made):
