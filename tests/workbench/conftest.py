@@ -29,6 +29,7 @@ class Server:
         assert line.startswith("workbench: http://"), line
         address, _, self.token = line.strip().partition("/?token=")
         self.port = int(address.rsplit(":", 1)[1])
+        assert self.process.stdout.readline().startswith("Open this address"), "after the slow imports"
         return self
 
     def kill(self):

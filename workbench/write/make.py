@@ -1,25 +1,31 @@
 """Makes the pairs of a template, and scores them with a run, which then has a curve of them."""
 
-import os
 import shutil
 import subprocess
 import sys
 import threading
-from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from analysis.data.files import scored_steps
 from analysis.data.runs import Run, find_runs
-from generation.benchmark_folder import REPORT_FILE, report_rows
+from eval.benchmarks.load import load_benchmark
+from eval.benchmarks.registry import find_benchmark
+from eval.pairs import data_hash
+from eval.store.keys import stored_hash
+from eval.store.scores import pairs_path
+from generation.benchmark_folder import REPORT_FILE
 from generation.run import GenerateSettings, build_benchmark
 from generation.templates.make import Settings, make
 from ucurve.errors import UserError, unknown_name
+from ucurve.storage.files import new_folder, read_json_object
+from ucurve.storage.run_folder import EVAL
 from workbench.settings import WorkbenchSettings
 from workbench.write.projects import Project, check_name
 
-_LINES = 12  # of what the scoring says, that are shown
-_BUFFER = 4096
+_LINES = 12  # of what a scoring that failed printed, that are shown
 
 
 def benchmark_folder(project: Project, template: str) -> Path:
@@ -27,7 +33,7 @@ def benchmark_folder(project: Project, template: str) -> Path:
     return project.made / check_name("benchmark", f"{project.name}-{template}")
 
 
-def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str, object]:
+def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str, object] | None:
     """Make the pairs of a saved template in place of those that were made before."""
     if not 1 <= pairs <= 10_000:
         raise UserError(f"pairs={pairs}: a number from 1 to 10,000 is allowed")
@@ -37,39 +43,76 @@ def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str
     if not place.is_file():
         raise unknown_name("template", template, project.template_names())
     out = benchmark_folder(project, template)
-    settings = GenerateSettings(source="templates", out=out, pairs=pairs, seed=seed)
     keys = {"templates": place.name, "vocabulary": project.vocabulary.name, "phrases": project.phrases.name}
     with TemporaryDirectory() as alone:
         shutil.copyfile(place, Path(alone) / place.name)
         made = make(Settings(templates=Path(alone), vocabulary=project.vocabulary, phrases=project.phrases), seed)
-        outcomes = build_benchmark(made, settings, keys)
-    return {"benchmark": out.name, "folder": str(out), "report": report_rows(outcomes)[0], "file": REPORT_FILE}
+        new = Path(alone) / out.name
+        build_benchmark(made, GenerateSettings(source="templates", out=new, pairs=pairs, seed=seed), keys)
+        with new_folder(out) as folder:  # which takes the place of an older one
+            shutil.copytree(new, folder, dirs_exist_ok=True)
+    return made_pairs(project, template)
+
+
+def made_pairs(project: Project, template: str) -> dict[str, object] | None:
+    """Describe the pairs that were made last of a template; None where there are none."""
+    folder = benchmark_folder(project, template)
+    if not (folder / REPORT_FILE).is_file():
+        return None
+    report = read_json_object(folder / REPORT_FILE)["paradigms"][0]
+    return {"benchmark": folder.name, "folder": str(folder), "report": report, "file": REPORT_FILE}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores that a run has of the pairs that were made last of a template."""
+
+    run: Run
+    benchmark: Path
+    pairs_hash: str
+
+    def steps(self) -> set[int]:
+        """Return the steps with scores of these very pairs, by the scorer that has most of them."""
+        name, folder = self.benchmark.name, self.run.folder
+        if stored_hash(pairs_path(folder, name)) != self.pairs_hash:
+            return set()  # none, or those of pairs that were made before
+        scorers = [path.name for path in (folder / EVAL / name).iterdir() if path.is_dir()]
+        return max((set(scored_steps(folder, name, scorer)) for scorer in scorers), key=len, default=set())
+
+    def describe(self, state: str, planned: Sequence[int], problem: str = "") -> dict[str, object]:
+        """Return what the page shows of a scoring, with the number of checkpoints that are ``done``."""
+        return {
+            "state": state, "run": self.run.label, "benchmark": self.benchmark.name, "problem": problem,
+            "done": len(self.steps() & set(planned)), "of": len(planned),
+        }  # fmt: skip
 
 
 @dataclass
 class Job:
-    """The scoring of one benchmark with one run, by a process of its own."""
+    """The scoring of one benchmark with one run, by a process of its own that prints into a file."""
 
     process: subprocess.Popen[bytes]
-    run: str
-    benchmark: str
-    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_LINES))
+    scored: Scored
+    planned: Sequence[int]  # steps
+    printed: Path
+    cancelled: bool = False
 
-    def __post_init__(self) -> None:
-        threading.Thread(target=self._listen, daemon=True).start()
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has not ended yet."""
+        return self.process.poll() is None
 
     def describe(self) -> dict[str, object]:
-        """Return its state and the last lines that it printed."""
-        code = self.process.poll()
-        state = "running" if code is None else "done" if code == 0 else "failed"
-        return {"state": state, "run": self.run, "benchmark": self.benchmark, "lines": list(self.lines)}
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        left = b""
-        while part := os.read(self.process.stdout.fileno(), _BUFFER):
-            *whole, left = (left + part).replace(b"\r", b"\n").split(b"\n")
-            self.lines.extend(line.decode(errors="replace") for line in whole if line.strip())
+        """Return its state, and of one that failed what the process printed last."""
+        if self.is_running:
+            return self.scored.describe("running", self.planned)
+        if self.cancelled:
+            return self.scored.describe("cancelled", self.planned)
+        if self.process.returncode == 0:
+            return self.scored.describe("done", self.planned)
+        lines = [line for line in self.printed.read_text(encoding="utf-8", errors="replace").splitlines() if line]
+        errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+        return self.scored.describe("failed", self.planned, "\n".join(errors or lines[-_LINES:]))
 
 
 @dataclass
@@ -82,9 +125,7 @@ class Scoring:
 
     def runs(self) -> list[dict[str, object]]:
         """List the runs that have checkpoints, with their steps."""
-        patterns = self.settings.run_patterns()
-        found = find_runs(patterns) if patterns else []
-        return [{"run": run.label, "steps": run.saved} for run in found if run.saved]
+        return [{"run": run.label, "steps": run.saved} for run in self._runs() if run.saved]
 
     def start(self, project: Project, template: str, run: str, step: int | None) -> dict[str, object]:
         """Start scoring one checkpoint of a run, or all of them."""
@@ -92,31 +133,64 @@ class Scoring:
         if not folder.is_dir():
             raise UserError(f"{template}: no pairs were made yet; make them first")
         target = self._find(run, step)
+        scored = Scored(target, folder, _pairs_hash(folder))
+        printed = project.drafts.parent / "scoring.log"
         with self._lock:
-            if self._job is not None and self._job.process.poll() is None:
-                raise UserError(f"{self._job.benchmark} is being scored with {self._job.run}; wait until that is done")
-            self._job = Job(_start(target, folder, step), target.label, folder.name)
+            if self._job is not None and self._job.is_running:
+                busy = self._job.scored
+                raise UserError(
+                    f"run: {busy.benchmark.name} is being scored with {busy.run.label}; wait until that is done, or "
+                    "cancel it"
+                )
+            process = _start(target, folder, step, printed)
+            self._job = Job(process, scored, target.saved if step is None else (step,), printed)
             return self._job.describe()
 
-    def state(self) -> dict[str, object]:
-        """Describe the scoring that was started last."""
-        return {"state": "none"} if self._job is None else self._job.describe()
+    def state(self, project: Project, template: str) -> dict[str, object]:
+        """Describe the last scoring of a template's pairs, or else the scores of them that a run has."""
+        folder = benchmark_folder(project, template)
+        if self._job is not None and self._job.scored.benchmark == folder:
+            return self._job.describe()
+        found = [Scored(run, folder, _pairs_hash(folder)) for run in self._runs()] if folder.is_dir() else []
+        last = max(found, key=lambda scored: len(scored.steps()), default=None)
+        steps = last.steps() if last else set()
+        return last.describe("done", sorted(steps)) if last and steps else {"state": "none"}
+
+    def cancel(self) -> dict[str, object]:
+        """End the scoring that is under way; the scores that were made stay."""
+        if self._job is None:
+            return {"state": "none"}
+        if self._job.is_running:
+            self._job.cancelled = True
+            self._job.process.terminate()
+            self._job.process.wait()
+        return self._job.describe()
+
+    def _runs(self) -> list[Run]:
+        patterns = self.settings.run_patterns()
+        return find_runs(patterns) if patterns else []
 
     def _find(self, label: str, step: int | None) -> Run:
-        known = {run.label: run for run in find_runs(self.settings.run_patterns())}
+        known = {run.label: run for run in self._runs()}
         if label not in known:
             raise unknown_name("run", label, known)
         if step is not None and step not in known[label].saved:
-            raise UserError(f"{label} has no checkpoint of step {step}; there are {list(known[label].saved)}")
+            raise UserError(f"step: {label} has no checkpoint of step {step}; there are {list(known[label].saved)}")
         return known[label]
 
 
-def _start(run: Run, benchmark: Path, step: int | None) -> "subprocess.Popen[bytes]":
+def _pairs_hash(folder: Path) -> str:
+    return data_hash(load_benchmark(find_benchmark(str(folder))))
+
+
+def _start(run: Run, benchmark: Path, step: int | None, printed: Path) -> "subprocess.Popen[bytes]":
     command = [
         sys.executable, "-m", "ucurve", "score", f"run={_quoted(run.folder)}",
         f"benchmarks=[{_quoted(benchmark)}]", *([] if step is None else [f"steps=[{step}]"]),
     ]  # fmt: skip
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    printed.parent.mkdir(parents=True, exist_ok=True)
+    with printed.open("wb") as file:  # not a pipe: scoring goes on when the workbench ends
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
 
 
 def _quoted(path: Path) -> str:

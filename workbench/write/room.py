@@ -10,7 +10,7 @@ from ucurve.storage.files import readable_json
 from workbench.replies import Values, alone, text_of, whole_of
 from workbench.room import Action, Room
 from workbench.settings import WorkbenchSettings
-from workbench.write.make import Scoring, generate
+from workbench.write.make import Scoring, generate, made_pairs
 from workbench.write.phrase_text import phrase_file, phrase_lines
 from workbench.write.preview import Grammars, Preview, preview, read_record, validate
 from workbench.write.projects import Project, create_project, find_project, list_projects, new_template, save
@@ -109,7 +109,9 @@ def write_room(settings: WorkbenchSettings) -> Room:
             Action("POST", "generate", on(_generate)),
             Action("GET", "runs", lambda _: scoring.runs()),
             Action("POST", "score", on(lambda call: _score(scoring, call))),
-            Action("GET", "score", lambda _: scoring.state()),
+            Action("GET", "score", on(lambda call: scoring.state(call.project, call.text("name")))),
+            Action("POST", "score/cancel", lambda _: scoring.cancel()),
+            Action("GET", "made", on(lambda call: made_pairs(call.project, call.text("name")))),
         ),
     )
 

@@ -52,6 +52,49 @@ export async function attempt(work) {
   }
 }
 
+// Shows what is wrong beside a field or a button; without a message, takes it away.
+export function showProblem(field, message) {
+  const id = `${field.id}-wrong`;
+  place(id)?.remove();
+  for (const name of ["aria-invalid", "aria-describedby"]) field.removeAttribute(name);
+  if (!message) return;
+  (field.closest("label") ?? field).after(make("p", {id, class: "field-problem", role: "alert"}, message));
+  if (field.tagName !== "BUTTON") field.setAttribute("aria-invalid", "true");
+  field.setAttribute("aria-describedby", id);
+  field.closest("details")?.setAttribute("open", "");
+  field.focus();
+}
+
+// Runs what may be refused. A refusal is shown beside the field whose name its message begins with, or else the last one.
+export async function attemptAt(fields, work) {
+  for (const field of Object.values(fields)) showProblem(field, "");
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) console.error(error);
+    const begins = name => new RegExp(`^\\W*(unknown )?${name}\\b`, "m").test(error.message);
+    const name = Object.keys(fields).find(begins) ?? Object.keys(fields).at(-1);
+    showProblem(fields[name], error.message);
+  }
+}
+
+// Disables a button while something is done, and lets it turn a wheel.
+export async function busy(button, work) {
+  button.disabled = true;
+  button.setAttribute("aria-busy", "true");
+  try {
+    return await work();
+  } finally {
+    button.disabled = false;
+    button.removeAttribute("aria-busy");
+  }
+}
+
+// Writes the state of the page into its address, so that a reload or a link shows the same.
+export function remember(values) {
+  history.replaceState(null, "", `${location.pathname}?${query(values)}`);
+}
+
 // Makes an element; text never becomes markup.
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);

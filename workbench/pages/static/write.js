@@ -1,11 +1,12 @@
 // The room Write: the templates of a project with their words and phrases, tried as they are typed.
-import {afterPause, ask, attempt, count, fill, make, place, query, say, table} from "/static/common.js";
+import {afterPause, ask, attempt, attemptAt, busy, count, fill, make, place, query, remember, say, table} from "/static/common.js";
 import {complete} from "/static/complete.js";
 import {CurveChart} from "/static/curves.js";
 import {browser, describe, isConflict, KeptText} from "/static/document.js";
 import {Words} from "/static/words.js";
 
-const state = {project: "", template: null, phrases: null, record: null, known: {properties: {}, phrases: []}, seed: 0, made: null, conflict: null};
+const state = {project: "", template: null, phrases: null, record: null, known: {properties: {}, phrases: []}, seed: 0, conflict: null, part: "templates", following: 0};
+const asked = Object.fromEntries(new URLSearchParams(location.search)); // by the address
 const chart = new CurveChart(place("curve"));
 const here = () => ({project: state.project, browser});
 const FIELDS = {uid: "uid", phenomenon: "phenomenon", separator: "sep"};
@@ -86,8 +87,15 @@ function change(work) {
 const deleteSlot = slot => change(record => { record.good_rule.splice(slot, 1); record.bad_rule.splice(slot, 1); });
 const copySlot = slot => change(record => { record.bad_rule[slot] = record.good_rule[slot]; });
 
+const isBlank = record => record && [...record.good_rule, ...record.bad_rule].every(slot => !slot.trim());
+
 async function showPreview() {
   if (!state.template?.state) return;
+  if (isBlank(readRecord(state.template.state.text))) {
+    fill(place("template-problems"));
+    fill(place("preview"), make("p", {class: "note"}, "Fill in the slots of both members: words, conditions such as pos:NN, or a phrase. Ten pairs appear here as you type."));
+    return;
+  }
   const found = await ask("POST", "/write/api/preview", {...here(), text: state.template.state.text, seed: state.seed});
   for (const element of document.querySelectorAll(".at-slot")) element.textContent = "";
   const elsewhere = [];
@@ -114,16 +122,27 @@ async function openTemplate(name) {
   place("editor").hidden = place("raw-label").hidden = true;
   fill(place("preview"));
   fill(place("yield"));
+  forgetJob();
   place("score").hidden = true;
+  rememberPlace(name);
   if (!name) return;
   localStorage.setItem(last.template(state.project), name);
   state.template = new KeptText(state.project, name, showTemplate);
   await state.template.open();
+  const made = await ask("GET", `/write/api/made?${query({...here(), name})}`);
+  if (!made || state.template?.name !== name) return;
+  showMade(made);
+  await showRuns();
+  attempt(follow);
+}
+
+function rememberPlace(template = state.template?.name) {
+  remember({project: state.project, template, part: state.part === "templates" ? "" : state.part});
 }
 
 async function newTemplate(copy) {
   const input = place("new-template-name"), name = input.value.trim();
-  await attempt(async () => {
+  await attemptAt({template: input}, async () => {
     if (copy) await state.template.flush();
     await ask("POST", "/write/api/templates", {...here(), name, ...(copy ? {copy: state.template.name} : {})});
     say("");
@@ -187,23 +206,27 @@ const words = new Words(wordsChanged, showConflict);
 
 async function makePairs(event) {
   event.preventDefault();
-  await attempt(async () => {
+  await attemptAt({pairs: place("pairs"), seed: place("seed"), button: place("make-button")}, async () => {
     await state.template.flush();
+    forgetJob();
     fill(place("yield"), make("p", {class: "note"}, "The pairs are being made."));
+    const wanted = {...here(), name: state.template.name, pairs: Number(place("pairs").value), seed: Number(place("seed").value)};
     try {
-      state.made = await ask("POST", "/write/api/generate", {...here(), name: state.template.name, pairs: Number(place("pairs").value), seed: Number(place("seed").value)});
+      showMade(await busy(place("make-button"), () => ask("POST", "/write/api/generate", wanted)));
     } catch (error) {
-      fill(place("yield"), make("p", {class: "problem"}, error.message));
-      return;
+      fill(place("yield"));
+      throw error;
     }
     say("");
-    const report = state.made.report;
-    fill(place("yield"),
-      make("p", {}, `${count(report.kept)} pairs of ${count(report.candidates)} draws, in ${state.made.folder}.`),
-      Object.keys(report.reasons).length ? table([{name: "reason", title: "Why draws gave no pair"}, {name: "number", title: "Draws", number: true}],
-        Object.entries(report.reasons).map(([reason, number]) => ({reason, number}))) : null);
     await showRuns();
   });
+}
+
+function showMade({report, folder}) {
+  fill(place("yield"),
+    make("p", {}, `${count(report.kept)} pairs of ${count(report.candidates)} draws, in ${folder}.`),
+    Object.keys(report.reasons).length ? table([{name: "reason", title: "Why draws gave no pair"}, {name: "number", title: "Draws", number: true}],
+      Object.entries(report.reasons).map(([reason, number]) => ({reason, number}))) : null);
 }
 
 async function showRuns() {
@@ -213,29 +236,74 @@ async function showRuns() {
   place("run").onchange = steps;
   steps();
   place("score").hidden = !runs.length;
-  if (!runs.length) place("progress").textContent = "No run with checkpoints was named when the workbench started.";
+  if (!runs.length) place("yield").append(make("p", {class: "note"}, "There is no run with checkpoints to score these pairs with. Train one, or name runs when the workbench starts: runs=PATTERN."));
 }
 
 async function score(event) {
   event.preventDefault();
   const step = place("step").value;
-  const started = await attempt(() => ask("POST", "/write/api/score", {...here(), name: state.template.name, run: place("run").value, step: step === "" ? null : Number(step)}));
+  const wanted = {...here(), name: state.template.name, run: place("run").value, step: step === "" ? null : Number(step)};
+  const started = await attemptAt({step: place("step"), run: place("run")}, () => busy(place("score-button"), () => ask("POST", "/write/api/score", wanted)));
   if (started) await attempt(follow);
 }
 
+function forgetJob() {
+  state.following += 1;
+  place("job").hidden = place("curve").hidden = true;
+  fill(place("further"));
+}
+
+const pause = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
+
+// Shows the scoring of the template's pairs until it ends; each checkpoint that is scored becomes a point of the curve.
 async function follow() {
-  let now = await ask("GET", "/write/api/score");
-  while (now.state === "running") {
-    place("progress").textContent = `Being scored with ${now.run}. ${now.lines.at(-1) || ""}`;
-    await new Promise(resolve => setTimeout(resolve, 400));
-    now = await ask("GET", "/write/api/score");
+  forgetJob();
+  const turn = state.following, name = state.template.name, start = {time: 0, done: 0};
+  let drawn = 0;
+  while (turn === state.following) {
+    let now;
+    try {
+      now = await ask("GET", `/write/api/score?${query({...here(), name})}`);
+    } catch (error) {
+      if (error.status) throw error;
+      place("progress").textContent = error.message;
+      await pause(2000);
+      continue;
+    }
+    if (turn !== state.following || now.state === "none") return;
+    if (!start.time && now.done) Object.assign(start, {time: performance.now(), done: now.done});
+    showJob(now, start);
+    if (now.done > drawn) {
+      drawn = now.done;
+      const shown = showCurve(now);
+      await (now.state === "running" ? shown.catch(() => {}) : shown); // while it is written it may not be readable
+    }
+    if (now.state !== "running") return;
+    await pause(400);
   }
-  if (now.state === "failed") {
-    fill(place("progress"), make("p", {class: "problem"}, now.lines.join("\n")));
-    return;
-  }
-  place("progress").textContent = `Scored with ${now.run}.`;
-  await showCurve(now);
+}
+
+function showJob(now, start) {
+  const running = now.state === "running";
+  place("job").hidden = false;
+  place("bar").hidden = place("cancel").hidden = !running;
+  place("bar").max = now.of;
+  if (now.done) place("bar").value = now.done;
+  else place("bar").removeAttribute("value");
+  const text = jobText(now, start);
+  if (place("progress").textContent !== text) place("progress").textContent = text;
+  place("job-problem").hidden = !now.problem;
+  place("job-problem").textContent = now.problem;
+}
+
+function jobText({state: how, run, done, of}, start) {
+  const checkpoints = `${count(of)} checkpoint${of === 1 ? "" : "s"}`;
+  if (how === "done") return `${done} of ${checkpoints} of ${run} ${of === 1 ? "is" : "are"} scored.`;
+  if (how === "cancelled") return `Cancelled. ${done} of ${checkpoints} of ${run} are scored; scoring again continues from there.`;
+  if (how === "failed") return `The scoring with ${run} failed after ${done} of ${checkpoints}.`;
+  if (!done) return `The scorer is starting; it will score ${checkpoints} of ${run}.`;
+  const seconds = done > start.done ? (performance.now() - start.time) / 1000 / (done - start.done) * (of - done) : 0;
+  return `Checkpoint ${done} of ${of} is scored with ${run}${seconds > 1 ? `, about ${Math.ceil(seconds / 5) * 5} s left` : ""}.`;
 }
 
 async function showCurve(job) {
@@ -244,6 +312,7 @@ async function showCurve(job) {
   const named = {benchmark: job.benchmark, scorer: scored.scorer};
   const {linkings} = await ask("GET", `/explore/api/benchmark?${query(named)}`);
   const found = await ask("GET", `/explore/api/curves?${query({...named, linking: linkings[0].name, by: "all"})}`);
+  place("curve").hidden = false;
   await chart.draw(found);
   fill(place("further"), make("a", {href: `/explore?${query({benchmark: job.benchmark})}`}, "Look into these curves and their pairs"));
 }
@@ -251,9 +320,10 @@ async function showCurve(job) {
 // The whole project
 
 async function checkAll() {
-  await attempt(async () => {
+  await attemptAt({button: place("check")}, async () => {
     await state.template?.flush();
-    const rows = await ask("POST", "/write/api/validate", here());
+    fill(place("checked"), make("p", {class: "note"}, "Ten pairs of each template are drawn."));
+    const rows = await busy(place("check"), () => ask("POST", "/write/api/validate", here()));
     const columns = [{name: "template", title: "Template"}, {name: "uid", title: "uid"}, {name: "phenomenon", title: "Phenomenon"},
       {name: "pairs", title: "Pairs of ten", number: true}, {name: "draws", title: "Draws", number: true}, {name: "problem", title: "Problem", show: text => make("span", {class: "bad"}, text)}];
     const wrong = rows.filter(row => row.problem).length;
@@ -270,7 +340,8 @@ async function openProject(name) {
   await state.phrases.open();
   await words.open(name);
   state.known = await ask("GET", `/write/api/properties?${query(here())}`);
-  await listTemplates(localStorage.getItem(last.template(name)));
+  await listTemplates((!asked.project || asked.project === name) && asked.template || localStorage.getItem(last.template(name)));
+  asked.template = "";  // that of the address is opened once
 }
 
 async function listProjects(wanted) {
@@ -278,15 +349,35 @@ async function listProjects(wanted) {
   fill(place("project"), ...projects.map(one => make("option", {value: one.project}, `${one.project} (${one.templates})`)));
   const names = projects.map(one => one.project);
   await openProject(names.includes(wanted) ? wanted : names[0]);
+  if (wanted && !names.includes(wanted)) say(`There is no project ${wanted}; ${names[0]} is shown.`);
 }
 
+const tabs = [...document.querySelectorAll("[role=tab]")];
+
 function showPart(name) {
-  for (const tab of document.querySelectorAll("[role=tab]")) {
+  state.part = name;
+  for (const tab of tabs) {
     const chosen = tab.id === `tab-${name}`;
     tab.setAttribute("aria-selected", String(chosen));
-    tab.className = chosen ? "" : "plain";
+    tab.tabIndex = chosen ? 0 : -1;
     place(tab.getAttribute("aria-controls")).hidden = !chosen;
   }
+  rememberPlace();
+  if (name === "check") checkAll();
+}
+
+// The arrow keys go through the tabs, as in any list of tabs.
+function stepTab(event) {
+  const move = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+  if (!move) return;
+  const next = tabs[(tabs.indexOf(event.target) + move + tabs.length) % tabs.length];
+  next.focus();
+  showPart(next.id.slice(4));
+}
+
+function saveShown() {
+  const button = {templates: "save", words: "save-words", phrases: "save-phrases"}[state.part];
+  if (button) place(button).click();
 }
 
 function listen() {
@@ -294,14 +385,22 @@ function listen() {
   place("new-project").addEventListener("submit", event => {
     event.preventDefault();
     const name = place("new-project-name").value.trim();
-    attempt(async () => {
+    attemptAt({project: place("new-project-name")}, async () => {
       await ask("POST", "/write/api/projects", {name});
       say("");
       place("new-project-name").value = "";
       await listProjects(name);
     });
   });
-  for (const tab of document.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => showPart(tab.id.slice(4)));
+  for (const tab of tabs) {
+    tab.addEventListener("click", () => showPart(tab.id.slice(4)));
+    tab.addEventListener("keydown", stepTab);
+  }
+  document.addEventListener("keydown", event => {
+    if (event.key !== "s" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    saveShown();
+  });
   place("template").addEventListener("change", event => attempt(() => openTemplate(event.target.value)));
   place("new-template").addEventListener("submit", event => { event.preventDefault(); newTemplate(false); });
   place("copy-template").addEventListener("click", () => newTemplate(true));
@@ -322,9 +421,11 @@ function listen() {
   place("draw-others").addEventListener("click", () => { state.seed += 1; attempt(showPreview); });
   place("make").addEventListener("submit", makePairs);
   place("score").addEventListener("submit", score);
+  place("cancel").addEventListener("click", () => attempt(() => ask("POST", "/write/api/score/cancel", {})));
   place("check").addEventListener("click", checkAll);
 }
 
 listen();
-await attempt(() => listProjects(localStorage.getItem(last.project)));
+await attempt(() => listProjects(asked.project || localStorage.getItem(last.project)));
+if (tabs.some(tab => tab.id === `tab-${asked.part}`)) showPart(asked.part);
 document.body.dataset.ready = "yes";
