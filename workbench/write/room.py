@@ -170,7 +170,7 @@ def _words(call: Call) -> dict[str, object]:
     return call.vocabulary().page(wanted, sort, descending, offset)
 
 
-def _generate(call: Call) -> dict[str, object]:
+def _generate(call: Call) -> dict[str, object] | None:
     """Make pairs of what is saved; a draft that is not is refused, since the pairs would not be those on the page."""
     name = call.text("name")
     saved = {one: call.draft(one).open()["saved"] for one in (name, PHRASES)}
