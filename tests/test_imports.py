@@ -78,7 +78,16 @@ ORDER = {
     "generation.rublimp": ["check resources text", "grammar", "rule", "rules", "make"],
     "validation": ["answer_files questionnaire", "items platform_files", "judging loading", "tables", "answers"],
     "launch": ["arguments relay slurm", "cost status submitit workers", "emit publish"],
-    "workbench": ["settings replies pages", "room login", "security", "explore write judge", "start", "server", "rooms", "command"],
+    "workbench": [
+        "settings replies pages",
+        "room login",
+        "security",
+        "explore write judge",
+        "start",
+        "server",
+        "rooms",
+        "command",
+    ],
 }
 
 
