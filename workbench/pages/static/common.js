@@ -65,18 +65,26 @@ export function showProblem(field, message) {
   field.focus();
 }
 
-// Runs what may be refused. A refusal is shown beside the field whose name its message begins with, or else the last one.
+// Runs what may be refused. Each line of a refusal is shown beside the field whose name it begins with, or else beside
+// the last of the fields.
 export async function attemptAt(fields, work) {
   for (const field of Object.values(fields)) showProblem(field, "");
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Refusal)) console.error(error);
-    const begins = name => new RegExp(`^\\W*(unknown )?${name}\\b`, "m").test(error.message);
-    const name = Object.keys(fields).find(begins) ?? Object.keys(fields).at(-1);
-    showProblem(fields[name], error.message);
+    const found = new Map();
+    for (const line of error.message.split("\n").filter(one => !/^\d+ problems? in the configuration:$/.test(one))) {
+      const text = line.trim().replace(/^configuration: /, "");
+      const name = Object.keys(fields).find(one => new RegExp(`^(unknown )?${one}\\b`).test(text)) ?? Object.keys(fields).at(-1);
+      found.set(name, [...found.get(name) ?? [], text]);
+    }
+    for (const [name, lines] of [...found].reverse()) showProblem(fields[name], lines.join("\n"));
   }
 }
+
+// Opens what hides a field that the browser finds wrong, so that its message can be seen.
+document.addEventListener("invalid", event => event.target.closest("details")?.setAttribute("open", ""), true);
 
 // Disables a button while something is done, and lets it turn a wheel.
 export async function busy(button, work) {

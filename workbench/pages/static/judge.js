@@ -1,5 +1,5 @@
 // The room judge: make a questionnaire, answer it here or load answers, and see which paradigms people confirm.
-import {ask, attempt, count, fill, make, percent, place, query, say, table} from "/static/common.js";
+import {ask, attempt, attemptAt, busy, count, fill, make, percent, place, query, Refusal, remember, say, table} from "/static/common.js";
 import {sortable} from "/static/sortable.js";
 
 const API = "/judge/api";
@@ -14,6 +14,10 @@ const address = (name, ...rest) => [API, "questionnaires", name, ...rest].map((p
 const fileAddress = (name, path) => `/judge/files/${name}/${path.split("/").map(encodeURIComponent).join("/")}`;
 const number = field => field.value === "" ? null : Number(field.value);
 
+const asked = Object.fromEntries(new URLSearchParams(location.search));  // by the address
+const DEMO = "demo";  // the benchmark that is chosen first
+let benchmarks = [];
+let named = "";  // the name that is proposed, until another one is typed
 let rules = [];
 let shown = null;  // the questionnaire that is chosen, as the room describes it
 let unkept = null;  // answers of the pilot that could not be kept
@@ -22,17 +26,48 @@ let answering = false;  // whether a pilot is under way whose answers would be l
 // ---- 1. make
 
 async function begin() {
-  const [settings, benchmarks] = await Promise.all([ask("GET", `${API}/settings`), ask("GET", `${API}/benchmarks`)]);
+  const settings = await ask("GET", `${API}/settings`);
+  benchmarks = await ask("GET", `${API}/benchmarks`);
   for (const name of NUMBERS) place(name).value = settings.questionnaire[name];
-  fill(place("benchmarks"), ...benchmarks.map(one => make("option", {value: one.name},
-    one.made_here ? "made in a project" : "published")));
+  const choices = here => benchmarks.filter(one => one.made_here === here).map(one => make("option", {value: one.name}, one.name));
+  const groups = {"made in Write": choices(true), published: choices(false)};
+  fill(place("benchmark"), ...Object.entries(groups).filter(([, options]) => options.length)
+    .map(([label, options]) => make("optgroup", {label}, ...options)));
+  const wanted = benchmarks.some(one => one.name === asked.benchmark) ? asked.benchmark : DEMO;
+  place("benchmark").value = wanted;
+  if (asked.benchmark && asked.benchmark !== wanted) say(`There is no benchmark ${asked.benchmark}; ${wanted} is shown.`);
   rules = settings.rules;
   fill(place("rule"), ...rules.map(rule => make("option", {value: rule.name}, rule.name)));
   place("rule").value = settings.answers.rule;
   for (const [name, id] of Object.entries(LIMITS)) place(id).value = settings.answers.exclude[name] ?? "";
   explainRule();
   place("make-fields").disabled = false;  // only now, so that no value that was typed is replaced
-  await list();
+  await list(asked.questionnaire);
+  chooseBenchmark();
+  document.body.dataset.ready = "yes";
+}
+
+function rememberPlace() {
+  remember({benchmark: place("benchmark").value, questionnaire: place("questionnaire").value});
+}
+
+function chooseBenchmark() {
+  forgetParadigms();
+  const {name, made_here} = benchmarks.find(one => one.name === place("benchmark").value);
+  place("where").textContent = made_here || name === DEMO ? ""
+    : "A published benchmark is downloaded when it is used for the first time, which needs a network.";
+  proposeName();
+  rememberPlace();
+}
+
+// Proposes a name that no questionnaire has, unless one was typed.
+function proposeName() {
+  if (place("name").value !== named) return;
+  const taken = [...place("questionnaire").options].map(option => option.value);
+  const base = place("benchmark").value.split("/").at(-1).replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 60);
+  let number = 1;
+  while (taken.includes(`${base}-${number}`)) number += 1;
+  place("name").value = named = `${base}-${number}`;
 }
 
 const boxes = () => [...place("paradigms").querySelectorAll("input")];
@@ -51,10 +86,9 @@ function forgetParadigms() {
 }
 
 async function showParadigms() {
-  say("");
-  const benchmark = place("benchmark").value.trim();
+  const benchmark = place("benchmark").value;
   const paradigms = await busy(place("show-paradigms"), () => ask("GET", `${API}/paradigms?${query({benchmark})}`));
-  if (benchmark !== place("benchmark").value.trim()) return;
+  if (benchmark !== place("benchmark").value) return;
   fill(place("paradigms"), ...paradigms.map(one => make("label", {},
     make("input", {type: "checkbox", value: one.paradigm, onchange: sayChosen}), `${one.paradigm} (${count(one.pairs)})`)));
   place("paradigms").hidden = place("find-label").hidden = false;
@@ -68,17 +102,38 @@ function filterParadigms() {
 }
 
 async function makeQuestionnaire() {
-  say("");
   const wanted = {
-    benchmark: place("benchmark").value.trim(),
+    benchmark: place("benchmark").value,
     name: place("name").value.trim(),
     formats: [...document.querySelectorAll("[name=format]:checked")].map(box => box.value),
     paradigms: chosenParadigms(),
     ...Object.fromEntries(NUMBERS.map(name => [name, number(place(name))])),
   };
-  const made = await busy(place("make-button"), () => ask("POST", `${API}/questionnaires`, wanted));
-  say(`The questionnaire ${made.name} is made: ${made.folder}`, "done");
-  await list(made.name);
+  const end = sayMaking(wanted.benchmark);
+  try {
+    const made = await busy(place("make-button"), () => ask("POST", `${API}/questionnaires`, wanted));
+    end(`The questionnaire ${made.name} is made: ${made.folder}. Answer it below, or give its page to people.`);
+    named = place("name").value;
+    await list(made.name);
+    proposeName();
+  } catch (error) {
+    end("");
+    throw error;
+  }
+}
+
+// Says what is being done, and for how long; returns what ends it with a last sentence.
+function sayMaking(benchmark) {
+  const began = performance.now();
+  const text = `The pairs of ${benchmark} are read and drawn, and the questionnaire is written.`;
+  place("making").textContent = text;
+  const timer = setInterval(() => {
+    place("making").textContent = `${text} ${Math.round((performance.now() - began) / 1000)} s`;
+  }, 5000);
+  return last => {
+    clearInterval(timer);
+    place("making").textContent = last;
+  };
 }
 
 // ---- 2. answers
@@ -96,6 +151,7 @@ async function list(chosen) {
 
 async function choose() {
   const name = place("questionnaire").value;
+  rememberPlace();
   closePilot();
   fill(place("results"));
   show(await ask("GET", address(name)));
@@ -151,9 +207,9 @@ async function keep(files) {
 
 async function load() {
   const files = [...place("uploads").files];
-  if (!files.length) return say("Choose one or more files of answers first.");
+  if (!files.length) throw new Refusal("Choose one or more files of answers first.");
   if (files.reduce((size, file) => size + file.size, 0) > LARGEST) {
-    return say(`These files are larger than ${LARGEST / 1024 ** 2} MB together; load fewer at once.`);
+    throw new Refusal(`These files are larger than ${LARGEST / 1024 ** 2} MB together; load fewer at once.`);
   }
   const read = [];
   for (const file of files) {
@@ -161,7 +217,7 @@ async function load() {
       const text = new TextDecoder("utf-8", {fatal: true}).decode(await file.arrayBuffer());
       read.push({name: file.name, text});
     } catch {
-      return say(`${file.name} is not a text in UTF-8. Save it as CSV in UTF-8 first.`);
+      throw new Refusal(`${file.name} is not a text in UTF-8. Save it as CSV in UTF-8 first.`);
     }
   }
   await keep(read);
@@ -271,33 +327,25 @@ async function judge() {
   place("results").focus();
 }
 
-async function busy(button, work) {
-  button.disabled = true;
-  button.setAttribute("aria-busy", "true");
-  try {
-    return await work();
-  } finally {
-    button.disabled = false;
-    button.removeAttribute("aria-busy");
-  }
-}
-
-const on = (id, name, work) => place(id).addEventListener(name, event => {
+// ``fields`` are those that a refusal may be about, by the name that its message begins with; the last is for all others.
+const on = (id, name, work, fields) => place(id).addEventListener(name, event => {
   if (name === "submit") event.preventDefault();
-  attempt(() => work(event));
+  if (fields) attemptAt(fields(), () => work(event));
+  else attempt(() => work(event));
 });
+const fieldsOf = names => Object.fromEntries(names.map(name => [name, place(name)]));
 
-on("make", "submit", makeQuestionnaire);
-on("benchmark", "change", forgetParadigms);
-on("show-paradigms", "click", showParadigms);
+on("make", "submit", makeQuestionnaire, () => ({...fieldsOf([...NUMBERS, "name", "benchmark"]), formats: document.querySelector("[name=format]"), button: place("make-button")}));
+on("benchmark", "change", chooseBenchmark);
+on("show-paradigms", "click", showParadigms, () => ({benchmark: place("benchmark"), button: place("show-paradigms")}));
 on("find", "input", filterParadigms);
 on("questionnaire", "change", choose);
 on("pilot", "submit", startPilot);
 on("stop", "click", closePilot);
 on("again", "click", keepPilot);
-on("load", "submit", load);
+on("load", "submit", load, () => ({files: place("uploads")}));
 on("rule", "change", explainRule);
-on("judge", "submit", judge);
+on("judge", "submit", judge, () => ({limit: place("limit"), rule: place("rule"), button: place("judge-button")}));
 window.addEventListener("message", event => attempt(() => receive(event)));
 window.addEventListener("beforeunload", event => {
   if (answering) event.preventDefault();  // the browser then asks whether to leave
