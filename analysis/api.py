@@ -1,9 +1,10 @@
-"""The analysis from Python, for notebooks: read the runs once, then frames in, drawings out.
+"""Figures and sections of the report from Python; ``ucurve.open`` is ``open_study`` of this module.
 
-    from analysis.api import curve_table, draw_learning_curves, open_study
+    import ucurve
+    from analysis.api import curve_table, draw_learning_curves
 
-    study = open_study("runs/*")
-    scored = study.benchmarks()[0]
+    study = ucurve.open("runs/*")
+    scored = study.scored()
     curves = curve_table(scored.curve_rows(), study.runs)
     drawings = draw_learning_curves(curves, "learning_curves", scored.title)
     drawings[0].save("learning_curves.pdf")
@@ -14,12 +15,12 @@ the report can be made alone, e.g. ``display(*accuracy_scaling_sections(scored))
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from analysis.change_points.section import change_sections
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table, draw_learning_curves
 from analysis.curves.loss import draw_loss_curves, loss_table
-from analysis.curves.notebook import NotebookScores, NotebookStudy
 from analysis.data.frames import metric_frame, overall, score_frame
 from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
@@ -27,6 +28,7 @@ from analysis.data.study import read_study
 from analysis.linking.length_bias import length_bias_sections
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.ngrams.section import ngram_sections
+from analysis.notebook import NotebookStudy, RunList
 from analysis.plotting.figures import Drawing
 from analysis.report.html import ReportSection
 from analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
@@ -35,7 +37,7 @@ from analysis.summary import headline, missing, provenance
 from ucurve.config import check
 
 __all__ = [
-    "Drawing", "NotebookScores", "NotebookStudy", "ReportSection", "Run", "accuracy_by_bits_sections",
+    "Drawing", "NotebookStudy", "ReportSection", "Run", "accuracy_by_bits_sections",
     "accuracy_scaling_sections", "change_sections", "curve_table", "draw_flops_curves", "draw_learning_curves",
     "draw_loss_curves", "find_runs", "flops_table", "headline", "length_bias_sections", "linking_by_line",
     "linking_by_run", "loss_scaling_sections", "loss_table", "metric_frame", "missing", "ngram_sections",
@@ -43,14 +45,18 @@ __all__ = [
 ]  # fmt: skip
 
 
-def open_study(runs: str | Iterable[str], **settings: object) -> NotebookStudy:
-    """Read run folders for analysis, by a pattern such as ``runs/*`` or several.
+def open_study(runs: str | Path | Iterable[str | Path], **settings: object) -> NotebookStudy:
+    """Read run folders for a notebook: a folder, a pattern such as ``runs/*``, or several.
 
     The settings are those of ``analyze.py``, such as ``linking="slor"`` or ``benchmark="zhoblimp"``.
+
+    Example:
+        >>> study = ucurve.open("runs/demo/*")
+        >>> study
     """
-    patterns = runs if isinstance(runs, str) else list(runs)
-    checked = check(AnalyzeSettings, {"runs": patterns, "out": "figures", **settings})
+    patterns = [runs] if isinstance(runs, str | Path) else runs
+    checked = check(AnalyzeSettings, {"runs": [*map(str, patterns)], "out": "figures", **settings})
     study = read_study(find_runs(checked.runs), checked)
     return NotebookStudy(
-        study.runs, study.scores, study.means, study.metrics, study.held_out, study.settings, study.user_tables
+        RunList(study.runs), study.scores, study.means, study.metrics, study.held_out, study.settings, study.user_tables
     )

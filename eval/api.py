@@ -1,20 +1,23 @@
-"""Scoring from Python, for notebooks: ``from eval.api import score``; ``import eval`` would hide the builtin."""
+"""Scoring from Python, for notebooks: ``ucurve.score`` and ``ucurve.compare`` are functions of this module."""
 
 import glob
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, overload
 
 import pandas as pd
 
 from eval.linking import parse_linking
-from eval.metrics.accuracy import TiesRule
+from eval.metrics.accuracy import TiesRule, decisions
 from eval.metrics.significance import comparison_table
-from eval.pairs import data_hash
-from eval.run import score_asked
+from eval.models.targets import Target, model_targets, run_targets
+from eval.pairs import data_hash, pair_table
+from eval.run import find_runs, score_asked
 from eval.scoring.scorers import find_scorer
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.store.reported import USUAL_LINKINGS, USUAL_RULE, read_reported
@@ -25,10 +28,13 @@ from ucurve.config import check
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.storage.run_folder import CHECKPOINTS, RECORD
 
+Steps = Sequence[int] | Mapping[str, int] | Literal["all"]
+_MOST_SHOWN = 20  # rows
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoreResult:
-    """What was scored.
+    """What was scored; it shows itself as a table of accuracies, a row a checkpoint and a column a linking function.
 
     Attributes:
         accuracy: the rows of ``eval/accuracy.csv`` that were asked for.
@@ -44,6 +50,25 @@ class ScoreResult:
     fits: pd.DataFrame
     overall: pd.DataFrame
     scores: tuple[StoredScores, ...]
+
+    def _repr_html_(self) -> str:
+        table, more = self._shown()
+        return f"{table.to_html(index=False, float_format='{:.1%}'.format)}<p>{more}</p>"
+
+    def __repr__(self) -> str:
+        """Show the accuracies as text."""
+        table, more = self._shown()
+        return f"{table.to_string(index=False, float_format='{:.1%}'.format)}\n{more}".rstrip()
+
+    def _shown(self) -> tuple[pd.DataFrame, str]:
+        """Lay out the overall accuracies of the first checkpoints, and say how many there are more."""
+        mean = self.overall[["benchmark", "paradigm", "ties_rule"]].drop_duplicates()
+        rows = self.accuracy[(self.accuracy["phenomenon"] == "all") & (self.accuracy["split"] == "all")]
+        table = rows.merge(mean).pivot_table(
+            index=["run", "step", "benchmark", "scorer"], columns="linking", values="accuracy", sort=False
+        )
+        more = len(table) - _MOST_SHOWN
+        return table.head(_MOST_SHOWN).reset_index(), f"and {more} more, in .accuracy" if more > 0 else ""
 
     def at(
         self, benchmark: str | None = None, scorer: str | None = None, step: int | None = None, run: str | None = None
@@ -70,33 +95,73 @@ class ScoreResult:
         return self.at(benchmark, scorer, step, run).pairs()
 
 
+@overload
 def score(
     what: str | Path,
+    pairs: None = None,
     *,
-    steps: Sequence[int] | Mapping[str, int] | None = None,
+    steps: Steps | None = None,
     revisions: Sequence[str] | None = None,
     out: str | Path | None = None,
     **settings: object,
-) -> ScoreResult:
-    """Score a run, several runs or a model, as ``score.py`` does; what is scored already is read.
+) -> ScoreResult: ...
+
+
+@overload
+def score(
+    what: str | Path,
+    pairs: Iterable[tuple[str, str]],
+    *,
+    steps: Steps | None = None,
+    revisions: Sequence[str] | None = None,
+    out: None = None,
+    **settings: object,
+) -> pd.DataFrame: ...
+
+
+def score(
+    what: str | Path,
+    pairs: Iterable[tuple[str, str]] | None = None,
+    *,
+    steps: Steps | None = None,
+    revisions: Sequence[str] | None = None,
+    out: str | Path | None = None,
+    **settings: object,
+) -> ScoreResult | pd.DataFrame:
+    """Score a run, several runs or a model on benchmarks, as ``score.py`` does, or on pairs that are given here.
+
+    Scores of benchmarks that are stored already are read; nothing is stored of pairs that are given here.
 
     Args:
         what: a run folder or a pattern of several, a model folder, or ``owner/name`` on the hub.
-        steps: checkpoints of the run, None for all; of a model, the steps of revisions whose names do not say them.
+        pairs: good and bad sentences.
+        steps: checkpoints of the run, or ``"all"``; None is all, but the last one where ``pairs`` are given. Of a
+            model, the steps of revisions whose names do not say them.
         revisions: of the model, as in ``eval.models.targets.model_targets``; None for the model itself.
         out: folder that keeps the scores of a model. Without it they go when the result does.
         **settings: fields of ``eval.settings.ScoreSettings``, which are the keys of ``conf/score.yaml``.
 
+    Returns:
+        A ``ScoreResult``. For ``pairs`` a table instead: ``run`` and ``step`` (only where there are several), ``good``,
+        ``bad``, the log probabilities ``lp_good`` and ``lp_bad`` in nats, ``margin`` (linked value of the good sentence
+        less that of the bad one; the linking function is ``lp`` unless ``linking`` names one) and ``right``.
+
     Raises:
         UserError: with the message of ``score.py``, when something is missing, unknown or does not fit.
         RunError: when a score is not finite.
+
+    Example:
+        >>> ucurve.score("runs/demo/tiny-800K-char-demo-s0", [("这三本书很好。", "这三书很好。")])
+        >>> ucurve.score("runs/demo/*", benchmarks=["demo"], linking=["slln_lp:0.8"])
     """
-    check(ScoreSettings, settings)  # run, model and check are keys of the command alone
+    checked = check(ScoreSettings, settings)  # run, model and check are keys of the command alone
+    if pairs is not None:
+        return _score_pairs(_targets(str(what), steps, revisions, checked), list(pairs), checked)
     place = _run_or_model(str(what))
     kept = None
     if "model" in place and out is None:
         out = kept = tempfile.mkdtemp(prefix="ucurve-scores-")
-    values = {"steps": steps, "revisions": revisions, "out": out, **place, **settings}
+    values = {"steps": None if steps == "all" else steps, "revisions": revisions, "out": out, **place, **settings}
     try:
         command = check(ScoreCommand, values)
         stored = score_asked(command)
@@ -139,6 +204,58 @@ def compare(
     one, other = parse_linking(linking), parse_linking(second_linking or linking)
     scores = (first.score_table(), one), (second.score_table(), other)
     return comparison_table(pairs, *scores, ties_rule or reported.ties_rule or USUAL_RULE)
+
+
+def _targets(what: str, steps: Steps | None, revisions: Sequence[str] | None, settings: ScoreSettings) -> list[Target]:
+    """Find what given pairs are scored with: of runs the last checkpoint, or the steps that are asked for."""
+    place = _run_or_model(what)
+    if steps is not None and isinstance(steps, Mapping) == ("run" in place):
+        raise UserError("steps: a list of checkpoints goes with a run, a mapping of revisions to steps with a model")
+    if isinstance(steps, Mapping) or "model" in place:
+        return model_targets(what, revisions, settings.weights, steps if isinstance(steps, Mapping) else None)
+    every = [run_targets(run, None if steps == "all" else steps) for run in find_runs(place["run"])]
+    return [target for targets in every for target in (targets[-1:] if steps is None else targets)]
+
+
+def _score_pairs(targets: Sequence[Target], pairs: Sequence[tuple[str, str]], settings: ScoreSettings) -> pd.DataFrame:
+    table = pd.concat([*_score_with_each(targets, pairs, settings)], ignore_index=True)
+    return table.drop(columns=[name for name in ("run", "step") if table[name].nunique() == 1])
+
+
+def _score_with_each(
+    targets: Sequence[Target], pairs: Sequence[tuple[str, str]], settings: ScoreSettings
+) -> Iterator[pd.DataFrame]:
+    from eval.sweep.cache import SweepCache
+    from eval.sweep.compute import Computer
+    from eval.sweep.prepare import prepare
+
+    table = _given_pairs(pairs)
+    linking, cache = parse_linking((settings.linking or ("lp",))[0]), SweepCache()
+    for target in targets:
+        jobs = prepare(target, [table], settings, cache)
+        with closing(Computer(jobs, settings, cache, None)) as computer:
+            scores = computer.compute(jobs[0], with_tokens=False).scores
+        if missing := linking.missing(scores):
+            raise UserError(f"linking function {linking.name!r} reads {', '.join(missing)}, which these scores lack")
+        margin = linking.values(scores, "good") - linking.values(scores, "bad")
+        found = table[["good", "bad"]].assign(
+            run=target.name, step=target.step, margin=-margin if linking.lower_is_better else margin,
+            right=decisions(scores, linking)[0],
+            **{name: scores[name] for name in ("lp_good", "lp_bad") if name in scores},
+        )  # fmt: skip
+        order = ["run", "step", "good", "bad", "lp_good", "lp_bad", "margin", "right"]
+        yield found[[name for name in order if name in found]]
+
+
+def _given_pairs(pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    rows = []
+    for place, pair in enumerate(pairs):
+        if isinstance(pair, str) or len(pair) != 2:
+            raise UserError(f"pair {place}: a good and a bad sentence are expected, got {pair!r}")
+        rows.append((f"pair {place}", {"UID": "given", "good": pair[0], "bad": pair[1]}))
+    if not rows:
+        raise UserError("pairs: the list is empty; give at least one")
+    return pair_table(rows, "given", "und", ("UID", "UID", "good", "bad"))
 
 
 def _run_or_model(what: str) -> dict[str, str]:

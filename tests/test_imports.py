@@ -56,6 +56,7 @@ ORDER = {
         "run replay",
         "verify grid",
         "cli batches",
+        "api",
     ],
     "analysis": [
         "data plotting",
@@ -65,6 +66,7 @@ ORDER = {
         "paradigms",
         "curves shape scaling models",
         "pairs languages ngrams change_points summary",
+        "notebook",
         "api sections",
         "run",
     ],

@@ -1,7 +1,38 @@
-"""What all packages need: errors, files, counts, the command line and provenance."""
+"""What notebooks and programs import: ``open`` run folders, ``score`` and ``compare`` models, ``train`` runs.
+
+The modules of this package are what all other packages need: errors, files, counts, the command line and provenance.
+"""
+
+import warnings
+from importlib import import_module
 
 from ucurve.interpreter import check_interpreter
 
 __version__ = "0.1.0"
 
 check_interpreter()
+warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm, which transformers imports, in a notebook
+
+# Found when they are first used, so that importing this package loads neither torch nor pandas. __init__.pyi tells them
+# to type checkers.
+_FUNCTIONS = {
+    "open": "analysis.api:open_study",
+    "score": "eval.api:score",
+    "compare": "eval.api:compare",
+    "train": "train.api:train",
+    "UserError": "ucurve.errors:UserError",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Find a function of another package by its name here."""
+    if name not in _FUNCTIONS:
+        raise AttributeError(f"module 'ucurve' has no attribute {name!r}")
+    module, _, function = _FUNCTIONS[name].partition(":")
+    found: object = getattr(import_module(module), function)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*_FUNCTIONS, "__version__"})

@@ -18,6 +18,10 @@ class UserError(UcurveError):
 
     exit_code = 2
 
+    def _render_traceback_(self) -> list[str]:
+        """Show the message alone in a notebook, where IPython asks for this in place of a traceback."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class DamagedError(UserError):
     """A file of a run or a model that is not what was written; a run that goes on turns this into ``RunError``."""

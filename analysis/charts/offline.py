@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,18 +13,28 @@ from analysis.charts.bundle import vega_script
 
 # Altair's own pages write names into a script as they are, and load Vega from a server unless told otherwise.
 _PAGE = Environment(autoescape=True).from_string("""\
-<div data-chart="{{ key }}"></div>
+<div data-chart="{{ key }}">
+{%- if not script %}This chart is drawn by the script of the first chart above: run the notebook again.{% endif -%}
+</div>
 <script>
-if (!window.vegaEmbed) { {{ script | safe }} }
-document.querySelectorAll('[data-chart="{{ key }}"]:empty').forEach(place => {
-  place.style.width = "100%";
-  vegaEmbed(place, {{ chart | tojson }}, {
-    mode: "vega-lite", ast: true, renderer: "svg",
-    actions: {export: true, source: false, compiled: false, editor: false},
-  });
+{% if script %}if (!window.vegaEmbed) { {{ script | safe }} }
+{% endif -%}
+document.querySelectorAll('[data-chart="{{ key }}"]:not([data-drawn])').forEach(place => {
+  place.dataset.drawn = "";
+  (function draw() {
+    if (!window.vegaEmbed) return setTimeout(draw, 200);
+    place.style.width = "100%";
+    vegaEmbed(place, {{ chart | tojson }}, {
+      mode: "vega-lite", ast: true, renderer: "svg",
+      actions: {export: true, source: false, compiled: false, editor: false},
+    });
+  })();
 });
 </script>
 """)
+_carriers: set[str] = (
+    set()
+)  # the first chart of this process, whose output has the script that draws the later ones too
 
 
 _DOCUMENT = Environment(autoescape=True).from_string("""\
@@ -46,15 +57,26 @@ class OfflineChart(altair.LayerChart):
         if ([*given, options.get("format")][0] or suffix) != "html":
             super().save(fp, *given, **options)
             return
-        shown = self._repr_mimebundle_()
-        text = _DOCUMENT.render(title=self.to_dict(validate=False).get("title", ""), page=shown["text/html"])
+        chart = self.to_dict(validate=False)
+        text = _DOCUMENT.render(title=chart.get("title", ""), page=_page(chart, vega_script()))
         if isinstance(fp, str | Path):
             Path(fp).write_text(text, encoding="utf-8")
         else:
             fp.write(text)
 
     def _repr_mimebundle_(self, *_args: object, **_kwds: object) -> dict[str, str]:
-        """Show it in a notebook; the script that draws it, of about 900 KB, is part of what is shown."""
+        """Show it in a notebook; the script of about 900 KB that draws charts is in the output of the first one."""
         chart = self.to_dict(validate=False)
-        key = hashlib.sha256(json.dumps(chart).encode()).hexdigest()[:16]
-        return {"text/html": _PAGE.render(key=key, script=vega_script(), chart=chart), "text/plain": repr(self)[:200]}
+        key = _key(chart)
+        if not _carriers or "google.colab" in sys.modules:  # there, each output is a page of its own
+            _carriers.add(key)
+        script = vega_script() if key in _carriers else ""
+        return {"text/html": _page(chart, script), "text/plain": f"chart: {chart.get('title', '')}"}
+
+
+def _page(chart: dict[str, Any], script: str) -> str:
+    return _PAGE.render(key=_key(chart), script=script, chart=chart)
+
+
+def _key(chart: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(chart).encode()).hexdigest()[:16]

@@ -29,7 +29,7 @@ _MARKS = (RECORD, str(ACCURACY.place))
 _SEED_IN_NAME = re.compile(r"-s(\d+|i\d+d\d+)(?=-|$)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run folder, or a folder of scores of a model that was not trained here."""
 
@@ -39,6 +39,10 @@ class Run:
     saved: tuple[int, ...]  # steps of the checkpoints that are complete
     facts: RunFacts | None  # what run.json says; None for a model that was not trained here
     precision: str | None = None  # of the products that trained it, where the runs of the analysis differ in it
+
+    def __repr__(self) -> str:
+        """Name it, without all that its files record."""
+        return f"Run({self.label}, {self.status}, {len(self.saved)} checkpoints)"
 
     @property
     def status(self) -> str:

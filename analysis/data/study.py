@@ -37,7 +37,7 @@ from ucurve.storage.run_folder import METRICS
 MEANS_OVER = dict(zip(MEANS, ("paradigms", "phenomena"), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """What was read; further files are read when a figure or table first needs them, and kept."""
 
@@ -99,7 +99,7 @@ class LastScores:
     scores: pd.DataFrame  # see files.stored_scores
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BenchmarkScores:
     """A benchmark of a study, scored in one way."""
 
@@ -107,6 +107,10 @@ class BenchmarkScores:
     benchmark: str
     scorer: str
     _scores: dict[tuple[str, int], pd.DataFrame | None] = field(default_factory=dict, init=False)  # by run and step
+
+    def __repr__(self) -> str:
+        """Name it, without the study that it is of."""
+        return f"BenchmarkScores({self.title}, scored by {self.scorer})"
 
     @cached_property
     def reported(self) -> Reported:

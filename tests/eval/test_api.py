@@ -224,3 +224,64 @@ def test_the_example_of_the_documents(run, asked, root, copy_model, monkeypatch,
         exec(block, scope)  # noqa: S102
     assert len(blocks) >= 3
     assert isinstance(scope["scored"], ScoreResult)
+
+
+PAIRS = [("我喜欢猫。", "我猫喜欢。"), ("他来了。", "来他了。"), ("书", "书")]
+
+
+def test_pairs_without_a_file_have_the_scores_of_a_benchmark(run, tmp_path):
+    lines = [json.dumps({"sentence_good": good, "sentence_bad": bad}, ensure_ascii=False) for good, bad in PAIRS]
+    (tmp_path / "own.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    table = score(run, PAIRS)
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before  # nothing is stored
+    assert list(table.columns) == ["good", "bad", "lp_good", "lp_bad", "margin", "right"]
+    stored = score(run, benchmarks=["custom"], custom={"path": str(tmp_path / "own.jsonl")}, steps=[8]).pairs()
+    assert table["lp_good"].tolist() == pytest.approx(stored["lp_good"].tolist())
+    assert table["lp_bad"].tolist() == pytest.approx(stored["lp_bad"].tolist())
+    assert table["margin"].tolist() == pytest.approx((table["lp_good"] - table["lp_bad"]).tolist())
+    assert table["right"].tolist() == (table["margin"] > 1e-4).tolist()
+    assert not table["right"].iloc[2]  # both sentences are the same
+
+
+def test_pairs_at_several_checkpoints_under_another_linking_function(run):
+    table = score(run, PAIRS, steps=[0, 8], linking="mean_lp")
+    assert table["step"].tolist() == [0, 0, 0, 8, 8, 8]
+    characters = [(len(good), len(bad)) for good, bad in 2 * PAIRS]
+    wanted = [
+        good / n - bad / m for good, bad, (n, m) in zip(table["lp_good"], table["lp_bad"], characters, strict=True)
+    ]
+    assert table["margin"].tolist() == pytest.approx(wanted)
+
+
+def test_pairs_of_a_model(copy_model):
+    table = score(copy_model(), PAIRS, linking="nll")
+    assert list(table.columns) == ["good", "bad", "lp_good", "lp_bad", "margin", "right"]
+    assert table["margin"].tolist() == pytest.approx((table["lp_good"] - table["lp_bad"]).tolist())
+
+
+@pytest.mark.parametrize(
+    ("pairs", "settings", "message"),
+    [
+        ([("a", "")], {}, "pair 0: 'bad' is empty"),
+        ([("a", "b", "c")], {}, "pair 0: a good and a bad sentence are expected, got \\('a', 'b', 'c'\\)"),
+        (["ab"], {}, "pair 0: a good and a bad sentence are expected, got 'ab'"),
+        ([], {}, "pairs: the list is empty; give at least one"),
+        (PAIRS, {"steps": {"main": 3}}, "steps: a list of checkpoints goes with a run"),
+        (PAIRS, {"steps": [3]}, "no checkpoint of step 3; there are 0, 8"),
+        (PAIRS, {"linking": "mink"}, "linking function 'mink' reads mink60_good"),
+        (PAIRS, {"colour": 1}, "colour: unknown key"),
+    ],
+)
+def test_mistakes_about_pairs(run, pairs, settings, message):
+    with pytest.raises(UserError, match=message):
+        score(run, pairs, **settings)
+
+
+def test_a_result_shows_itself_briefly(run, asked):
+    scored = score(run, **asked)
+    shown = repr(scored)
+    assert len(shown) < 500
+    assert shown.splitlines()[0].split() == ["run", "step", "benchmark", "scorer", "lp", "slln_lp"]
+    assert len(shown.splitlines()) == 3
+    assert scored._repr_html_().count("<tr") == 3

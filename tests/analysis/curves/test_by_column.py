@@ -46,14 +46,14 @@ def check_counts(table, values, verdicts):
 @pytest.mark.parametrize("column", ["attractor", "domain", "paradigm"])
 def test_curves_of_names_equal_a_count(made, column):
     runs, verdicts = made
-    table = open_study(runs).benchmarks()[0].column_curves(column)
+    table = open_study(runs).column_curves(column)
     check_counts(table, [None if pd.isna(value) else str(value) for value in PAIRS[column]], verdicts)
 
 
 @pytest.mark.parametrize("column", ["distance", "frequency"])
 def test_many_numbers_are_parts_of_equal_numbers_of_pairs(made, column):
     runs, verdicts = made
-    table = open_study(runs).benchmarks()[0].column_curves(column)
+    table = open_study(runs).column_curves(column)
     names = list(dict.fromkeys(table["value"]))
     parts = pd.IntervalIndex.from_tuples([tuple(map(float, name[1:-1].split(", "))) for name in names])
     assert parts.is_monotonic_increasing
@@ -102,7 +102,7 @@ def test_a_column_of_texts_is_refused(make_run, tmp_path):
     pairs = pair_table({"p": "first"}, 1100).assign(text=lambda table: table["pair"])
     make_item_run(make_run, pairs, {step: np.zeros(1100, dtype=np.uint8) for step in STEPS})
     with pytest.raises(UserError, match="column 'text' has 1100 values; at most 1000 are drawn"):
-        open_study(f"{tmp_path}/runs/*").benchmarks()[0].column_curves("text")
+        open_study(f"{tmp_path}/runs/*").column_curves("text")
 
 
 def test_runs_on_other_pairs_are_left_out_and_named(made, make_run):
@@ -128,9 +128,8 @@ def test_a_benchmark_without_the_column_says_so(made, tmp_path):
 def test_without_scores_of_single_pairs_there_are_no_curves_by_column(made, tmp_path):
     for folder in (tmp_path / "runs").iterdir():
         pairs_path(folder, "zho").unlink()
-    scored = open_study(made[0]).benchmarks()[0]
     with pytest.raises(UserError, match="no scores of single pairs are stored"):
-        scored.items()
+        open_study(made[0]).items()
 
 
 def test_a_notebook_draws_a_line_for_each_value(made):
@@ -140,5 +139,5 @@ def test_a_notebook_draws_a_line_for_each_value(made):
     with pytest.raises(UserError, match="unknown column or kind of lines 'attracter'") as error:
         study.curve(by="attracter")
     assert "Did you mean 'attractor'?" in str(error.value)
-    with pytest.raises(UserError, match=r"open_study\(runs, linking='lp'\)"):
-        study.benchmarks()[0]._column_curve("attractor", "lp")
+    other = study.curve(by="attractor", linking="slln_lp:0.8")
+    assert other.to_dict()["datasets"]["curves"] == chart.to_dict()["datasets"]["curves"]  # lengths are equal here

@@ -34,8 +34,8 @@ def make_runs(make_run, cells, draw=None):
 
 
 @pytest.fixture
-def scored_of(tmp_path):
-    return lambda: open_study(f"{tmp_path}/runs/*").benchmarks()[0]
+def study_of(tmp_path):
+    return lambda: open_study(f"{tmp_path}/runs/*")
 
 
 @settings(max_examples=60, deadline=None)
@@ -49,9 +49,9 @@ def test_kappa_is_that_of_scikit_learn(both):
         assert found[0] == pytest.approx(cohen_kappa_score(both[0], both[1]))
 
 
-def test_agreement_is_the_mean_over_every_two_runs(make_run, scored_of):
+def test_agreement_is_the_mean_over_every_two_runs(make_run, study_of):
     verdicts = list(make_runs(make_run, [(0, 0), (1, 1), (2, 2)]).values())
-    table = scored_of().agreement()
+    table = study_of().agreement()
     assert set(table["between"]) == {"all runs"}
     assert len(table) == 3 * len(STEPS)
     for row in table.to_dict("records"):
@@ -69,9 +69,9 @@ def test_agreement_is_the_mean_over_every_two_runs(make_run, scored_of):
         assert (row["runs"], row["run_pairs"], row["n"]) == (3, 3, len(right[0]))
 
 
-def test_runs_that_share_a_seed_are_compared_apart(make_run, scored_of):
+def test_runs_that_share_a_seed_are_compared_apart(make_run, study_of):
     make_runs(make_run, [(0, 0), (0, 1), (1, 0)])
-    table = scored_of().agreement()
+    table = study_of().agreement()
     overall = table[(table["phenomenon"] == "all") & (table["step"] == 4)].set_index("between")
     assert overall["run_pairs"].to_dict() == {"all runs": 3, "same init": 1, "same data order": 1, "both differ": 1}
 
@@ -103,21 +103,21 @@ def test_components_are_right_on_average():
     assert [found[part][0] for part in ("init", "order", "rest")] == pytest.approx([init, order, rest], rel=0.06)
 
 
-def test_verdicts_that_follow_the_initialization_are_all_of_it(make_run, scored_of):
+def test_verdicts_that_follow_the_initialization_are_all_of_it(make_run, study_of):
     draw = np.random.default_rng(4)
     of_init = {init: draw.integers(0, 2, (len(STEPS), len(PAIRS))) * 2 for init in (0, 1)}
     for number, (init, data) in enumerate(product((0, 1), (5, 6))):
         rows = dict(zip(STEPS, of_init[init].astype(np.uint8), strict=True))
         change_run(make_item_run(make_run, PAIRS, rows, seed=number), seeds={"init": init, "data": data})
-    table = scored_of().seed_components()
+    table = study_of().seed_components()
     assert set(table["measure"]) == {"right", "margin"}
     assert table["init_share"].to_numpy() == pytest.approx(1)
     assert set(table["inits"]) == set(table["orders"]) == {2}
 
 
-def test_a_crossing_among_more_runs_is_found(make_run, scored_of):
+def test_a_crossing_among_more_runs_is_found(make_run, study_of):
     make_runs(make_run, [(0, 0), (1, 1), (2, 2), (0, 1), (1, 0)])
-    table = scored_of().seed_components()
+    table = study_of().seed_components()
     assert set(table["inits"]) == set(table["orders"]) == {2}
 
 
@@ -129,41 +129,41 @@ def test_a_crossing_among_more_runs_is_found(make_run, scored_of):
         ([(0, 0), (1, 0), (1, 1)], "Train seeds.init=0 seeds.data=1 too"),
     ],
 )
-def test_without_a_crossing_the_runs_that_are_missing_are_named(make_run, scored_of, cells, needed):
+def test_without_a_crossing_the_runs_that_are_missing_are_named(make_run, study_of, cells, needed):
     make_runs(make_run, cells)
     with pytest.raises(UserError, match="cannot be told apart") as error:
-        scored_of().seed_components()
+        study_of().seed_components()
     assert needed in str(error.value)
 
 
-def test_one_run_has_nothing_to_agree_with(make_run, scored_of):
+def test_one_run_has_nothing_to_agree_with(make_run, study_of):
     make_runs(make_run, [(0, 0)])
     with pytest.raises(UserError, match="no two runs on the same pairs differ in the seed only"):
-        scored_of().agreement()
+        study_of().agreement()
 
 
 @pytest.mark.parametrize("other", [0, 1, 2])
-def test_a_run_on_other_pairs_is_left_out_and_named_wherever_it_stands(make_run, scored_of, capsys, other):
+def test_a_run_on_other_pairs_is_left_out_and_named_wherever_it_stands(make_run, study_of, capsys, other):
     draw = np.random.default_rng(12)
     for seed in range(3):
         pairs = PAIRS.assign(good=PAIRS["good"] + "!") if seed == other else PAIRS
         rows = {step: draw.integers(0, 3, len(PAIRS)).astype(np.uint8) for step in STEPS}
         make_item_run(make_run, pairs, rows, seed=seed)
-    scored = scored_of()
-    assert set(scored.agreement()["runs"]) == {2}
+    study = study_of()
+    assert set(study.agreement()["runs"]) == {2}
     assert capsys.readouterr().err.endswith(f"and left out: 14m-10M-char-demo-s{other}.\n")
-    (section,) = (one for one in item_sections(scored) if one.heading.startswith("Agreement"))
+    (section,) = (one for one in item_sections(study.scored()) if one.heading.startswith("Agreement"))
     assert section.content[0].endswith(f"and left out: 14m-10M-char-demo-s{other}.")
 
 
-def test_a_line_that_has_one_run_left_is_named_too(make_run, scored_of):
+def test_a_line_that_has_one_run_left_is_named_too(make_run, study_of):
     rows = dict.fromkeys(STEPS, np.full(len(PAIRS), 2, np.uint8))
     for seed, pairs in enumerate((PAIRS, PAIRS.assign(good=PAIRS["good"] + "!"))):
         make_item_run(make_run, pairs, rows, seed=seed)
-    scored = scored_of()
-    _, section = item_sections(scored)
+    study = study_of()
+    _, section = item_sections(study.scored())
     assert section.content == (
         "Scored on other pairs than most runs of their model, and left out: 14m-10M-char-demo-s1.",
     )
     with pytest.raises(UserError, match=r"so there is no agreement of seeds\. Scored on .* 14m-10M-char-demo-s1\."):
-        scored.agreement()
+        study.agreement()

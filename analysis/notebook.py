@@ -1,0 +1,384 @@
+"""A study in a notebook: a method for each table and chart of its runs, curves, pairs and tokens."""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pandas as pd
+
+from analysis.charts.curves import Lines, flops_chart, learning_chart, loss_chart
+from analysis.charts.offline import OfflineChart
+from analysis.curves.by_column import column_table
+from analysis.curves.charts import curve_chart, curve_tables
+from analysis.curves.flops import flops_table, with_references
+from analysis.curves.learning import band_note, curve_table
+from analysis.curves.loss import loss_table
+from analysis.data.frames import last_scored, overall
+from analysis.data.groups import ALL, columns
+from analysis.data.linked import under_linking
+from analysis.data.runs import NOT_TRAINED_HERE, Run
+from analysis.data.study import BenchmarkScores, Study
+from analysis.items.histories import History, read_histories, same_pairs
+from analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
+from analysis.items.table import VERDICT_NAMES, item_summary, item_table
+from analysis.items.variance import seed_components, why_not_crossed
+from analysis.items.verdicts import RIGHT, WRONG
+from analysis.linking.tables import linking_by_line, linking_by_run
+from analysis.shape.section import read_shapes
+from analysis.tokens.table import not_stored, region_table, token_frame
+from ucurve.errors import UserError, unknown_name
+from ucurve.fields import format_count
+from ucurve.progress import log_line
+
+_LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
+_PAIR = ["pair", "phenomenon", "paradigm", "good", "bad"]
+_SHAPES = {
+    "group": "group", "phenomenon": "phenomenon", "shape": "shape", "p": "p", "dip": "dip", "dip_depth_low": "dip_low",
+    "dip_depth_high": "dip_high", "dip_place": "dip_tokens", "holm_u": "p_dip", "start": "start", "end": "end",
+    "onset": "onset",
+}  # fmt: skip
+_MOST_RUNS = 20  # that are listed
+
+
+class RunList(list[Run]):
+    """The runs of a study, which show themselves as a table."""
+
+    def _repr_html_(self) -> str:
+        return _html(_describe_runs(self))
+
+    def __repr__(self) -> str:
+        return _text(_describe_runs(self))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NotebookStudy(Study):
+    """Runs that were read for a notebook; ``ucurve.open`` makes one.
+
+    Wherever several benchmarks were scored, ``benchmark`` names the one that is meant. ``linking`` is any linking
+    function, with any parameter, such as ``slln_lp:0.8``; without it, the one that the benchmark's card names.
+    Tables are data frames of pandas, in which accuracies are fractions of 1.
+    """
+
+    _linked: dict[tuple[str, str], BenchmarkScores] = field(default_factory=dict, init=False)  # by name and function
+
+    def _repr_html_(self) -> str:
+        return _html(self.overview())
+
+    def __repr__(self) -> str:
+        methods = "curve(), shapes(), items(), flips(run), margins(), tokens(), length_bias()"
+        return f"{_text(self.overview())}\ntables and charts: {methods}"
+
+    def overview(self) -> pd.DataFrame:
+        """List the runs with the benchmarks they were scored on and their last accuracies.
+
+        Example:
+            >>> study.overview()
+        """
+        last = last_scored(overall(self.shown_rows()).sort_values("step"))
+        found: dict[str, dict[str, float]] = {}
+        for run, benchmark, accuracy in last[["run", "benchmark", "accuracy"]].itertuples(index=False):
+            found.setdefault(str(run), {})[str(benchmark)] = float(accuracy)
+        named = len(self._named) > 1
+        texts = [
+            ", ".join(f"{f'{name} ' if named else ''}{value:.1%}" for name, value in found.get(run.label, {}).items())
+            for run in self.runs
+        ]
+        benchmarks = [", ".join(found.get(run.label, {})) for run in self.runs]
+        return _describe_runs(self.runs).assign(benchmarks=benchmarks, last_accuracy=texts)
+
+    def scored(self, benchmark: str | None = None, linking: str | None = None) -> BenchmarkScores:
+        """Return a benchmark under a linking function, as the functions of ``analysis.api`` take it.
+
+        Example:
+            >>> study.scored(linking="slln_lp:0.8").title
+            'demo, slln_lp:0.8, ties counted half'
+
+        Raises:
+            UserError: when several benchmarks were scored and none is named, when there is none of that name, or when
+                the stored scores lack what the linking function reads.
+        """
+        if not self._named:
+            raise UserError("no run of the study was scored, so there are no curves")
+        if benchmark is None and len(self._named) > 1:
+            raise UserError(f"several benchmarks were scored; name one of {', '.join(self._named)}")
+        name = next(iter(self._named)) if benchmark is None else benchmark
+        if name not in self._named:
+            raise unknown_name("benchmark", name, self._named)
+        if linking is None or linking == self._named[name].linking:
+            return self._named[name]
+        if (name, linking) not in self._linked:
+            self._linked[name, linking] = under_linking(self._named[name], linking)
+        return self._linked[name, linking]
+
+    def curve(self, benchmark: str | None = None, by: str = "run", linking: str | None = None) -> OfflineChart:
+        """Draw accuracy against training tokens, with a menu of the linking functions that were scored.
+
+        ``by`` is ``run``, a line for each group of runs that differ in the seed only; ``phenomenon``, a line for each;
+        or a column of the pairs, such as ``paradigm`` or ``distance``, a line for each of its values.
+
+        Example:
+            >>> study.curve(by="phenomenon", linking="slln_lp:0.8")
+        """
+        scored = self._with_checkpoints(benchmark, linking)
+        if by not in _LINES:
+            table = self._column_curves(scored, by)
+            chart = learning_chart(table, f"Learning curves by {by}", band_note(table), "value")
+        else:
+            table = curve_tables(scored, scored.linking)
+            if by == "phenomenon" and not set(table["phenomenon"]) - {ALL, ""}:
+                raise UserError(f"{scored.benchmark} has no phenomena; draw it with by='run'")
+            chart = curve_chart(table, scored.benchmark, band_note(table), _LINES[by])
+        return chart.properties(
+            title=f"{scored.benchmark} (scored by {scored.scorer}, ties counted {scored.ties_rule})"
+        )
+
+    def flops_curve(self, benchmark: str | None = None, linking: str | None = None) -> OfflineChart:
+        """Draw accuracy against training FLOPs, with a color for each model.
+
+        Example:
+            >>> study.flops_curve()
+        """
+        scored = self._with_checkpoints(benchmark, linking)
+        points = flops_table(curve_table(scored.curve_rows(), self.runs), self.runs)
+        if points.empty:
+            raise UserError(f"{scored.benchmark}: no checkpoint after step 0 is scored, so there are no FLOPs to draw")
+        chart = flops_chart(with_references(points), scored.benchmark, band_note(points))
+        return chart.properties(title=scored.curve_title)
+
+    def loss_curve(self) -> OfflineChart:
+        """Draw the loss in bits per byte against training tokens.
+
+        Example:
+            >>> study.loss_curve()
+        """
+        table = loss_table(self.metrics, self.held_out)
+        if table.empty:
+            raise UserError("no run has training metrics with bits per byte, so there is no loss to draw")
+        return loss_chart(table, "Training curves", "Loss in bits per byte.").properties(title="Training curves")
+
+    def shapes(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Classify every curve: rising, falling, U-shaped, flat; one row a curve, those that dip first.
+
+        ``p`` is of the test that names the shape and ``p_dip`` of the dip, both after Holm over the curves. ``dip`` is
+        the depth of the deepest dip with its 95 % interval (fractions of 1), ``dip_tokens`` where it is lowest,
+        ``onset`` the tokens from which the curve stays above chance. The test is described in docs/shape.md.
+
+        Example:
+            >>> study.shapes()[["phenomenon", "shape", "p", "dip", "dip_low", "dip_high"]]
+        """
+        scored = self._with_checkpoints(benchmark, linking)
+        found = read_shapes(scored)
+        if found is None or found.classes.empty:
+            raise UserError(
+                " ".join([f"{scored.benchmark}: no curve could be tested.", *(found.notes if found else ())])
+            )
+        ordered = found.classes.sort_values(["holm_u", "dip"], ascending=[True, False], ignore_index=True)
+        return ordered[list(_SHAPES)].rename(columns=_SHAPES)
+
+    def items(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Tell what became of each pair in each run, with its sentences; docs/items.md describes the columns.
+
+        Example:
+            >>> study.items().nlargest(5, "flips")[["run", "phenomenon", "good", "bad", "flips", "last"]]
+        """
+        tables = []
+        for history in self._histories(self.scored(benchmark, linking)):
+            table = item_table([history]).merge(history.shared.table[["pair", "good", "bad"]], on="pair")
+            tables.append(table)
+        items = pd.concat(tables, ignore_index=True)
+        first = ["run", "group", *_PAIR]
+        return items[[*first, *items.columns.drop(first)]]
+
+    def item_summary(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Summarize ``items`` by phenomenon and paradigm, for each run.
+
+        Example:
+            >>> study.item_summary()[["run", "phenomenon", "paradigm", "ever_right", "lost", "relearned", "flips"]]
+        """
+        return item_summary(item_table(self._histories(self.scored(benchmark, linking))))
+
+    def flips(
+        self, run: str, step: int | None = None, benchmark: str | None = None, linking: str | None = None
+    ) -> pd.DataFrame:
+        """List the pairs that turned right or wrong at a checkpoint of a run, most wrong first.
+
+        ``before`` and ``now`` are the verdicts at the checkpoint before and at this one; margins are the linked value
+        of the good sentence less that of the bad one. ``run`` is a label, or a part that one label alone has. Without a
+        ``step`` it is the checkpoint at which most pairs turned from right to wrong.
+
+        Example:
+            >>> study.flips("s0", 55)
+        """
+        histories = {history.run.label: history for history in self._histories(self.scored(benchmark, linking))}
+        alike = [run] if run in histories else [label for label in histories if run in label]
+        if len(alike) != 1:
+            raise unknown_name("run", run, histories)
+        history = histories[alike[0]]
+        steps = history.checkpoints["step"].tolist()
+        if step is None and len(steps) > 1:
+            lost = (history.verdicts[:-1] == RIGHT) & (history.verdicts[1:] == WRONG)
+            step = steps[1 + int(lost.sum(axis=1).argmax())]
+        if step not in steps[1:]:
+            there = ", ".join(map(str, steps[1:]))
+            raise UserError(f"{alike[0]}: step {step} is no checkpoint that follows on another; there are {there}")
+        place = steps.index(step)
+        changed = history.verdicts[place - 1] != history.verdicts[place]
+        table: pd.DataFrame = history.pairs.loc[changed, _PAIR]
+        table = table.assign(
+            before=[VERDICT_NAMES[verdict] for verdict in history.verdicts[place - 1, changed].tolist()],
+            now=[VERDICT_NAMES[verdict] for verdict in history.verdicts[place, changed].tolist()],
+            margin_before=history.margins[place - 1, changed],
+            margin=history.margins[place, changed],
+        )
+        return table.sort_values("margin", ignore_index=True)
+
+    def margins(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """List the margin and the verdict of every pair at every checkpoint of every run.
+
+        A margin is the linked value of the good sentence less that of the bad one: above 0 the pair is right.
+
+        Example:
+            >>> margins = study.margins()
+            >>> margins.groupby(["tokens", "phenomenon"])["margin"].mean().unstack()
+        """
+        tables = []
+        for history in self._histories(self.scored(benchmark, linking)):
+            pairs = history.pairs[["pair", "phenomenon", "paradigm"]]
+            places = history.checkpoints[["step", "tokens"]]
+            table = places.merge(pairs, how="cross").assign(
+                verdict=history.verdicts.ravel(), margin=history.margins.ravel()
+            )
+            table.insert(0, "run", history.run.label)
+            tables.append(table)
+        margins = pd.concat(tables, ignore_index=True)
+        return margins.assign(verdict=margins["verdict"].map(VERDICT_NAMES))
+
+    def tokens(
+        self, benchmark: str | None = None, pairs: Collection[int] | None = None, steps: Collection[int] | None = None
+    ) -> pd.DataFrame:
+        """List the tokens of pairs with their surprisal in bits at every checkpoint at which they were stored.
+
+        ``pairs`` are numbers of pairs, ``steps`` checkpoints; by default all. ``analysis.tokens.table.token_frame``
+        describes the columns. Scoring with ``tokens=true`` stores them.
+
+        Example:
+            >>> study.tokens(pairs=[0], steps=[55])
+        """
+        return token_frame(self.scored(benchmark), pairs, steps)
+
+    def critical_regions(self, benchmark: str | None = None) -> pd.DataFrame:
+        """Average the surprisal of the tokens in which the sentences of pairs differ, by phenomenon over training.
+
+        Example:
+            >>> study.critical_regions()[["phenomenon", "step", "critical_good", "critical_bad", "margin"]]
+        """
+        table = region_table(scored := self.scored(benchmark))
+        if table.empty:
+            raise not_stored(scored)
+        return table
+
+    def length_bias(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Compare linking functions at the last checkpoint: accuracy by which sentence of a pair is longer.
+
+        ``delta_acc`` is the mean distance of the accuracies on pairs of unequal length to that on pairs of equal length
+        (ZhoBLiMP, section 4.2); 0 is best. ``linking`` adds a function that was not scored.
+
+        Example:
+            >>> study.length_bias(linking="slln_lp:0.8")
+        """
+        rows = self.scored(benchmark, linking).rows
+        return linking_by_line(linking_by_run(rows)).drop(columns=["benchmark", "scorer", "ties_rule"])
+
+    def agreement(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Tell how far runs that differ in the seed only agree on single pairs, at each checkpoint.
+
+        Example:
+            >>> study.agreement()[["phenomenon", "step", "kappa", "agreement"]]
+        """
+        return agreement_table(self._comparable_lines(self.scored(benchmark, linking)))
+
+    def seed_components(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Split the variance between runs into what the initialization and the data order contribute.
+
+        Example:
+            >>> study.seed_components()[["phenomenon", "measure", "step", "init_share", "order_share"]]
+
+        Raises:
+            UserError: when no two initializations were trained on the same two orders; it names the runs to train.
+        """
+        lines = self._comparable_lines(self.scored(benchmark, linking))
+        found = [table for line in lines if len(table := seed_components(line))]
+        if not found:
+            raise UserError(" ".join(why_not_crossed(line) for line in lines))
+        return pd.concat(found, ignore_index=True)
+
+    def column_curves(self, column: str, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Return the curves for each value of a column of the pairs, as numbers.
+
+        Example:
+            >>> study.column_curves("paradigm")[["value", "step", "accuracy", "low", "high"]]
+        """
+        return self._column_curves(self.scored(benchmark, linking), column)
+
+    def _column_curves(self, scored: BenchmarkScores, column: str) -> pd.DataFrame:
+        histories = read_histories(scored)
+        pairs = histories[0].shared.table if histories else pd.DataFrame()
+        if column not in pairs:
+            raise unknown_name("column or kind of lines", column, {*_LINES, *columns(pairs)} - {ALL}, "by")
+        return column_table(same_pairs(histories)[0], column, scored.ties_rule)
+
+    @cached_property
+    def _named(self) -> dict[str, BenchmarkScores]:
+        times = Counter(one.benchmark for one in self.benchmarks())
+        names = [
+            f"{one.benchmark} by {one.scorer}" if times[one.benchmark] > 1 else one.benchmark
+            for one in self.benchmarks()
+        ]
+        return dict(zip(names, self.benchmarks(), strict=True))
+
+    def _with_checkpoints(self, benchmark: str | None, linking: str | None) -> BenchmarkScores:
+        scored = self.scored(benchmark, linking)
+        if scored.curve_rows().empty:
+            raise UserError(
+                f"{scored.benchmark}: no checkpoints of a training run were scored on it, so it has no curves"
+            )
+        return scored
+
+    def _histories(self, scored: BenchmarkScores) -> list[History]:
+        if not (found := read_histories(scored)):
+            raise UserError(f"{scored.benchmark}: no scores of single pairs are stored, so there are no items")
+        return found
+
+    def _comparable_lines(self, scored: BenchmarkScores) -> list[Line]:
+        """Return the lines of two runs or more on the same pairs, and tell which runs are on others."""
+        histories = self._histories(scored)
+        left_out = describe_left_out(histories)
+        if not (found := lines_of(histories)):
+            reason = "no two runs on the same pairs differ in the seed only, so there is no agreement of seeds"
+            raise UserError(f"{scored.benchmark}: {reason}" + (f". {left_out}" if left_out else ""))
+        if left_out:
+            log_line(left_out)
+        return found
+
+
+def _describe_runs(runs: Collection[Run]) -> pd.DataFrame:
+    rows = []
+    for run in runs:
+        facts = run.facts
+        seeds = sorted({facts.seeds.init, facts.seeds.data}) if facts else []
+        rows.append({
+            "run": run.label, "model": run.model, "tokens": format_count(facts.tokens_budget) if facts else "",
+            "seed": " and ".join(map(str, seeds)), "status": facts.status if facts else NOT_TRAINED_HERE,
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _html(table: pd.DataFrame) -> str:
+    more = f"<p>and {len(table) - _MOST_RUNS} more runs</p>" if len(table) > _MOST_RUNS else ""
+    return str(table.head(_MOST_RUNS).to_html(index=False)) + more
+
+
+def _text(table: pd.DataFrame) -> str:
+    more = f"\nand {len(table) - _MOST_RUNS} more runs" if len(table) > _MOST_RUNS else ""
+    return str(table.head(_MOST_RUNS).to_string(index=False)) + more

@@ -1,0 +1,32 @@
+"""Training from Python, for notebooks: ``ucurve.train`` is a function of this module."""
+
+from pathlib import Path
+
+from train.cli import train_command
+from train.grid.cells import grid_cells
+from ucurve.config import Composed, compose, read_arguments, sweep
+
+_MULTIRUN = ("-m", "--multirun")
+
+
+def train(*arguments: str) -> list[Path]:
+    """Train a run, or with ``-m`` every run of a grid, as ``ucurve train`` does, and return the run folders.
+
+    A run that is finished already is left as it is.
+
+    Args:
+        *arguments: those of the command line, such as ``"model=tiny"``; ``ucurve train --help`` lists the keys.
+
+    Raises:
+        UserError: with the message of the command, when something is missing, unknown or does not fit.
+        RunError: when a run cannot go on.
+
+    Example:
+        >>> runs = ucurve.train("model=tiny", "tokens=800K", "tokenizer=char", "data=demo", "eval.benchmarks=[demo]")
+        >>> ucurve.open(runs)
+    """
+    given = read_arguments([argument for argument in arguments if argument not in _MULTIRUN])
+    cells = sweep("train", given) if set(arguments) & {*_MULTIRUN} else [given]
+    composed = [Composed(compose("train", cell), tuple(cell)) for cell in cells]
+    train_command(composed)
+    return [cell.settings.folder for cell in grid_cells(composed)]
