@@ -10,7 +10,7 @@ CODE := ucurve train eval generation validation analysis launch workbench tokeni
 .PHONY: demo notebooks docs test long lint types unit format install clean
 
 demo: install
-	PYTHON=$(PYTHON) bash launch/demo.sh
+	$(PYTHON) -m launch.demo
 
 # On the demo's runs, or wherever the first cell of each notebook says.
 notebooks: install

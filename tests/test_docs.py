@@ -24,7 +24,7 @@ COMPOSED_AS = {
     "workers": "train",
 }
 COMMAND = re.compile(r"(?:python|torchrun|deepspeed) (?:-\S+ (?:\d+ )?)*([\w./]+?)(?:\.py)? (.+)")
-PLACEHOLDER = re.compile(r"-m|\.\.\.|<the|grid>|source=NAME")
+PLACEHOLDER = re.compile(r"-m|--help|\.\.\.|<the|grid>|source=NAME")
 
 
 def printed_commands(page):

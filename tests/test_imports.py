@@ -16,8 +16,8 @@ ORDER = {
         "errors interpreter",
         "invocation fields processes progress provenance text_table",
         "storage config",
-        "huggingface cli yaml_files",
-        "token_stream",
+        "huggingface help yaml_files",
+        "cli token_stream",
     ],
     "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts", "score_key"],
     "ucurve.huggingface": [
@@ -79,7 +79,7 @@ ORDER = {
     "generation.multiblimp": ["balance languages words", "agreement minimality", "check make"],
     "generation.rublimp": ["check resources text", "grammar", "rule", "rules", "make"],
     "validation": ["answer_files questionnaire", "items platform_files", "judging loading", "tables", "answers"],
-    "launch": ["arguments relay slurm", "cost status submitit workers", "emit publish"],
+    "launch": ["arguments demo relay slurm", "cost status submitit workers", "emit publish"],
     "workbench": [
         "settings replies pages",
         "room login",

@@ -2,15 +2,16 @@
 
 import ast
 import json
-import os
 import re
 import shlex
-import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from launch import demo
+from ucurve import invocation
 from ucurve.config import compose, read_arguments
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,23 +92,25 @@ def test_pages_quote_what_a_shell_would_expand():
 
 
 @pytest.mark.parametrize("active", [True, False])
-def test_the_last_lines_of_the_demo_can_be_typed(tmp_path, active):
-    """The demo with a Python that does nothing; an environment that is active already is not activated again."""
-    (tmp_path / "launch").mkdir()
+def test_the_last_lines_of_the_demo_can_be_typed(tmp_path, monkeypatch, active):
+    """An environment that is active already is not activated again."""
     (tmp_path / ".venv/bin").mkdir(parents=True)
     (tmp_path / ".venv/bin/activate").touch()
-    shutil.copy(ROOT / "launch/demo.sh", tmp_path / "launch/demo.sh")
-    variables = os.environ | {"PYTHON": "true", "VIRTUAL_ENV": f"{tmp_path}/.venv" if active else ""}
-    words = ["bash", "launch/demo.sh"]
-    done = subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True)
-    said = done.stdout
-    assert "figures/demo/report.html" in said
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(ROOT / "launch/demo.py")])
+    monkeypatch.setattr(demo, "ROOT", tmp_path)
+    monkeypatch.setattr(invocation, "ROOT", tmp_path)
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    if active:
+        monkeypatch.setenv("VIRTUAL_ENV", f"{tmp_path}/.venv")
+    said = demo.what_next(demo.DemoSettings("runs/demo", "figures/demo"))
     assert ("    source .venv/bin/activate\n" in said) != active
     commands = [shlex.split(line)[1:] for line in said.splitlines() if line.startswith("    python ")]
-    assert [script for script, *_ in commands] == ["train.py", "score.py"]
+    assert [words[:-1] for words in commands[:1]] == [["-m", "workbench"]]
+    assert commands[1][0] == "train.py"
     assert unquoted(said) == []
-    for script, *arguments in commands:
-        compose(script.removesuffix(".py"), read_arguments(arguments))
+    compose("workbench", read_arguments(commands[0][2:]))
+    compose("train", read_arguments(commands[1][1:]))
 
 
 def test_the_readme_activates_the_environment_before_it_calls_python():
@@ -128,7 +131,7 @@ def test_comments_of_the_configuration_quote_what_a_shell_would_expand():
         for name, text in texts(".yaml")
         if name.startswith("conf/")
     ]
-    assert "conf/score.yaml" in dict(comments)
+    assert "conf/eval/default.yaml" in dict(comments)
     assert faults(comments) == {}
 
 

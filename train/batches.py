@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
@@ -15,6 +16,8 @@ from train.replay import SeenBatches, SeenSequence, open_batches
 from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.invocation import command
+from ucurve.progress import log_line
 from ucurve.storage.files import new_file
 from ucurve.token_stream.run import RunTokens
 
@@ -49,6 +52,10 @@ def batches_command(values: Mapping[str, object]) -> None:
     batches = open_batches(Path(settings.run), settings.cache, settings.data_path)
     if settings.out is None:
         _write(sys.stdout, batches, settings)
+        if settings.format == "text" and settings.to < steps:
+            after = min(2 * settings.to - settings.after, steps)
+            following = command("batches", f"run={shlex.quote(settings.run)} from={settings.to} to={after}")
+            log_line(f"next: {following}")
         return
     with new_file(settings.out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         _write(file, batches, settings)

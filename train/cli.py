@@ -1,12 +1,14 @@
 """The commands ``train.py`` (one run or every cell of a grid) and ``tokenizers/build.py`` (one tokenizer)."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
+from train.config import RunRequest
 from train.corpus.corpus import Corpus, CorpusSettings, pin_corpus
 from train.corpus.file_hashes import recall_hashes
 from train.data.store import build_token_store, save_unigram_counts
@@ -20,11 +22,19 @@ from train.tokenizer.folder import read_statistics
 from ucurve.config import Composed, check
 from ucurve.errors import RunError, UserError
 from ucurve.invocation import command
+from ucurve.progress import log_line
 from ucurve.text_table import format_table
 
 
 def train_command(composed: Sequence[Composed]) -> None:
     """Train the composed runs, or print their plans under ``dry_run``; a failed cell does not stop the others."""
+    cells = train_cells(composed)
+    if not cells[0].settings.dry_run and os.environ.get("RANK", "0") == "0":
+        log_line(f"next: {_next_command([cell.settings for cell in cells])}")
+
+
+def train_cells(composed: Sequence[Composed]) -> list[Cell]:
+    """Train the composed runs, or print their plans, and return them."""
     cells = grid_cells(composed)
     if cells[0].settings.dry_run:
         for data in dict.fromkeys(cell.settings.data for cell in cells):
@@ -39,6 +49,15 @@ def train_command(composed: Sequence[Composed]) -> None:
         train_run(cells[0].settings)
     else:
         _run_grid(cells)
+    return cells
+
+
+def _next_command(runs: Sequence[RunRequest]) -> str:
+    """Return the command that a finished run, or a grid of them, is for: analyze, after a score."""
+    found = str(runs[0].folder) if len(runs) == 1 else f"{runs[0].paths.runs}/*"
+    if all(one.eval.scores_here for one in runs):
+        return command("analyze", f"runs={shlex.quote(found)}")
+    return command("score", f"run={shlex.quote(found)} benchmarks={','.join(runs[0].eval.benchmarks) or 'demo'}")
 
 
 def _run_grid(cells: Sequence[Cell]) -> None:

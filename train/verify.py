@@ -2,6 +2,7 @@
 
 import csv
 import math
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from train.run_folder.resume import state_faults
 from train.tokenizer.folder import tokenizer_files
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
+from ucurve.invocation import command
+from ucurve.progress import log_line
 from ucurve.provenance import versions
 from ucurve.storage.facts import Manifest, RunFacts, own_faults, read_manifest, read_run_facts
 from ucurve.storage.files import sha256_file
@@ -59,12 +62,17 @@ def verify_command(values: dict[str, object]) -> None:
     run = Path(settings.run)
     if not run.is_dir():
         raise missing_folder("run", run)
+    if inner := sorted(path.parent for path in run.glob(f"*/{RECORD}")):
+        raise UserError(f"run={run} is not a run folder but holds some: give run={inner[0]}")
     alone = (run / EVAL).is_dir() and not any((run / name).exists() for name in (CONFIGURATION, RECORD))
     problems = verify_scores(run, settings.deep) if alone else run_faults(run, settings.deep)
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))
     counted = f"{len(checkpoints(run))} checkpoints, all as their manifests say"
     print(f"{run}: {'scores of a model, all as their keys say' if alone else counted}")  # noqa: T201
+    folder, is_scored = shlex.quote(settings.run), (run / EVAL).is_dir()
+    following = ("analyze", f"runs={folder}") if is_scored else ("score", f"run={folder} benchmarks=demo")
+    log_line(f"next: {command(*following)}")
 
 
 def run_faults(run: Path, deep: bool = False) -> list[str]:

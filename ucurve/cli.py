@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ucurve.errors import INTERRUPTED, UcurveError, UserError, unknown_name
-from ucurve.interpreter import broken_package, missing_package
+from ucurve.interpreter import broken_package, missing_package, shadowed_package
 from ucurve.invocation import CONSOLE, MODULE
 
 _AGAIN = "the same command starts again from the beginning"
@@ -30,6 +30,7 @@ _LOCAL_RANK = ("--local_rank", "--local-rank")
 class Command:
     """A command, named as its configuration ``conf/<name>.yaml``; a cell of ``-m`` that fails does not stop others."""
 
+    stage: str  # of the work, under which ``--help`` lists it
     task: str  # the function, with its module
     summary: str
     # The values of a composed configuration, once for each cell; all cells at once; or the arguments as they are.
@@ -39,53 +40,75 @@ class Command:
 
 
 COMMANDS = {
+    "demo": Command(
+        "Try",
+        "launch.demo.demo_command",
+        "the whole path in five minutes: train, score, check, analyze",
+        kept="the same command goes on",
+    ),
+    "workbench": Command(
+        "Try",
+        "workbench.command.workbench_command",
+        "write templates, look into curves and judge pairs in a browser",
+        kept="what was typed is kept, the same command opens it again",
+    ),
     "train": Command(
+        "Train",
         "train.cli.train_command",
         "train a run, or every run of a grid",
         "cells",
         "the same command goes on",
         launched=True,
     ),
-    "score": Command(
-        "eval.run.score_command",
-        "score checkpoints of runs, or other models, on minimal pairs",
-        kept="scores made so far are kept, the same command goes on",
-    ),
-    "leaderboard": Command(
-        "eval.leaderboard.export.leaderboard_command", "write stored scores in the form that a leaderboard takes"
-    ),
-    "questionnaire": Command(
-        "validation.questionnaire.run.questionnaire_command", "make a questionnaire for people from a benchmark"
-    ),
-    "analyze": Command(
-        "analysis.run.analyze_command",
-        "draw learning curves and write the report",
-        kept="every file written so far is whole, the same command starts again from the beginning",
-    ),
-    "verify": Command("train.verify.verify_command", "check that every file of a run is what was recorded"),
-    "generate": Command("generation.run.generate_command", "make minimal pairs, or check them"),
-    "answers": Command("validation.answers.answers_command", "judge pairs by what people answered about them"),
+    "verify": Command("Train", "train.verify.verify_command", "check that every file of a run is what was recorded"),
+    "batches": Command("Train", "train.batches.batches_command", "show what a model saw between two steps"),
     "build": Command(
+        "Train",
         "train.cli.build_command",
         "build one tokenizer alone",
         kept="what was finished is kept, the same command goes on",
     ),
-    "batches": Command("train.batches.batches_command", "show what a model saw between two steps"),
-    "publish": Command("launch.publish.publish.publish_command", "turn a finished run into a Hugging Face repository"),
-    "status": Command("launch.status.status_command", "list how the runs of a grid stand", "arguments"),
-    "cost": Command("launch.cost.cost_command", "measure what a grid costs", "arguments"),
+    "cost": Command("Run a grid", "launch.cost.cost_command", "measure what a grid costs", "arguments"),
     "workers": Command(
+        "Run a grid",
         "launch.workers.workers_command",
         "run a grid with one worker a device",
         "arguments",
         "the same command goes on",
     ),
-    "workbench": Command(
-        "workbench.command.workbench_command",
-        "write templates, look into curves and judge pairs in a browser",
-        kept="what was typed is kept, the same command opens it again",
+    "emit": Command(
+        "Run a grid", "launch.emit.emit_command", "write the files that start a grid elsewhere", "arguments"
     ),
-    "emit": Command("launch.emit.emit_command", "write the files that start a grid elsewhere", "arguments"),
+    "status": Command("Run a grid", "launch.status.status_command", "list how the runs of a grid stand", "arguments"),
+    "score": Command(
+        "Score and look",
+        "eval.run.score_command",
+        "score checkpoints of runs, or other models, on minimal pairs",
+        kept="scores made so far are kept, the same command goes on",
+    ),
+    "analyze": Command(
+        "Score and look",
+        "analysis.run.analyze_command",
+        "draw learning curves and write the report",
+        kept="every file written so far is whole, the same command starts again from the beginning",
+    ),
+    "generate": Command("Make and judge pairs", "generation.run.generate_command", "make minimal pairs, or check them"),
+    "questionnaire": Command(
+        "Make and judge pairs",
+        "validation.questionnaire.run.questionnaire_command",
+        "make a questionnaire for people from a benchmark",
+    ),
+    "answers": Command(
+        "Make and judge pairs", "validation.answers.answers_command", "judge pairs by what people answered about them"
+    ),
+    "publish": Command(
+        "Share", "launch.publish.publish.publish_command", "turn a finished run into a Hugging Face repository"
+    ),
+    "leaderboard": Command(
+        "Share",
+        "eval.leaderboard.export.leaderboard_command",
+        "write stored scores in the form that a leaderboard takes",
+    ),
 }
 
 
@@ -97,8 +120,7 @@ def main() -> None:
     elif name == _VERSION:
         sys.stdout.write(_versions())
     elif name in COMMANDS:
-        started = MODULE if Path(sys.argv[0]).name == "__main__.py" else CONSOLE
-        sys.argv = [f"{started} {name}", *arguments]
+        sys.argv = [f"{_started()} {name}", *arguments]
         run(name)
     else:
         sys.exit(_report(str(unknown_name("command", name, COMMANDS)), UserError.exit_code))
@@ -108,6 +130,11 @@ def run(name: str) -> None:
     """Run a command with the arguments of this process, which ends with the exit code where that is not 0."""
     if _VERSION in sys.argv[1:]:
         sys.stdout.write(_versions())
+        return
+    if set(_HELP) & set(sys.argv[1:]):
+        from ucurve.help import command_help
+
+        sys.stdout.write(command_help(name))
         return
     codes: list[int] = []
 
@@ -123,8 +150,10 @@ def run(name: str) -> None:
 
 
 def _start(name: str, attempt: Callable[[Callable[[], None]], None]) -> None:
-    from ucurve.config import Composed, compose_command_line, read_arguments
+    from ucurve.config import Composed, compose_command_line, read_arguments, with_lists
 
+    if problem := shadowed_package():
+        raise UserError(problem)
     command = COMMANDS[name]
     arguments = read_arguments(_without_local_rank(sys.argv[1:]) if command.launched else sys.argv[1:])
     has_option = any(argument.startswith("-") and argument not in _MULTIRUN for argument in arguments)
@@ -135,7 +164,7 @@ def _start(name: str, attempt: Callable[[Callable[[], None]], None]) -> None:
     def run_elsewhere(cell: Composed) -> None:
         _call(command.task, [cell] if command.takes == "cells" else cell.values)
 
-    cells = compose_command_line(name, arguments, run_elsewhere)
+    cells = compose_command_line(name, with_lists(name, arguments), run_elsewhere)
     if command.takes == "cells" and cells:
         _call(command.task, cells)
     elif command.takes == "values":
@@ -188,12 +217,19 @@ def _answer(error: Exception, kept: str) -> int:
     if isinstance(error, OSError):
         if error.errno in _MACHINE_FAULTS:
             return _report(f"{error}; {kept}", UcurveError.exit_code)
-        return _report(str(error), UserError.exit_code)
+        return _report(_file_problem(error), UserError.exit_code)
     if isinstance(error, ImportError) and error.name is not None and error.name.partition(".")[0] not in _OURS:
         is_missing = isinstance(error, ModuleNotFoundError)
         problem = missing_package(error.name) if is_missing else broken_package(error.name, str(error))
         return _report(problem, UserError.exit_code)
     raise error
+
+
+def _file_problem(error: OSError) -> str:
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    is_new = not os.path.lexists(error.filename)
+    return f"{error.filename}: {'cannot be opened or made' if is_new else 'cannot be used'} ({error.strerror})"
 
 
 def _versions() -> str:
@@ -204,9 +240,17 @@ def _versions() -> str:
 
 def _overview() -> str:
     width = max(map(len, COMMANDS))
-    lines = [f"  {name:<{width}}  {command.summary}" for name, command in COMMANDS.items()]
-    last = "ucurve COMMAND --help lists the keys of a command."
-    return "\n".join(["usage: ucurve COMMAND [key=value] ...", "", *lines, "", last, ""])
+    what = "ucurve trains small language models, scores every checkpoint on minimal pairs and draws learning curves."
+    lines = [what, "", f"usage: {_started()} COMMAND [key=value] ..."]
+    for stage in dict.fromkeys(command.stage for command in COMMANDS.values()):
+        here = {name: command for name, command in COMMANDS.items() if command.stage == stage}
+        lines += ["", stage, *(f"  {name:<{width}}  {command.summary}" for name, command in here.items())]
+    last = f"'{_started()} COMMAND --help' has examples and all keys of a command; --version tells what is installed."
+    return "\n".join([*lines, "", last, ""])
+
+
+def _started() -> str:
+    return MODULE if Path(sys.argv[0]).name == "__main__.py" else CONSOLE
 
 
 def _report(message: str, code: int) -> int:

@@ -15,6 +15,7 @@ _INSTALL = "pip install --constraint constraints.txt --editable ."
 _MODULE = "-m"  # what ``python -m`` is called while it imports the packages above a module
 _SCRIPTS = ("ucurve", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
 PROGRAMS = (_MODULE, *_SCRIPTS)
+PACKAGES = ("train", "eval", "generation", "validation", "analysis", "launch", "workbench")
 
 
 def check_interpreter() -> None:
@@ -40,6 +41,20 @@ def broken_package(package: str, problem: str) -> str:
     return f"the package {package!r} of this Python ({sys.executable}) cannot be imported ({problem}): {_mend()}"
 
 
+def shadowed_package() -> str:
+    """Say in one message that Python would import a folder of the user's in place of one of ucurve's; empty if not."""
+    import importlib.util
+
+    for name in PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin is not None and Path(spec.origin).resolve().parent != ROOT / name:
+            return (
+                f"Python finds another {name!r} than ucurve's: {spec.origin}. Rename it, start the command from "
+                "another folder, or take its folder out of PYTHONPATH"
+            )
+    return ""
+
+
 def _problem() -> str:
     if sys.version_info < _OLDEST:
         oldest, this = (".".join(map(str, version)) for version in (_OLDEST, sys.version_info[:3]))
@@ -48,7 +63,7 @@ def _problem() -> str:
         return ""  # they import packages inside of ``ucurve.cli.run``, which names one that is missing
     import importlib.util
 
-    return "" if importlib.util.find_spec(_FIRST_NEEDED) else missing_package(_FIRST_NEEDED)
+    return shadowed_package() if importlib.util.find_spec(_FIRST_NEEDED) else missing_package(_FIRST_NEEDED)
 
 
 def _is_installed() -> bool:

@@ -7,13 +7,11 @@ from pathlib import Path
 from ucurve.interpreter import IN_CHECKOUT, ROOT
 
 CONSOLE, MODULE = "ucurve", "python -m ucurve"
-_SCRIPTS = {"build": "tokenizers/build.py"} | {
-    name: f"{name}.py" for name in ("train", "score", "analyze", "verify", "generate")
-}
-_MODULES = {
+_MODULES = {  # of the commands that have no script in the root
     "answers": "validation.answers",
     "batches": "train.batches",
     "cost": "launch.cost",
+    "demo": "launch.demo",
     "emit": "launch.emit",
     "leaderboard": "eval.leaderboard",
     "publish": "launch.publish",
@@ -40,5 +38,6 @@ def _program(name: str) -> str:
         return f"{CONSOLE} {name}"
     if name in _MODULES:
         return f"python -m {_MODULES[name]}"
-    script = Path(_SCRIPTS[name]) if Path.cwd() == ROOT else ROOT / _SCRIPTS[name]
+    file = "tokenizers/build.py" if name == "build" else f"{name}.py"
+    script = Path(file) if Path.cwd() == ROOT else ROOT / file
     return f"python {shlex.quote(str(script))}"

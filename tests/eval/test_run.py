@@ -30,7 +30,7 @@ def test_defaults():
         ({"ties_rules": ["best"]}, r"ties_rules\.0: got 'best'; Input should be 'half', 'wrong' or 'right'"),
         ({"batch_tokens": 0}, r"batch_tokens: got 0; Input should be greater than or equal to 1"),
         ({"batch_tokens": "many"}, r"batch_tokens: got 'many'"),
-        ({"benchmarks": "demo"}, r"benchmarks: got 'demo'; a list is expected, as \[a,b\]"),
+        ({"benchmarks": {"demo": 1}}, r"benchmarks: got {'demo': 1}; a list is expected, as \[a,b\]"),
         ({"bench": []}, r"bench: unknown key"),
         ({"linking": []}, r"linking: the list is empty; give at least one"),
         ({"ties_rules": []}, r"ties_rules: the list is empty; give at least one"),

@@ -62,7 +62,7 @@ def program(tmp_path_factory):
                 print(*(cell.overrides for cell in cells))
 
             cli.COMMANDS = {{
-                name: cli.Command(f"__main__.{{function}}", "", takes, "what was made is kept")
+                name: cli.Command("Try", f"__main__.{{function}}", "", takes, "what was made is kept")
                 for name, function, takes in [("main", "task", "values"), ("plain", "task", "values"),
                                               ("whole", "whole", "cells"), ("given", "print", "arguments")]
             }}
@@ -170,7 +170,7 @@ def test_hydras_own_options_do_what_they_do_elsewhere(program, name, option):
     done = program(option, *["need=1"] * (option == "--cfg=job"), name=name)
     assert (done.returncode, done.stderr) == (0, "")
     wanted = {
-        "--help": f"(?s){name} is powered.*size: large, small",
+        "--help": f"(?s)^usage: python .*{name}.py .*size=small  *one of large, small.*size.width=1",
         "--cfg=job": "need: 1",
         "--info=defaults": "size/small",
         "--hydra-help": "Hydra",
@@ -204,7 +204,7 @@ def test_only_training_takes_a_local_rank():
     started = ucurve("train", "--local_rank=0", "modle=14m")
     assert (started.returncode, started.stderr.count("Did you mean 'model'?")) == (2, 1)
     refused = ucurve("verify", "--local_rank=0", "run=/nowhere")
-    assert (refused.returncode, "--local_rank" in refused.stderr) == (2, True)
+    assert (refused.returncode, refused.stderr) == (2, "error: settings are key=value: local_rank=0 run=/nowhere\n")
 
 
 def ucurve(*arguments):
@@ -234,7 +234,7 @@ def test_the_console_command_runs_a_command():
 def test_help_of_a_command_that_takes_the_arguments_of_a_grid():
     done = ucurve("cost", "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "format: text" in done.stdout
+    assert "  format=text " in done.stdout
 
 
 @pytest.mark.parametrize("script", ["train.py", "score.py", "analyze.py", "verify.py", "tokenizers/build.py"])

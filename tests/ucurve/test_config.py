@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from eval.settings import ScoreSettings
-from ucurve.config import check, compose, quoted_where_needed, read_arguments, resolve, sweep
+from ucurve.config import check, compose, quoted_where_needed, read_arguments, resolve, sweep, with_lists
 from ucurve.errors import UserError
 
 
@@ -29,14 +29,14 @@ def test_check_builds_the_dataclass():
 
 def test_check_reports_every_problem_at_once():
     with pytest.raises(UserError) as caught:
-        check(Outer, {"steps": 0, "inner": {"rat": 1}, "names": "a", "more": 2})
+        check(Outer, {"steps": 0, "inner": {"rat": 1}, "names": {"a": 1}, "more": 2})
     lines = str(caught.value).splitlines()
     assert lines[0] == "5 problems in the configuration:"
     assert sorted(lines[1:]) == [
         "  inner.rat: unknown key",
         "  inner.rate: no value given",
         "  more: unknown key",
-        "  names: got 'a'; a list is expected, as [a,b]",
+        "  names: got {'a': 1}; a list is expected, as [a,b]",
         "  steps: got 0; Input should be greater than or equal to 1",
     ]
 
@@ -172,3 +172,78 @@ def test_a_broken_file_of_ones_own_groups_is_one_message(tmp_path, text, message
     (tmp_path / "experiment" / "mine.yaml").write_text(f"# @package _global_\n{text}\n")
     with pytest.raises(UserError, match=message):
         compose("train", read_arguments(["--config-dir", str(tmp_path), "experiment=mine"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["--model", "14m", "--tokens=10M"], "model=14m tokens=10M"),
+        (["--model=14m"], "model=14m"),
+        (["model", "14m", "tokens=10M"], "model=14m tokens=10M"),
+        (["--dry-run", "--model", "14m"], "dry_run=true model=14m"),
+        (["-model", "14m", "-m"], "model=14m -m"),
+        (["--data.path", "my texts"], "'data.path=my texts'"),
+    ],
+)
+def test_settings_in_the_form_of_other_programs_are_answered_with_ours(words, meant):
+    with pytest.raises(UserError) as caught:
+        read_arguments(words)
+    assert str(caught.value) == f"settings are key=value: {meant}"
+
+
+@pytest.mark.parametrize("words", [["--cfg", "job"], ["-m", "seed=0,1"], ["--info", "defaults", "seed=0"], ["~name"]])
+def test_options_of_hydra_are_no_settings(words):
+    assert sorted(read_arguments(words)) == sorted(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "found"),
+    [
+        ("score", "benchmarks=demo,zhoblimp", "benchmarks=[demo,zhoblimp]"),
+        ("score", "linking=slor,slln_lp:0.3", "linking=[slor,slln_lp:0.3]"),
+        ("score", "steps=0,512", "steps=[0,512]"),
+        ("train", "eval.benchmarks=demo,zhoblimp", "eval.benchmarks=[demo,zhoblimp]"),
+        ("train", "data.path=a.txt,b.txt", "data.path=[a.txt,b.txt]"),
+        ("analyze", "runs=runs/a*,runs/b", "runs=[runs/a*,runs/b]"),
+        ("score", "benchmarks=[demo,blimp]", "benchmarks=[demo,blimp]"),
+        ("train", "tokens=10M", "tokens=10M"),
+    ],
+)
+def test_a_list_needs_no_brackets(name, given, found):
+    assert with_lists(name, [given]) == [found]
+    assert with_lists(name, [given, "-m"]) == [given, "-m"]
+    compose(name, [found])
+
+
+@pytest.mark.parametrize("given", ["seed=0,1", "model=14m,70m", "tokens=1M,2M", "engine.device=cpu,cuda"])
+def test_several_values_of_what_is_one_are_a_grid(given, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["ucurve train"])
+    with pytest.raises(UserError) as caught:
+        with_lists("train", [given])
+    assert str(caught.value) == f"{given}: one value is expected; several make a grid: ucurve train -m {given}"
+
+
+def test_a_single_value_is_a_list_of_one():
+    given = {"benchmarks": "demo", "ties_rules": "half", "linking": "lp"}
+    settings = check(ScoreSettings, given)
+    assert (settings.benchmarks, settings.ties_rules, settings.linking) == (("demo",), ("half",), ("lp",))
+    assert given["benchmarks"] == "demo", "what was given stays as it was"
+    assert check(Outer, {"steps": 3, "inner": {"rate": 1}, "names": "a"}).names == ("a",)
+
+
+def test_one_problem_is_said_without_a_heading():
+    with pytest.raises(UserError) as caught:
+        check(Outer, {"steps": 0, "inner": {"rate": 1}})
+    assert str(caught.value) == "steps: got 0; Input should be greater than or equal to 1"
+
+
+def test_a_key_without_its_group_is_answered_with_both():
+    with pytest.raises(UserError, match=r"unknown key 'device'.* Did you mean 'engine\.device' or 'eval\.device'\?"):
+        compose("train", ["device=cuda", "tokens=1M"])
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [([], "char"), (["tokenizer=bpe"], "bpe"), (["tokenizer.path=folder"], "hub")]
+)
+def test_the_demo_text_has_characters_as_tokens_unless_asked_otherwise(given, name):
+    assert compose("train", ["tokens=1M", "data=demo", *given])["tokenizer"]["name"] == name

@@ -143,3 +143,15 @@ def test_versions_are_told_without_a_configuration(name, monkeypatch, capsys):
     monkeypatch.setattr(cli, "_start", None)
     cli.run(name)
     assert capsys.readouterr().out.startswith(f"ucurve {__version__}, ")
+
+
+def test_a_folder_of_the_users_that_hides_a_package_is_named(tmp_path):
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "__init__.py").touch()
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    command = [sys.executable, "-m", "ucurve", "verify", "run=x"]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    message = f"error: Python finds another 'train' than ucurve's: {tmp_path / 'train' / '__init__.py'}. Rename it, "
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1

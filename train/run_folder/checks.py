@@ -1,6 +1,6 @@
 """Checks that a run must pass before anything is written into its folder."""
 
-import os
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,8 +20,10 @@ def check_writable(settings: RunRequest) -> None:
     for key, value in asdict(settings.paths).items():
         path = Path(value).absolute()
         there = next(parent for parent in (path, *path.parents) if parent.exists())
-        if not there.is_dir() or not os.access(there, os.W_OK):
-            raise UserError(f"paths.{key}={value}: {there} is not a folder that can be written to")
+        try:
+            Path(tempfile.mkdtemp(prefix=".ucurve-", dir=there)).rmdir()  # os.access says yes of folders such as /proc
+        except OSError as error:
+            raise UserError(f"paths.{key}={value}: {there} is not a folder that can be written to") from error
     if len(settings.run_name.encode()) > _LONGEST_NAME:
         raise UserError(
             f"the run's name {settings.run_name!r} is longer than {_LONGEST_NAME} bytes; shorten name= or data.name="

@@ -1,0 +1,123 @@
+"""What ``--help`` of a command prints, made of the comments in ``conf/``: what it does, examples, and its keys."""
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ucurve import config
+from ucurve.invocation import command
+
+_WIDTH = 100
+_COLUMN = 30  # where the words about a key begin
+_LINE = re.compile(r"""(?P<indent> *)"?(?P<key>[\w.]+)"?:(?P<value>.*?)(\s+# (?P<words>.*))?$""")
+_EXAMPLE = re.compile(r"python (-m )?\S+")
+_SCORING = "eval"  # its keys are those of another command
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a configuration file, its default as written there (empty for a part that has keys), and its words."""
+
+    name: str
+    value: str
+    words: str
+
+
+def command_help(name: str) -> str:
+    """Return what a command does, three examples, and its keys with their defaults, by the parts they belong to."""
+    said, examples = _header(name)
+    groups = config.groups(name)
+    keys = list(_read_keys(f"{name}.yaml"))
+    for group, prefix in groups.items():
+        keys += _group_keys(name, group, prefix)
+    lines = [f"usage: {command(name, '[key=value] ...')}", "", *textwrap.wrap(" ".join(said), _WIDTH), "", "Examples"]
+    lines += [f"  {example}" for example in examples]
+    if choices := [line for group in groups for line in _choice_lines(name, group)]:
+        lines += ["", "Choices, each with keys of its own below", *choices]
+    about = {key.name: f"  ({key.words})" for key in keys if key.words and not key.value}
+    for part, found in _by_part(keys).items():
+        title = f"{part}.*{about.get(part, '')}" if part else "Keys"
+        lines += [
+            "",
+            *textwrap.wrap(title, _WIDTH, subsequent_indent="  "),
+            *(line for key in found for line in _key_lines(key)),
+        ]
+    if groups.get(_SCORING):
+        lines += ["", f"{_SCORING}.* has the other keys of scoring too; {command('score', '--help')} explains them."]
+    return "\n".join([*lines, ""])
+
+
+def _header(name: str) -> tuple[list[str], list[str]]:
+    """Return the sentences and the examples in the comment at the beginning of a configuration file."""
+    said: list[str] = []
+    examples: list[str] = []
+    for line in _text(f"{name}.yaml").splitlines():
+        if not line.startswith("# "):
+            break
+        words = line.removeprefix("# ")
+        if _EXAMPLE.match(words):
+            examples.append(_EXAMPLE.sub(lambda _: command(name), words, count=1))
+        else:
+            said.append(words)
+    return said, examples
+
+
+def _text(file: str) -> str:
+    return (config.CONFIGURATION / file).read_text(encoding="utf-8")
+
+
+def _read_keys(file: str) -> Iterator[Key]:
+    """Yield the keys of a configuration file in order; words about one stand behind it, or in lines above it."""
+    above: list[str] = []
+    parts: list[str] = []
+    for line in _text(file).splitlines():
+        if line.lstrip().startswith("# "):
+            above.append(line.strip().removeprefix("# "))
+            continue
+        found = _LINE.match(line)
+        if found and not line.startswith("defaults:"):
+            parts = [*parts[: len(found["indent"]) // 2], found["key"]]
+            words = "; ".join(filter(None, [" ".join(above).removesuffix("."), found["words"]]))
+            yield Key(".".join(parts), found["value"].strip(), words)
+        above = []
+
+
+def _by_part(keys: list[Key]) -> dict[str, list[Key]]:
+    """Return the keys that have a value by their part, each once: where choices share one, the first with words."""
+    known: dict[str, Key] = {}
+    for key in keys:
+        if key.value and not (key.name in known and (known[key.name].words or not key.words)):
+            known[key.name] = key
+    parts: dict[str, list[Key]] = {"": []}
+    for name, key in known.items():
+        parts.setdefault(name.rpartition(".")[0], []).append(key)
+    return {part: found for part, found in parts.items() if found}
+
+
+def _group_keys(name: str, group: str, prefix: str) -> Iterator[Key]:
+    """Yield the keys of the choices of a group, but for those of scoring below ``eval`` and of experiments."""
+    if group == "experiment" or (group == _SCORING and prefix):
+        return
+    default = f"{group}/{config.default_choice(name, group)}.yaml"
+    for file in sorted(config.choices(group), key=lambda file: file != default):
+        above = "" if config.package(file) == config.AT_THE_TOP else prefix
+        for key in _read_keys(file):
+            if key.name not in ("kind", group):
+                yield Key(f"{above}{key.name}", key.value, key.words)
+
+
+def _choice_lines(name: str, group: str) -> Iterator[str]:
+    names = [file.rpartition("/")[2].removesuffix(".yaml") for file in config.choices(group)]
+    if len(names) > 1:
+        yield from _key_lines(Key(group, config.default_choice(name, group), f"one of {', '.join(names)}"))
+
+
+def _key_lines(key: Key) -> list[str]:
+    value = "..." if key.value == "???" else re.sub(r"\$\{(.*?)\}", r"\1", key.value).replace(", ", ",")
+    given = f"  {key.name}={value}"
+    needed = "needed; " * (key.value == "???")
+    words = textwrap.wrap(needed + key.words, _WIDTH - _COLUMN) or [""]
+    first = f"{given:<{_COLUMN - 2}}  {words[0]}".rstrip()
+    lines = [first] if len(given) <= _COLUMN - 2 else [given, *([" " * _COLUMN + words[0]] if words[0] else [])]
+    return lines + [" " * _COLUMN + line for line in words[1:]]
