@@ -160,7 +160,7 @@ class Paths:
 
 def _parse_tokens(value: object) -> int:
     if value is None:
-        raise ValueError("no value given, for example tokens=10M; allowed: 10M, 1.5B, 3e9, 1000000, and 102Mw for words")
+        raise ValueError("no value given, as tokens=10M; allowed: 10M, 1.5B, 3e9, 1000000, and 102Mw for words")
     try:
         return parse_count(value)
     except ValueError as error:
