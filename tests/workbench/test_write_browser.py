@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests.analysis.report.browser import open_browser
+from tests.workbench.conftest import Server
 
 expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
 pytestmark = pytest.mark.long
@@ -114,6 +115,98 @@ def test_from_an_empty_project_to_a_curve(serve, demo_run, page, tmp_path):
     stored = json.loads((tmp_path / "mine/classifiers/templates/classifier_noun.json").read_text(encoding="utf-8"))
     assert (stored["good_rule"], stored["bad_rule"]) == (GOOD, BAD)
     assert len((tmp_path / "mine/classifiers/vocabulary.tsv").read_text(encoding="utf-8").splitlines()) == 13
+
+
+# Python runs it at the start of each process: the scorer then waits after each checkpoint until it may go on.
+HELD = """
+import sys
+if "score" in sys.orig_argv:
+    import itertools, pathlib, time
+    import eval.store.scores as scores
+    write, count = scores.write_scores, itertools.count(1)
+    def write_and_wait(*given, **named):
+        key = write(*given, **named)
+        number = next(count)
+        while not any(pathlib.Path(name).exists() for name in (f"go-{number}", "go-all")):
+            time.sleep(0.05)
+        return key
+    scores.write_scores = write_and_wait
+"""
+
+
+def test_the_curve_grows_while_it_is_scored_and_is_found_again(demo_run, page, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(HELD, encoding="utf-8")
+    server = Server(tmp_path, f"runs={demo_run}", libraries=[tmp_path]).start()
+    try:
+        of = len(list((demo_run / "checkpoints").glob("step*")))
+        open_write(page, server)
+        page.select_option("#template", "adverb_order")
+        expect(page.locator("#uid")).to_have_value("adverb_order")
+        page.fill("#pairs", "20")
+        page.click("#make-button")
+        page.wait_for_selector("#yield:has-text('20 pairs')")
+        page.click("#score-button")
+        said, points = page.locator("#progress"), page.locator("#curve svg .mark-symbol path")
+        expect(said).to_contain_text(f"it will score {of} checkpoints of {demo_run.name}")
+        expect(said).to_contain_text(f"Checkpoint 1 of {of} is scored", timeout=120_000)
+        assert page.locator("#bar").get_attribute("value") == "1"
+        page.wait_for_selector("#curve svg .mark-symbol path", state="attached")
+        first = points.count()
+        (tmp_path / "go-1").touch()
+        expect(said).to_contain_text(f"Checkpoint 2 of {of} is scored", timeout=120_000)
+        expect(points).not_to_have_count(first)
+        assert points.count() > first
+
+        page.reload()
+        expect(said).to_contain_text(f"Checkpoint 2 of {of} is scored")
+        assert "20 pairs" in page.inner_text("#yield")
+        page.goto(server.url)
+        page.go_back()
+        expect(said).to_contain_text(f"Checkpoint 2 of {of} is scored")
+        page.select_option("#template", "numeral_men")  # the scoring is that of another template
+        expect(page.locator("#uid")).to_have_value("numeral_men")
+        expect(page.locator("#job")).to_be_hidden()
+        page.select_option("#template", "adverb_order")
+        page.click("#cancel")
+        expect(said).to_have_text(
+            f"Cancelled. 2 of {of} checkpoints of {demo_run.name} are scored; scoring again continues from there."
+        )
+        (tmp_path / "go-all").touch()
+        page.click("#score-button")
+        expect(said).to_contain_text(f"{of} of {of} checkpoints of {demo_run.name} are scored.", timeout=120_000)
+    finally:
+        server.kill()
+    with_scores = Server(tmp_path, f"runs={demo_run}").start()  # which knows nothing of the scoring
+    try:
+        page.goto(f"{with_scores.url}/write?template=adverb_order&token={with_scores.token}")
+        expect(said).to_contain_text(f"{of} of {of} checkpoints of {demo_run.name} are scored.")
+        page.wait_for_selector("#curve svg .mark-line path", state="attached")
+        page.click("#make-button")  # other pairs in their place
+        page.wait_for_selector("#yield:has-text('300 pairs')")
+        page.reload()
+        page.wait_for_selector("#yield:has-text('300 pairs')")
+        expect(page.locator("#job")).to_be_hidden()
+    finally:
+        with_scores.kill()
+
+
+def test_a_scoring_that_fails_says_why(demo_run, tmp_path):
+    with open_browser() as browser:
+        page = browser.new_page()
+        server = Server(tmp_path, f"runs={demo_run}").start()
+        try:
+            open_write(page, server)
+            page.click("#make-button")
+            page.wait_for_selector("#yield:has-text('300 pairs')")
+            for weights in demo_run.glob("checkpoints/*/model.safetensors"):
+                weights.unlink()
+            page.click("#score-button")
+            page.wait_for_selector("#job-problem:not([hidden])", timeout=120_000)
+            assert "failed after 0 of" in page.inner_text("#progress")
+            assert page.inner_text("#job-problem").endswith("step00000000: no *.safetensors file")
+            assert "Traceback" not in page.inner_text("#job-problem")
+        finally:
+            server.kill()
 
 
 def test_of_two_browsers_the_second_save_is_refused_with_both_versions(serve, tmp_path):
