@@ -1,9 +1,7 @@
 """Measures what a grid costs, hours included: ``python -m launch.cost`` with the arguments of the grid.
 
-The hours are those of one process on this machine, with the engine, the device and the precision that the run would
-have here, from a few steps on random tokens for each distinct model; the writing of checkpoints is not included. The
-hours of scoring are estimated: a forward pass over every sentence, at a third of a training step's time for each token.
-Nothing is written.
+The hours are those of one process on this machine, from a few steps on random tokens for each distinct model; the
+writing of checkpoints is not included. The hours of scoring are estimated.
 """
 
 import statistics
@@ -43,10 +41,7 @@ def cost_command(arguments: Sequence[str]) -> None:
 
 
 def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> list[Row]:
-    """Return the rows of ``list_costs``, with hours.
-
-    ``measure`` gives the seconds of a step, once for all runs that differ in tokens, data or seeds only.
-    """
+    """Return the rows of ``list_costs`` with hours, from the seconds of a step as ``measure`` gives them by model."""
     measured: dict[Hashable, float] = {}
     counts: dict[str, int] = {}  # by the settings of scoring, some of which cannot be hashed
 
@@ -64,22 +59,16 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
 
 
 def estimate_scoring_hours(plan: Plan, seconds: float, characters: int) -> float:
-    """Estimate the hours that scoring the checkpoints of a run takes, from the seconds of a training step.
+    """Estimate, rather too high, the hours that scoring takes: characters as tokens, a third of a training step each.
 
-    Every one of the characters, which are scored at each checkpoint, counts as a token. A forward pass has a third of
-    the FLOPs of a training step, 2ND of 6ND. Sentences that begin alike share work, and a tokenizer may have fewer
-    tokens than characters, so that it is rather less.
+    A forward pass has a third of the FLOPs of a training step, 2ND of 6ND.
     """
     checkpoints = len(plan.checkpoint_steps) if plan.settings.eval.when != "never" else 0
     return checkpoints * characters * seconds / plan.settings.batch.tokens / 3 / 3600
 
 
 def measure_step(plan: Plan) -> float:
-    """Time optimizer steps on random tokens in this process, with the engine that ``train.py`` would take here.
-
-    A processor takes minutes for the global batch of a large model. There one and two micro batches are timed, and the
-    others of the batch take as long as the second.
-    """
+    """Time optimizer steps on random tokens in this process, with the engine that ``train.py`` would take here."""
     from train.engine.execution import choose_execution
     from train.engine.micro_batch import ON_PROCESSOR
     from train.engine.processes import Processes
@@ -101,6 +90,7 @@ def measure_step(plan: Plan) -> float:
 
     micro_batch = settings.engine.micro_batch
     part = min(ON_PROCESSOR if micro_batch == "auto" else micro_batch, sequences)
+    # a processor takes minutes for a large batch: two micro batches are timed, the others take as long as the second
     if execution.kind != "torch" or execution.device.type != "cpu" or 2 * part > sequences:
         part = sequences
     seconds(part)  # the first step also allocates, and compiles

@@ -1,8 +1,4 @@
-"""Writes what starts a grid elsewhere: ``python -m launch.emit format=slurm-array out=grid.sbatch <grid>``.
-
-Every run is started by exactly ``python train.py ...`` (outside a checkout ``python -m ucurve train ...``), alone or
-under a launcher; nothing has to stay alive meanwhile.
-"""
+"""Writes what starts a grid elsewhere: ``python -m launch.emit format=slurm-array out=grid.sbatch <grid>``."""
 
 import shlex
 from collections.abc import Sequence

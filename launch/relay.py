@@ -17,10 +17,7 @@ from ucurve.errors import INTERRUPTED
 
 
 def relay(command: Sequence[str]) -> int:
-    """Run a launcher and return its exit code, or 75 if it failed after a signal was passed on.
-
-    A command that fails after Ctrl-C, which a terminal sends to it as well, gives 130.
-    """
+    """Run a launcher and return its exit code; 75 if it failed after a signal was passed on, 130 after Ctrl-C."""
     signalled: list[int] = []
     # so that the launcher outlives a SIGUSR1 that the scheduler sends to all processes at once
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
@@ -35,10 +32,8 @@ def relay(command: Sequence[str]) -> int:
     signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
     handle_signals((signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP), pass_on)
     code = process.wait()
-    if interrupted and code:
-        return INTERRUPTED
-    if signalled and code:
-        return REQUEUE
+    if code and (interrupted or signalled):
+        return INTERRUPTED if interrupted else REQUEUE
     return code if code >= 0 else 128 - code
 
 

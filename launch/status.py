@@ -1,7 +1,4 @@
-"""Lists the status of a grid's cells: ``python -m launch.status runs='runs/*'``, or with the arguments of the grid.
-
-Reads ``run.json``, the last line of ``metrics.jsonl``, the grid's records of failures and the locks of the runs.
-"""
+"""Lists the status of a grid's cells: ``python -m launch.status runs='runs/*'``, or with the arguments of the grid."""
 
 import os
 import time

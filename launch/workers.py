@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import FrameType
 from typing import IO, TextIO
 
@@ -56,12 +56,10 @@ def workers_command(arguments: Sequence[str]) -> None:
 
 
 def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]]) -> int:
-    """Start a command once in each environment, wait for all and return the highest exit code.
+    """Start a command once in each environment, pass signals on, wait for all and return the highest exit code.
 
-    SIGTERM, SIGUSR1, SIGHUP and Ctrl-C are passed on to every worker; each has a process group of its own, so that
-    Ctrl-C on a terminal does not reach it twice, which would end it without saving. Their lines are printed as they
-    come, after ``[number]``. A worker that a signal killed counts as 128 and the signal's number; one that a passed
-    signal killed before it could answer counts as a worker that saved its state: 130 for Ctrl-C, else 75.
+    A worker that a signal killed counts as 128 and the signal's number; one that a passed signal killed before it could
+    answer counts as a worker that saved its state: 130 for Ctrl-C, else 75.
     """
     workers: list[subprocess.Popen[str]] = []
     early: list[int] = []  # signals that come before all workers are started
@@ -80,7 +78,11 @@ def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]
     try:
         for environment in environments:
             workers.append(_start(command, environment))  # noqa: PERF401 - the handler reads the list
-        printers = [_start_printer(*each) for each in _list_streams(workers)]
+        printers = [
+            _start_printer(number, *streams)
+            for number, worker in enumerate(workers)
+            for streams in ((worker.stdout, sys.stdout), (worker.stderr, sys.stderr))
+        ]
         started = True
         for number in dict.fromkeys(early):
             pass_on(number, None)
@@ -118,24 +120,16 @@ def _list_devices(settings: WorkersSettings, environment: Mapping[str, str]) -> 
 
 
 def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    # in a process group of its own, as a second Ctrl-C, from the terminal, would end a worker without saving
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
         process_group=0,
     )  # fmt: skip
 
 
-def _list_streams(workers: Sequence[subprocess.Popen[str]]) -> Iterable[tuple[int, IO[str], TextIO]]:
-    """Return both streams of every worker, with its number and the stream of this process they go to."""
-    for number, worker in enumerate(workers):
-        assert worker.stdout is not None
-        assert worker.stderr is not None
-        yield number, worker.stdout, sys.stdout
-        yield number, worker.stderr, sys.stderr
-
-
-def _start_printer(number: int, source: IO[str], target: TextIO) -> threading.Thread:
+def _start_printer(number: int, source: IO[str] | None, target: TextIO) -> threading.Thread:
     def print_lines() -> None:
-        for line in source:
+        for line in source or ():
             target.write(f"[{number}] {line}")
             target.flush()
 

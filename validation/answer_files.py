@@ -1,7 +1,4 @@
-"""Answers of people, from a table: one line for each answer, or one for each item with a column for each person.
-
-What the questionnaire page gives is a table of the first form.
-"""
+"""Answers of people, from a table: one line for each answer, or one for each item with a column for each person."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -86,9 +86,8 @@ def _judge_ratings(settings: AnswerSettings) -> Findings:
     annotators = judge_raters(ratings, settings.exclude.item_seconds)
     counted = _counted(ratings, annotators)
     summary = rating_summary(counted, annotators)
-    return Findings(
-        {"annotators": annotators, "ratings": rating_file(counted)}, summary, rating_lines(annotators, summary)
-    )
+    tables = {"annotators": annotators, "ratings": rating_file(counted)}
+    return Findings(tables, summary, rating_lines(annotators, summary))
 
 
 def _counted(answers: pd.DataFrame, annotators: pd.DataFrame) -> pd.DataFrame:

@@ -28,11 +28,7 @@ def is_pcibex(path: Path) -> bool:
 
 
 def read_pcibex(path: Path) -> list[Answer]:
-    """Read the results file of a PCIbex farm; what other elements of the experiment logged is passed over.
-
-    Comments name the columns of the lines below them, and may name others further down. Of several choices in one trial
-    the last stands.
-    """
+    """Read the choices in the results of a PCIbex farm, whose comments name the columns of the lines below them."""
     starts: dict[_Trial, float] = {}
     chosen: dict[_Trial, Answer] = {}
     for place, row in _pcibex_rows(path):
@@ -42,11 +38,13 @@ def read_pcibex(path: Path) -> list[Answer]:
             starts[trial] = _milliseconds(row[_TIME], place)
         elif (kind, row["PennElementName"], parameter) == ("Selector", "choice", "Selection"):
             seconds = (_milliseconds(row[_TIME], place) - starts.get(trial, math.nan)) / 1000
-            chosen[trial] = _pcibex_answer(row, seconds, place)
-    answers = list(chosen.values())
-    if not answers:
+            if not row.get("item", "").strip():
+                raise UserError(f"{place}: 'item' is missing or empty")
+            choice = _allowed(value, CHOICES, place)
+            chosen[trial] = Answer(trial[1], row["item"].strip(), choice, seconds, row.get("page", ""), math.nan, place)
+    if not chosen:
         raise UserError(f"{path}: no line with the choice of a Selector named 'choice'; nothing was answered")
-    return answers
+    return list(chosen.values())
 
 
 def read_label_studio(path: Path) -> list[Answer]:
@@ -85,20 +83,13 @@ def _cells(line: str, place: str) -> list[str]:
         raise UserError(f"{place}: not a line of CSV ({error})") from error
 
 
-def _pcibex_answer(row: Mapping[str, str], seconds: float, place: str) -> Answer:
-    item = row.get("item", "").strip()
-    if not item:
-        raise UserError(f"{place}: 'item' is missing or empty")
-    choice = _allowed(row["Value"], CHOICES, place)
-    return Answer(row[_PERSON].strip(), item, choice, seconds, row.get("page", ""), math.nan, place)
-
-
 def _task_answers(task: object, place: str) -> Iterator[Answer]:
     data = _member(task, "data", dict, place)
     item, good_first = _member(data, "item", (str, int), place), _member(data, "good_first", bool, place)
     for annotation in _member(task, "annotations", list, place):
+        person = _member(annotation, "completed_by", (int, str, dict), place)
         yield Answer(
-            _annotator(annotation, place),
+            str(_member(person, "email", str, place) if isinstance(person, dict) else person),
             str(item),
             _side_choice(annotation, good_first, place),
             parse_seconds(str(annotation.get("lead_time") or ""), place),
@@ -117,11 +108,6 @@ def _side_choice(annotation: Mapping[str, Any], good_first: bool, place: str) ->
     except (KeyError, IndexError, TypeError) as error:
         raise UserError(f"{place}: its result holds no choice") from error
     return GOOD if (_allowed(chosen, _SIDES, place) == "first") == good_first else BAD
-
-
-def _annotator(annotation: object, place: str) -> str:
-    person = _member(annotation, "completed_by", (int, str, dict), place)
-    return str(_member(person, "email", str, place) if isinstance(person, dict) else person)
 
 
 def _member(value: object, name: str, kind: type[Kind] | tuple[type[Kind], ...], place: str) -> Kind:

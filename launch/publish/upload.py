@@ -9,11 +9,7 @@ from ucurve.progress import log_line
 
 
 def upload_revisions(folder: Path, repo: str, revisions: Sequence[str]) -> None:
-    """Upload the folder of each revision, and ``main`` last, to the branch of the same name.
-
-    A missing repository is created. What the hub has already is not sent again, so that the same call continues after a
-    failure.
-    """
+    """Upload the folder of each revision, and ``main`` last, to its branch; after a failure the same call goes on."""
     from huggingface_hub import HfApi
 
     hub = HfApi()

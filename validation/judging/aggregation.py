@@ -55,11 +55,8 @@ def vote_shares(votes: Votes, skills: Array | None = None) -> Array:
 
 
 def worker_skills(votes: Votes) -> Array:
-    """Return the share of each person's votes that equal the majority's label, float64[people] (Ning et al. 2018).
-
-    Of labels with as many votes, the first in the order of the alphabet is taken: ``bad`` before ``good``, so that a
-    tie never speaks for the benchmark. (In crowd-kit it depends on the order of the answers.)
-    """
+    """Return the share of each person's votes that equal the majority's label, float64[people] (Ning et al. 2018)."""
+    # of labels with as many votes the first by alphabet, ``bad``, so that a tie never speaks for the benchmark
     majority = vote_shares(votes).argmax(axis=1)
     agrees = votes.label == majority[votes.item]
     return np.bincount(votes.person, agrees) / np.bincount(votes.person)
@@ -76,10 +73,8 @@ def wawa(votes: Votes) -> Array:
 def dawid_skene(votes: Votes) -> Array:
     """Estimate the probability of each item's labels, float64[items, labels], by EM (Dawid and Skene 1979).
 
-    Each person has a matrix of how often they give a label to items of every true label; the matrices and the frequency
-    of the labels are estimated together with the items' labels. It stops where crowd-kit does, which RuBLiMP used; that
-    may be well before the estimates settle (``converged_dawid_skene``), as the quantity that crowd-kit watches is not
-    the one that the EM raises.
+    It stops where crowd-kit does, which RuBLiMP used: it may be well before the estimates settle, as the bound that
+    crowd-kit watches is not the one that the EM raises.
     """
     bound = -np.inf
     posterior = vote_shares(votes)

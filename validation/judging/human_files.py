@@ -12,11 +12,7 @@ def human_table(paradigms: pd.DataFrame) -> pd.DataFrame:
 
 
 def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the files for ``ratings=`` and ``rating_pairs=``, by name; none where the items have no sentences.
-
-    A choice rates the chosen sentence 1 and the other 0, so that the mean over raters grows with the share of people
-    who chose a sentence. The answer ``none`` rates neither.
-    """
+    """Return the files for ``ratings=`` (1: chosen) and ``rating_pairs=``; none where the items have no sentences."""
     rated = answers[answers["choice"] != NONE]
     sentences = items[items["item"].isin(rated["item"]) & (items[GOOD] != "") & (items[BAD] != "")]
     if sentences.empty:

@@ -18,8 +18,7 @@ def judge_raters(ratings: pd.DataFrame, item_seconds: Seconds | None) -> pd.Data
         ``others`` (Pearson's r with the mean of the other raters' z-scores; NaN where one of the two does not vary);
         ``item_seconds`` (median), ``excluded`` and ``reason``.
     """
-    table = rating_matrix(ratings)
-    by_rater = ratings.groupby("annotator")
+    table, by_rater = rating_matrix(ratings), ratings.groupby("annotator")
     own = by_rater["rating"]
     facts = pd.DataFrame({"answers": own.count(), "mean": own.mean(), "spread": own.std(ddof=0)})
     facts["others"] = [_agreement_with_others(table.to_numpy(), place) for place in range(table.shape[1])]

@@ -24,24 +24,19 @@ _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u202
 
 
 def write_page(trials: Sequence[Trial], wording: Wording, name: str, min_seconds: float, post: str | None) -> str:
-    """Write the page of a questionnaire.
-
-    Answers have its name, under which a browser keeps them. They are sent to the address ``post``; without one the
-    page's policy forbids every request.
-    """
-    questions = {trial.question.item: [trial.question.good, trial.question.bad] for trial in trials}
+    """Write the page of a questionnaire; a browser keeps answers under ``name`` and sends them to ``post`` if given."""
     data = {
         "name": name,
         "wording": asdict(wording) | {"instructions": wording.paragraphs},
         "minSeconds": min_seconds,
         "post": post,
-        "questions": questions,
+        "questions": {trial.question.item: [trial.question.good, trial.question.bad] for trial in trials},
         "lists": _lists(trials),
     }
     return TEMPLATES.get_template("page.html").render(
         title=wording.title,
         language=wording.tag,
-        connect=_origin(post) if post else "'none'",
+        connect=urlsplit(post)._replace(path="", query="", fragment="").geturl() if post else "'none'",
         style=(files("ucurve") / "look.css").read_text(encoding="utf-8") + _file("templates/page.css"),
         license=_file("jspsych/LICENSE"),
         scripts=[_inline(_file(f"jspsych/{script}")) for script in _JSPSYCH],
@@ -55,11 +50,9 @@ def _lists(trials: Sequence[Trial]) -> dict[int, list[list[dict[str, str | int]]
     lists: dict[int, dict[int, list[dict[str, str | int]]]] = {}
     for trial in trials:
         shown: dict[str, str | int] = {
-            "item": trial.question.item,
-            "kind": trial.question.kind,
-            "position": trial.position,
+            "item": trial.question.item, "kind": trial.question.kind, "position": trial.position,
             "goodFirst": trial.good_first,
-        }
+        }  # fmt: skip
         lists.setdefault(trial.list, {}).setdefault(trial.page, []).append(shown)
     return {number: list(pages.values()) for number, pages in lists.items()}
 
@@ -72,8 +65,3 @@ def _inline(script: str) -> str:
     """Make a script stand in a page: it must not end the element early, nor name a file that is not there."""
     script = re.sub(r"(?m)^//# sourceMappingURL=.*$", "", script)
     return script.replace("</script", r"<\/script").replace("<!--", r"<\!--")
-
-
-def _origin(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}"

@@ -10,10 +10,7 @@ _END = re.compile(r"[\s.!?。！？।…]*$")
 
 
 def scramble(sentence: str, seed: int) -> str:
-    """Put the words of a sentence, or its characters where it has no spaces, into an order in which few neighbors stay.
-
-    The mark at its end stays there. A sentence of equal words comes back as it is.
-    """
+    """Reorder the words of a sentence, or its characters where it has no spaces, so that few neighbors stay."""
     end = _END.search(sentence)
     start = end.start() if end else len(sentence)
     words, mark = sentence[:start].split(), sentence[start:]
