@@ -31,12 +31,12 @@ def demo_command(values: Mapping[str, object]) -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"  # before the libraries of Hugging Face are imported
     from analysis.run import analyze_command
     from train.cli import train_cells
-    from train.verify import verify_command
+    from train.verify import verify_folder
 
     overrides = ("experiment=demo", quoted_where_needed(f"paths.runs={settings.runs}"))
     train_cells([Composed(compose("train", overrides), overrides)])
     for folder in sorted(path.parent for path in Path(settings.runs).glob(f"*/{RECORD}")):
-        verify_command({"run": str(folder)})
+        verify_folder(folder)
     analyze_command(compose("analyze", []) | {"runs": f"{settings.runs}/*", "out": settings.out})
     sys.stdout.write(what_next(settings))
 

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -40,16 +41,23 @@ def train_cells(composed: Sequence[Composed]) -> list[Cell]:
         for data in dict.fromkeys(cell.settings.data for cell in cells):
             Corpus(data).say_notes()
         expected = [expect_run(cell.settings) for cell in cells]
-        texts = [run.describe() for run in expected]
+        texts = [_wrapped(run.describe()) for run in expected]
         if len(cells) > 1:
             costs = format_table(format_costs(list_costs([run.plan for run in expected])))
             texts.append(f"{costs}\nhours: '{command('cost')}' with the same arguments measures them here")
         print("\n\n".join(texts))  # noqa: T201 - the plan is what was asked for
+        log_line("next: the same command without dry_run=true")
     elif len(cells) == 1:
         train_run(cells[0].settings)
     else:
         _run_grid(cells)
     return cells
+
+
+def _wrapped(plan: str) -> str:
+    """Wrap the lines of a plan, whose words begin in one column, so that it fits a screen."""
+    lines = [line for text in plan.splitlines() for line in textwrap.wrap(text, 100, subsequent_indent=" " * 15)]
+    return "\n".join(lines)
 
 
 def _next_command(runs: Sequence[RunRequest]) -> str:

@@ -57,22 +57,27 @@ _SHOWN = 5
 
 
 def verify_command(values: dict[str, object]) -> None:
-    """Verify a run folder and print the result."""
+    """Verify a run folder, print the result, and say what to do next."""
     settings = check(VerifySettings, values)
-    run = Path(settings.run)
+    run, folder = Path(settings.run), shlex.quote(settings.run)
+    verify_folder(run, settings.deep)
+    is_scored = (run / EVAL).is_dir()
+    following = ("analyze", f"runs={folder}") if is_scored else ("score", f"run={folder} benchmarks=demo")
+    log_line(f"next: {command(*following)}")
+
+
+def verify_folder(run: Path, deep: bool = False) -> None:
+    """Print that a run folder, or one that a model was scored into, is whole; else raise a ``RunError``."""
     if not run.is_dir():
         raise missing_folder("run", run)
     if inner := sorted(path.parent for path in run.glob(f"*/{RECORD}")):
         raise UserError(f"run={run} is not a run folder but holds some: give run={inner[0]}")
     alone = (run / EVAL).is_dir() and not any((run / name).exists() for name in (CONFIGURATION, RECORD))
-    problems = verify_scores(run, settings.deep) if alone else run_faults(run, settings.deep)
+    problems = verify_scores(run, deep) if alone else run_faults(run, deep)
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))
     counted = f"{len(checkpoints(run))} checkpoints, all as their manifests say"
     print(f"{run}: {'scores of a model, all as their keys say' if alone else counted}")  # noqa: T201
-    folder, is_scored = shlex.quote(settings.run), (run / EVAL).is_dir()
-    following = ("analyze", f"runs={folder}") if is_scored else ("score", f"run={folder} benchmarks=demo")
-    log_line(f"next: {command(*following)}")
 
 
 def run_faults(run: Path, deep: bool = False) -> list[str]:

@@ -38,14 +38,14 @@ def hardware() -> dict[str, str | int | list[str] | None]:
 
     accelerators = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "accelerators": accelerators,
     }
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return the processor's model where Linux tells it, else its architecture; sums may differ between models."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()

@@ -12,7 +12,7 @@ from train.plan import make_plan
 from train.run.run import train_run
 from train.run_folder.checkpoint import WEIGHTS, describe_files, write_checkpoint
 from train.verify import metrics_faults, run_faults, twin_faults, verify_command
-from ucurve.errors import RunError
+from ucurve.errors import RunError, UserError
 from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
 from ucurve.storage.sealed import RECORD
 
@@ -172,3 +172,12 @@ def test_the_record(finished):
         RECORD.write(finished / "run.json", changed)
         with pytest.raises(RunError, match=rf"1 fault\(s\)\n  .*{message}"):
             verify_command({"run": str(finished)})
+
+
+def test_a_folder_of_runs_is_answered_with_one_of_them(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").touch()
+    with pytest.raises(UserError) as caught:
+        verify_command({"run": str(tmp_path)})
+    assert str(caught.value) == f"run={tmp_path} is not a run folder but holds some: give run={tmp_path / 'a'}"

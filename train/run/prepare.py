@@ -11,6 +11,7 @@ from train.corpus.words import check_counter
 from train.data.store import build_token_store, check_budget, find_stream_size, save_unigram_counts
 from train.plan import Plan, describe_plan, make_plan
 from train.run.budget import expect_budget, resolve_budget
+from train.run.forecast import describe_forecast
 from train.run.tracking import check_tracker
 from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
 from train.run_folder.config_file import read_configuration
@@ -63,7 +64,8 @@ class ExpectedRun:
 
     def describe(self) -> str:
         """Return the plan as text, as ``dry_run=true`` prints it."""
-        return describe_plan(self.plan, self.vocabulary_note, self.stream, self.tokens_note)
+        first, *rest = describe_plan(self.plan, self.vocabulary_note, self.stream, self.tokens_note).splitlines()
+        return "\n".join([first, *describe_forecast(self.plan), *rest])
 
 
 def expect_run(request: RunRequest) -> ExpectedRun:

@@ -1,0 +1,83 @@
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from train.config import read_settings
+from train.plan import make_plan
+from train.run import forecast
+from train.run.forecast import describe_forecast, format_seconds
+from ucurve.config import compose
+
+
+@pytest.fixture(autouse=True)
+def on_processor(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(forecast, "count_processes", lambda: 2)
+    forecast._measured_here.cache_clear()
+
+
+def lines(tmp_path, *overrides):
+    given = ["tokens=4M", "data=demo", f"paths.runs={tmp_path}", *overrides]
+    return describe_forecast(make_plan(read_settings(compose("train", given)), 8000))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.1, "1 seconds"), (90, "90 seconds"), (121, "3 minutes"), (7200, "2 hours"), (2e6, "24 days")],
+)
+def test_a_time_is_in_the_largest_unit_that_fits(seconds, text):
+    assert format_seconds(seconds) == text
+
+
+def test_without_a_run_the_time_is_an_assumption_that_says_so(tmp_path):
+    device, time, scoring = lines(tmp_path)
+    assert device == "device         processor with 2 cores (engine.device=auto)"
+    assert "assumed at 4e+10 FLOPs a second and core, no run here to go by, so perhaps 3 times off" in time
+    assert "nothing, as eval.benchmarks names no benchmark" in scoring
+
+
+def record(folder, rate, processor, parameters):
+    folder.mkdir(parents=True)
+    (folder / "metrics.jsonl").write_text("".join(json.dumps({"tokens_per_second": rate}) + "\n" for _ in range(3)))
+    (folder / "run.json").touch()
+    hardware = {"processor": processor, "accelerators": []}
+    return SimpleNamespace(name=folder.name, hardware=hardware, parameters={"total": parameters})
+
+
+def test_the_rate_of_an_earlier_run_here_is_scaled_by_the_parameters(tmp_path, monkeypatch):
+    total = make_plan(read_settings(compose("train", ["tokens=4M", "data=demo"])), 8000).parameters.total
+    there = {
+        "near": record(tmp_path / "demo" / "near", 1000.0, "x86 here", total),
+        "far": record(tmp_path / "far", 50_000.0, "x86 here", total // 10),
+        "elsewhere": record(tmp_path / "elsewhere", 9.0, "x86 elsewhere", total),
+    }
+    monkeypatch.setattr(forecast, "processor", lambda: "x86 here")
+    monkeypatch.setattr(forecast, "read_run_facts", lambda run: there[run.name])
+    time = lines(tmp_path)[1]
+    assert "about 67 minutes of training without scoring; by the rate of near here (1,000 tokens a second);" in time
+    time = lines(tmp_path, "model=410m")[1]
+    assert "by the rate of near here (1,000 tokens a second), of another size, so perhaps 3 times off;" in time
+
+
+@pytest.mark.parametrize(
+    ("when", "text"),
+    [("each", "demo at each of 5 checkpoints"), ("end", "demo 5 checkpoints, at the end"), ("never", "nothing, as ")],
+)
+def test_the_benchmarks_and_how_often_they_are_scored_are_named(tmp_path, when, text):
+    scoring = lines(tmp_path, "eval.benchmarks=[demo]", f"eval.when={when}", "schedule.count=5")[2]
+    assert scoring.startswith(f"scoring        {text}")
+
+
+def test_the_plan_of_a_run_fits_a_screen(tmp_path, capsys):
+    from train.cli import train_command
+    from ucurve.config import Composed
+
+    given = ("tokens=800K", "data=demo", "model=tiny", "dry_run=true", f"paths.runs={tmp_path}", "schedule=pythia")
+    given += (f"paths.cache={tmp_path}", f"paths.tokenizers={tmp_path}", "batch.sequences=1")
+    train_command([Composed(compose("train", given), given)])
+    said = capsys.readouterr()
+    page = said.out.splitlines()
+    assert len(page) <= 40
+    assert max(map(len, page)) <= 100
+    assert said.err == "next: the same command without dry_run=true\n"

@@ -1,0 +1,107 @@
+"""How long a run takes on this machine, and what is scored meanwhile, for a plan that trains nothing (``dry_run``)."""
+
+import functools
+import math
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+from train.evaluation import EvalSettings
+from train.model.precision import may_have_accelerator
+from train.plan import Plan
+from ucurve.errors import UcurveError
+from ucurve.invocation import command
+from ucurve.processes import count_processes
+from ucurve.provenance import processor
+from ucurve.storage.facts import RunFacts, read_run_facts
+from ucurve.storage.run_folder import METRICS, RECORD, parse_metrics
+
+_CORE_FLOPS, _ACCELERATOR_FLOPS = 4e10, 5e13  # a second, where nothing was measured; by 6ND
+_LAST_STEPS = 50  # whose rate counts: the first ones compile and fill caches
+_SIMILAR = 2.0  # models of up to so many times the parameters take their rate from each other
+_SECONDS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The rate of a run that was trained on a machine like this one."""
+
+    run: str
+    parameters: int
+    tokens_per_second: float
+
+
+def describe_forecast(plan: Plan) -> list[str]:
+    """Return the lines of a plan on the device, the time and the scores, with the source of the numbers."""
+    settings = plan.settings
+    on_accelerator = settings.engine.device.startswith("cuda") or (
+        settings.engine.device == "auto" and may_have_accelerator()
+    )
+    device = "an accelerator" if on_accelerator else f"processor with {count_processes()} cores"
+    seconds, source = _expect_seconds(plan, on_accelerator)
+    measure = f"{command('cost')} with the same arguments measures it"
+    return [
+        f"device         {device} (engine.device={settings.engine.device})",
+        f"time           about {format_seconds(seconds)} of training without scoring; {source}; {measure}",
+        f"scoring        {_describe_scoring(settings.eval, len(plan.checkpoint_steps))}",
+    ]
+
+
+def format_seconds(seconds: float) -> str:
+    """Write a time in the largest unit of which it has at least two, as ``3 hours`` or ``90 minutes``."""
+    name, unit = next(((name, unit) for name, unit in _SECONDS if seconds >= 2 * unit), _SECONDS[-1])
+    return f"{max(1, math.ceil(seconds / unit)):,} {name}"
+
+
+def _expect_seconds(plan: Plan, on_accelerator: bool) -> tuple[float, str]:
+    """Return the seconds of all steps and where they are from: a run's rate on this machine, or an assumption."""
+    parameters = plan.parameters.total
+    runs = [] if on_accelerator else _measured_here(Path(plan.settings.paths.runs))
+    if not runs:
+        per_core = f"{_CORE_FLOPS:.0e} FLOPs a second and core"
+        flops = _ACCELERATOR_FLOPS if on_accelerator else _CORE_FLOPS * count_processes()
+        assumed = f"{flops:.0e} FLOPs a second" if on_accelerator else per_core
+        return plan.flops(plan.tokens) / flops, f"assumed at {assumed}, no run here to go by, so perhaps 3 times off"
+    nearest = min(runs, key=lambda run: abs(math.log(run.parameters / parameters)))
+    seconds = plan.tokens / nearest.tokens_per_second * parameters / nearest.parameters
+    apart = max(nearest.parameters / parameters, parameters / nearest.parameters)
+    sure = "" if apart <= _SIMILAR else ", of another size, so perhaps 3 times off"
+    return seconds, f"by the rate of {nearest.run} here ({nearest.tokens_per_second:,.0f} tokens a second){sure}"
+
+
+@functools.cache
+def _measured_here(runs: Path) -> list[Measured]:
+    """List the rates of the runs in a folder, and in folders of runs in it, that a processor like this trained."""
+    found = []
+    for record in sorted([*runs.glob(f"*/{RECORD}"), *runs.glob(f"*/*/{RECORD}")]):
+        try:
+            facts = read_run_facts(record.parent)
+        except (UcurveError, OSError):
+            continue
+        if facts is not None and _is_of_this_machine(facts) and (rate := _read_rate(record.parent / METRICS)):
+            found.append(Measured(facts.name, facts.parameters["total"], rate))
+    return found
+
+
+def _is_of_this_machine(facts: RunFacts) -> bool:
+    return facts.hardware.get("processor") == processor() and not facts.hardware.get("accelerators")
+
+
+def _read_rate(metrics: Path) -> float | None:
+    try:
+        lines = metrics.read_bytes().splitlines()[-_LAST_STEPS:]
+    except OSError:
+        return None
+    rates = [values["tokens_per_second"] for line in lines if (values := parse_metrics(line))]
+    return statistics.median(rates) if rates else None
+
+
+def _describe_scoring(settings: EvalSettings, checkpoints: int) -> str:
+    if settings.when == "never" or not settings.benchmarks:
+        return "nothing, as eval.benchmarks names no benchmark (add one as eval.benchmarks=demo)"
+    when = {
+        "each": f"at each of {checkpoints} checkpoints",
+        "end": f"{checkpoints} checkpoints, at the end",
+        "later": f"{checkpoints} checkpoints, by {command('score', 'run=RUN')} later",
+    }
+    return f"{', '.join(settings.benchmarks)} {when[settings.when]}"
