@@ -1,11 +1,13 @@
 """Scoring as a command and as a hook."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from rich.text import Text
 
 from eval.benchmarks.custom import custom_card
 from eval.benchmarks.registry import CUSTOM, expand_benchmarks, use_card
@@ -16,9 +18,10 @@ from eval.settings import ScoreCommand, ScoreSettings
 from eval.store.scores import StoredScores, check_out
 from eval.sweep.cache import SweepCache
 from eval.watch import watch_runs
+from ucurve import invocation
 from ucurve.config import check
 from ucurve.errors import RunError, UcurveError, UserError, missing_folder
-from ucurve.progress import log_line
+from ucurve.progress import log_line, print_line
 from ucurve.storage.run_folder import CHECKPOINTS, match_folders
 
 if TYPE_CHECKING:
@@ -42,6 +45,22 @@ def execute(command: ScoreCommand) -> None:
         score_as_they_appear(command.run, command)
     else:
         score_asked(command)
+    print_line(Text(f"next: {next_command(command)}"))
+
+
+def next_command(command: ScoreCommand) -> str:
+    """Return what may follow a command, as it is typed: looking at scores, or making them."""
+    if command.list:
+        return invocation.command("score", "check=true 'benchmarks=[demo]'")
+    if not command.check:
+        scored = str(command.out) if command.run is None else command.run
+        return invocation.command("analyze", shlex.join([f"runs={scored}"]))
+    place = command.run or (None if command.model else "RUN")
+    given = {"run": place, "model": command.model, "out": "DIR" if command.model else None}
+    given |= {"benchmarks": f"[{','.join(command.benchmarks)}]"}
+    given |= {"benchmark_root": None if command.benchmark_root is None else str(command.benchmark_root)}
+    words = [f"{name}={value}" for name, value in given.items() if value is not None]
+    return invocation.command("score", shlex.join(words))
 
 
 def score_asked(command: ScoreCommand) -> list[StoredScores]:
@@ -57,11 +76,16 @@ def score_as_they_appear(pattern: str, settings: ScoreSettings) -> None:
     """Score the checkpoints of runs that are trained at the same time, until all runs have ended (``watch_runs``)."""
     cache = SweepCache()
     load_benchmarks(settings, cache)  # a mistake shows before the first checkpoint
-    _score_each(watch_runs(pattern), settings, cache, alone=not has_magic(pattern))
+    _score_each(watch_runs(pattern), settings, cache, alone=not has_magic(pattern), watching=True)
+    cache.end_tables()
 
 
 def _score_each(
-    asked: Iterable[tuple[Path, Sequence[int] | None]], settings: ScoreSettings, cache: SweepCache, alone: bool
+    asked: Iterable[tuple[Path, Sequence[int] | None]],
+    settings: ScoreSettings,
+    cache: SweepCache,
+    alone: bool,
+    watching: bool = False,
 ) -> list[StoredScores]:
     """Score steps of runs; errors are raised after the last one, or at once where a run is scored ``alone``."""
     scored: list[StoredScores] = []
@@ -74,13 +98,24 @@ def _score_each(
         except (UserError, RunError) as error:
             if alone:
                 raise
-            log_line(f"{run}: {error}")
+            if watching:  # the end, where all errors are named, may be far
+                log_line(f"{run}: {error}")
             failures[run] = error
+        if not watching:
+            cache.end_tables()
     if failures:
-        kind = UserError if all(isinstance(error, UserError) for error in failures.values()) else RunError
-        lines = "".join(f"\n  {run}: {error}" for run, error in failures.items())
-        raise kind(f"{len(failures)} of {len(runs)} runs were not scored:{lines}")
+        raise _join_errors(failures, len(runs))
     return scored
+
+
+def _join_errors(failures: Mapping[Path, UcurveError], runs: int) -> UcurveError:
+    """Make one error of those of several runs, each message once."""
+    kind = UserError if all(isinstance(error, UserError) for error in failures.values()) else RunError
+    having: dict[str, list[str]] = {}
+    for run, error in failures.items():
+        having.setdefault(str(error), []).append(str(run))
+    lines = "".join(f"\n  {', '.join(names)}: {message}" for message, names in having.items())
+    return kind(f"{len(failures)} of {runs} runs were not scored:{lines}")
 
 
 def report_data(command: ScoreCommand) -> None:
@@ -148,7 +183,10 @@ def score_model(
     check_out(out)
     targets = model_targets(model, revisions, settings.weights, steps)
     check_out(out, targets[0].name, {target.step: target.weights_sha256() for target in targets})
-    return _score(out, targets, settings)
+    cache = SweepCache()
+    scored = _score(out, targets, settings, cache)
+    cache.end_tables()
+    return scored
 
 
 def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) -> list[pd.DataFrame]:

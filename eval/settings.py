@@ -101,6 +101,7 @@ class ScoreSettings(ScorerSettings):
     linking: Linkings = None
     ties_rules: Annotated[tuple[TiesRule, ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)] = None
     unigrams: Annotated[UnigramSettings | None, _none_without("path")] = None
+    verbose: bool = False
     tokens: bool = False
     words: bool = False
     fit: Annotated[FitSettings | None, _none_without("on")] = None

@@ -1,12 +1,12 @@
 """Scoring as a hook on saved checkpoints: the only file of training that knows ``eval.run``."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.registry import benchmark_names
 from eval.run import check_benchmarks, load_benchmarks, score_run
 from eval.scoring.sharing import ProcessGroup
 from eval.settings import ScoreSettings
@@ -14,6 +14,7 @@ from eval.store.reported import read_reported
 from eval.store.tables import ACCURACY
 from eval.store.views import load_table
 from eval.sweep.cache import SweepCache
+from ucurve import invocation
 from ucurve.progress import log_line
 
 if TYPE_CHECKING:
@@ -47,21 +48,18 @@ def check_pairs_fit(settings: EvalSettings, tokenizer: "PreTrainedTokenizerBase"
 
 
 def log_what_is_not_scored(run: Path, settings: EvalSettings) -> None:
-    """Log how to score the run, when training leaves that to another command or no benchmark is named."""
+    """Log once how to score the run, when training leaves that to another command or no benchmark is named."""
+    if str(run) in _cache.logged or settings.when == "never":
+        return
+    names = ",".join(settings.benchmarks) or "demo"
+    given = [f"run={run}", *["watch=true"] * (settings.when == "later"), f"benchmarks=[{names}]"]
+    given += [] if settings.benchmark_root is None else [f"benchmark_root={settings.benchmark_root}"]
+    command = invocation.command("score", shlex.join(given))
     if settings.when == "later":
-        names = f"'benchmarks=[{','.join(settings.benchmarks) or 'NAME'}]'"
-        root = "" if settings.benchmark_root is None else f" benchmark_root={settings.benchmark_root}"
-        log_line(
-            f"{run.name}: its checkpoints are scored by another command, beside the training or later: "
-            f"python score.py run={run} watch=true {names}{root}, and the other keys given below eval."
-        )
-    elif settings.when != "never" and not settings.benchmarks:
-        log_line(
-            f"{run.name}: nothing is scored, as eval.benchmarks names no benchmark; add for example "
-            f"'eval.benchmarks=[NAME]' benchmark_root=DIR, or score the run when it is done: "
-            f"python score.py run={run} 'benchmarks=[NAME]' benchmark_root=DIR; "
-            f"NAME is one of {', '.join(benchmark_names())}"
-        )
+        log_line(f"scored beside the training or later by this, with the other keys given below eval.:\n  {command}")
+    elif not settings.benchmarks:
+        log_line(f"nothing is scored, as eval.benchmarks names no benchmark; later, for example:\n  {command}")
+    _cache.logged.add(str(run))
 
 
 def score_checkpoint(run: Path, settings: EvalSettings, step: int, group: ProcessGroup | None = None) -> None:
@@ -76,6 +74,7 @@ def score_at_end(run: Path, settings: EvalSettings, group: ProcessGroup | None =
         log_what_is_not_scored(run, settings)
     if settings.scores_here:
         score_run(run, settings, cache=_cache, group=group)
+        _cache.end_tables()
 
 
 def read_accuracies(run: Path) -> dict[int, dict[str, float]]:

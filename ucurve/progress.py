@@ -5,28 +5,35 @@ import errno
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator
-from typing import Self
+from typing import Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 _SECONDS_BETWEEN_LINES = 10.0
 _console = Console(stderr=True)
+warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm in a notebook, about bars that nobody asked for
 
 
 class ProgressBar:
-    """Counts finished units of one piece of work and shows them on standard error; use as a context manager."""
+    """Counts finished units of one piece of work and shows them on standard error; use as a context manager.
 
-    def __init__(self, title: str, total: int, done: int = 0) -> None:
-        self._title, self._total, self._done = title, total, done
+    A ``transient`` bar leaves nothing on the terminal.
+    """
+
+    def __init__(self, title: str, total: int, done: int = 0, transient: bool = False) -> None:
+        self._title, self._total, self._done, self._transient = title, total, done, transient
         self._last_line = time.monotonic()
         self._bar: Progress | None = None
 
     def __enter__(self) -> Self:
         if _console.is_terminal:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=_console)
+            note = TextColumn("{task.fields[note]}")
+            self._bar = Progress(*columns, note, console=_console, transient=self._transient)
             self._bar.add_task(self._title, total=self._total, completed=self._done, note="")
             with _while_terminal_is_there():
                 self._bar.start()
@@ -45,19 +52,42 @@ class ProgressBar:
                 self._bar.update(self._bar.task_ids[0], completed=self._done, note=note)
             return
         now = time.monotonic()
-        if self._done >= self._total or now - self._last_line >= _SECONDS_BETWEEN_LINES:
+        if now - self._last_line >= _SECONDS_BETWEEN_LINES:  # what is done sooner needs no lines
             self._last_line = now
             log_line(f"{self._title}: {self._done}/{self._total} {note}".rstrip())
 
 
 def log_line(text: str) -> None:
-    """Write one plain line to standard error, above a progress bar when one is shown."""
+    """Write one plain line to standard error, above a progress bar when one is shown; of a notebook, as plain text."""
     with _while_terminal_is_there():
         if _console.is_terminal:
             _console.print(text, markup=False, highlight=False)
         else:
-            sys.stderr.write(text + "\n")
-            sys.stderr.flush()
+            stream = sys.stdout if in_notebook() else sys.stderr  # which a notebook shows as a fault
+            stream.write(text + "\n")
+            stream.flush()
+
+
+def print_line(text: Text) -> None:
+    """Write one line of results to standard output, above a progress bar when one is shown; in color on a terminal."""
+    with _while_terminal_is_there():
+        if standard_output().isatty():  # where a bar is on the same terminal, its console puts the line above it
+            (_console if _console.is_terminal else Console()).print(text, soft_wrap=True)
+        else:
+            sys.stdout.write(text.plain + "\n")
+            sys.stdout.flush()
+
+
+def standard_output() -> TextIO:
+    """Return standard output itself, also while a progress bar has put something of its own in the place."""
+    stream: TextIO = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
+    return stream
+
+
+def in_notebook() -> bool:
+    """Tell whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def leave_lost_terminal() -> None:
@@ -77,6 +107,8 @@ def _while_terminal_is_there() -> Iterator[None]:
     """Ignore that a terminal is gone: SIGHUP, which comes with it, decides what becomes of the work."""
     try:
         yield
+    except BrokenPipeError:  # who reads the results has seen enough, as ``head``; the work goes on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except OSError as error:
         if error.errno != errno.EIO:
             raise

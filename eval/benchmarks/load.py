@@ -21,7 +21,7 @@ from eval.benchmarks.registry import find_benchmark
 from eval.benchmarks.rows import find_rows
 from eval.benchmarks.sources import pin, read_published
 from eval.pairs import COUNTED, SET, Keys, counted, lacks, pair_table
-from ucurve.errors import UserError, did_you_mean
+from ucurve.errors import UserError, nearest
 from ucurve.progress import log_line
 
 Fingerprint = tuple[tuple[Path, int, int], ...]
@@ -151,8 +151,16 @@ def _check_columns(rows: Sequence[Row], card: Benchmark) -> None:
                     held = ", ".join(row.record)
                     raise UserError(
                         f"{card.where}.{ours}: no column {theirs!r} at {row.place}; the columns are {held}."
-                        f"{did_you_mean(theirs, row.record)}"
+                        f"{_suggest_column(card, ours, theirs, row)}"
                     )
+
+
+def _suggest_column(card: Benchmark, ours: str, theirs: str, row: Row) -> str:
+    """Name the column that may be meant, as it is written where the card's columns are named."""
+    alike = [name for name in row.record if ours in name.lower()] or [nearest(theirs, row.record) or "COLUMN"]
+    if card.where == "custom.columns":
+        return f" Give custom.columns.{ours}={alike[0]}"
+    return f" Write {ours}: {alike[0]} under columns: in the card"
 
 
 def _compare(pairs: pd.DataFrame, card: Benchmark) -> None:

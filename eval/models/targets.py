@@ -156,6 +156,11 @@ def _model_target(model: str, revision: str | None, place: Place, weights: Weigh
         folder, name = local if revision is None else local / revision, local.resolve().name
         if not folder.is_dir():
             raise missing_folder("revisions", folder)
+        if (folder / CHECKPOINTS).is_dir():
+            one = next(iter(checkpoints(folder)), folder / CHECKPOINTS / "STEP")
+            raise UserError(
+                f"model={model} is the folder of a run: run={model} scores its checkpoints, model={one} one of them"
+            )
     elif may_be_hub_id(model):
         folder, name = _fetch(model, revision, weights), model
     else:

@@ -18,6 +18,8 @@ from eval.pairs import data_hash, full_name
 from eval.scoring.loading import Workspace
 from eval.scoring.text.sentences import Sentences, encode
 from eval.scoring.text.spans import Part
+from eval.sweep.display import Printed, ScoreTable
+from eval.sweep.table import Layout
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import encoding_sha256
 
@@ -35,6 +37,8 @@ class SweepCache:
     """Benchmarks, tokenizers and tokenized benchmarks, which are the same for every checkpoint of a run."""
 
     def __init__(self) -> None:
+        self.tables: dict[Path, ScoreTable] = {}  # what is shown of each folder
+        self.printed = Printed()
         self.logged: set[str] = set()  # messages that are not logged again
         self.made: Counter[str] = Counter()  # how many times what is kept was made: `pairs of blimp`, `tokenizer`
         self.workspace = Workspace(self.made)  # what scorers have loaded
@@ -43,6 +47,18 @@ class SweepCache:
         self._tokenizers: dict[str, PreTrainedTokenizerBase] = {}  # by the hash of their files
         self._sentences: WeakValueDictionary[tuple[str, str, Part, bool, bool], Sentences] = WeakValueDictionary()
         self._recent: deque[Sentences] = deque(maxlen=_RECENT)  # kept for the next checkpoint, when no job has them
+
+    def table(self, folder: Path, make: Callable[[], Layout]) -> ScoreTable:
+        """Return the table of a folder, which goes on over several sweeps."""
+        if folder not in self.tables:
+            self.tables[folder] = ScoreTable(make(), self.printed)
+        return self.tables[folder]
+
+    def end_tables(self) -> None:
+        """Say what stands out in the tables that were shown, and begin others for what is scored from now on."""
+        for table in self.tables.values():
+            table.end()
+        self.tables.clear()
 
     def _keep(
         self, kept: dict[Key, Value], key: Key, made: str, make: Callable[[], Value], most: int = _BENCHMARKS

@@ -9,13 +9,14 @@ import pandas as pd
 from eval.settings import ScoreSettings
 from eval.store.ratings import keep_ratings
 from eval.store.reported import keep_reported
+from eval.store.rows import ScoreRows
 from eval.store.scores import has_scores, write_scores
 from eval.store.tokens import token_path
 from eval.store.views import drop_rows, store_rows
 from eval.sweep.cache import SweepCache
 from eval.sweep.compute import Computed
 from eval.sweep.prepare import Job
-from eval.sweep.rows import Rated, Summary, add_rows, known_rows
+from eval.sweep.rows import Rated, add_rows, known_rows
 from eval.sweep.tokens import TokenStore
 from ucurve.storage.locks import Claims
 from ucurve.storage.score_key import key_path
@@ -61,12 +62,11 @@ class Results:
         target = job.target
         write_scores(scores, computed.scores, job.inputs, target.name, computed.notes, tokens, target.revision)
 
-    def summarise(self, job: Job, rated: Rated | None) -> Summary | None:
-        """Compute and store the rows of a score that are asked for and not stored; None where none are to be shown."""
+    def complete_rows(self, job: Job, rated: Rated | None) -> tuple[ScoreRows, bool]:
+        """Compute and store the rows of a score that are asked for and not there; return all, and if any are new."""
         path = job.path(self.folder)
         rows = known_rows(path)
-        before = dict(rows.lines)
-        summary = add_rows(rows, job, path, self.settings, rated)
-        if rows.lines != before:
+        added = add_rows(rows, job, path, self.settings, rated)
+        if added:
             store_rows(self.folder, path, rows, self.claims)
-        return summary
+        return rows, added

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
 from itertools import product
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from eval.metrics.ratings import read_ratings
 from eval.metrics.significance import statistics_table
 from eval.settings import ScoreSettings
 from eval.store.rows import ScoreRows, read_rows
-from eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks, parse_table
+from eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
 from eval.sweep.prepare import Job
 from ucurve.errors import DamagedError
 from ucurve.progress import log_line
@@ -29,15 +28,6 @@ class Rated:
 
     scores: pd.DataFrame
     sources: dict[str, str]  # hashes of the ratings and of the scores
-
-
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """The rows of a score that are shown."""
-
-    scores: pd.DataFrame
-    accuracies: pd.DataFrame
-    statistics: pd.DataFrame  # of the same linking functions and rules for ties
 
 
 def read_rated(scores: Path, ratings: Path) -> Rated:
@@ -56,29 +46,19 @@ def known_rows(scores: Path) -> ScoreRows:
     return rows or ScoreRows(read_key(scores).score_sha256)
 
 
-def add_rows(rows: ScoreRows, job: Job, path: Path, settings: ScoreSettings, rated: Rated | None) -> Summary | None:
-    """Add what is asked for and not there to the rows of the scores in a file; None where only fits are, or nothing."""
+def add_rows(rows: ScoreRows, job: Job, path: Path, settings: ScoreSettings, rated: Rated | None) -> bool:
+    """Add what is asked for and not there to the rows of the scores in a file, and tell whether there was anything."""
     missing, fits = _missing(settings, job, rows), _missing_fits(settings, job, rows, rated)
     if not missing and not fits:
-        return None
+        return False
     scores = pd.read_parquet(path)
-    made = [_add_rows(job, scores, rows, linkings, rule) for rule, linkings in missing.items()]
+    for rule, linkings in missing.items():
+        _add_rows(job, scores, rows, linkings, rule)
     for request, fitted, rule in fits:
         table = fit(job.pairs, scores, fitted, None if rated is None else rated.scores, rule)
         for of, lines in make_blocks(FITS, table, _labels(job)).items():
             rows.add(FITS, of, lines, request)
-    if not made:
-        return None
-    accuracies, statistics = (pd.concat(part, ignore_index=True) for part in zip(*made, strict=True))
-    return Summary(scores, accuracies, statistics)
-
-
-def read_summary(job: Job, path: Path, settings: ScoreSettings) -> Summary:
-    """Read the stored rows of the scores in a file, of the linking functions that are asked for."""
-    rows, asked = known_rows(path), settings.linkings(type(job.scorer), job.benchmark)
-    tables = (parse_table(kind, BytesIO(kind.header + rows.of_table(kind))) for kind in (ACCURACY, STATISTICS))
-    accuracies, statistics = (table[table["linking"].isin(asked)] for table in tables)
-    return Summary(pd.read_parquet(path), accuracies, statistics)
+    return True
 
 
 def _missing(settings: ScoreSettings, job: Job, rows: ScoreRows) -> dict[TiesRule, list[Linking]]:
@@ -110,9 +90,7 @@ def _missing_fits(
     return found
 
 
-def _add_rows(
-    job: Job, scores: pd.DataFrame, rows: ScoreRows, linkings: Sequence[Linking], rule: TiesRule
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _add_rows(job: Job, scores: pd.DataFrame, rows: ScoreRows, linkings: Sequence[Linking], rule: TiesRule) -> None:
     """Compute accuracies and statistics of linking functions, and add them to the rows of a score."""
     accuracies = accuracy_table(job.pairs, scores, linkings, [rule])
     statistics = statistics_table(job.pairs, scores, linkings, rule)
@@ -120,7 +98,6 @@ def _add_rows(
         blocks = make_blocks(kind, table, _labels(job))
         for linking in linkings:  # one that reads what the scores lack has no rows
             rows.add(kind, (linking.name, rule), blocks.get((linking.name, rule), b""))
-    return accuracies, statistics
 
 
 def _labels(job: Job) -> Labels:

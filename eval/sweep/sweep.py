@@ -11,15 +11,17 @@ import pandas as pd
 from eval.models.targets import Target
 from eval.scoring.sharing import ProcessGroup, agreeing
 from eval.settings import ScoreSettings
+from eval.store.rows import ScoreRows
 from eval.store.scores import StoredScores, has_scores, share_pairs
 from eval.store.views import has_tables, write_tables
 from eval.sweep.cache import SweepCache
 from eval.sweep.compute import Computer
-from eval.sweep.messages import log_benchmarks, log_plan, log_score
+from eval.sweep.messages import log_benchmarks, log_new, log_plan
 from eval.sweep.plan import Plan, make_jobs, make_plan
 from eval.sweep.prepare import Job, rated_job, rated_pairs
 from eval.sweep.results import Results
-from eval.sweep.rows import Rated, Summary, read_rated, read_summary
+from eval.sweep.rows import Rated, read_rated
+from eval.sweep.shown import describe_details, make_layout, read_score
 from eval.sweep.tokens import TokenStore
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.locks import Claims, score_claims, scoring_into
@@ -49,11 +51,12 @@ class Sweep:
                 computer.assist()
             else:
                 plan = make_plan(self.folder, jobs, self._tokens)
-                log_plan(plan, self.settings)
+                table = self.cache.table(self.folder, lambda: make_layout(jobs, self.settings))
+                log_plan(plan, self.settings, shown=all(table.has(job.identity) for job in jobs))
+                log_benchmarks(jobs, self.cache.logged)
                 computer.load_first([*plan.due, *plan.lacking])
                 with scoring_into(self.folder), score_claims(self.folder) as claims:
                     self._score_all(plan, computer, claims)
-                log_benchmarks(jobs, self.cache.logged)
         return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
 
     @property
@@ -68,27 +71,29 @@ class Sweep:
         results.drop_outdated(plan.due)
         units, step = sum(job.scorer.size for job in plan.jobs), None
         try:
-            with ProgressBar(f"scoring {self.folder.name}", units) as bar:
+            with ProgressBar(f"scoring {self.folder.name}", units, transient=True) as bar:
                 for job in claimed_in_order(plan.jobs, claims):
                     computer.check()
                     if step not in (None, job.target.step) and not has_tables(self.folder):
                         write_tables(self.folder, claims)
                     step = job.target.step
-                    summary = self._score(job, computer, results, bar)
-                    if summary is None and job.identity in plan.last:
-                        summary = read_summary(job, job.path(self.folder), self.settings)
-                    if summary is not None:
-                        log_score(job, summary, self.settings, self.cache.logged)
+                    self._have_score(job, computer, results, bar)
+                    rows, new = results.complete_rows(job, self._rate(job, computer, results))
+                    self._show(job, rows, new or job.identity in plan.last)
         except BaseException:
             with suppress(Exception):  # the error that ends the sweep is the one to report
                 write_tables(self.folder, claims)
             raise
         write_tables(self.folder, claims)
 
-    def _score(self, job: Job, computer: Computer, results: Results, bar: ProgressBar) -> Summary | None:
-        """Compute and store a score and its rows, as far as they are not there; return what is new of these."""
-        self._have_score(job, computer, results, bar)
-        return results.summarise(job, self._rate(job, computer, results))
+    def _show(self, job: Job, rows: ScoreRows, with_warnings: bool) -> None:
+        """Show a score in the table of the folder, unless this process has done so."""
+        table = self.cache.tables[self.folder]
+        if not table.has(job.identity):
+            details = describe_details(job, rows, self.settings) if self.settings.verbose else ()
+            table.add(read_score(job, rows, self.settings), [*details])
+        if with_warnings:
+            log_new(job.scorer.score_messages(pd.read_parquet(job.path(self.folder))), self.cache.logged)
 
     def _have_score(self, job: Job, computer: Computer, results: Results, bar: ProgressBar | None) -> None:
         """Compute and store the scores of a job, or their log probabilities of tokens, unless they are there."""

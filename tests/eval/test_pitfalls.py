@@ -32,6 +32,7 @@ from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import encode
 from eval.settings import ScoreSettings
 from eval.store.tables import ACCURACY, FITS, STATISTICS, read_table
+from tests.printed import read_printed
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
 from ucurve.yaml_files import file_names
@@ -46,6 +47,7 @@ class Done:
 
     out: Path
     said: str
+    printed: str
 
     def _one(self, suffix):
         (path,) = (self.out / "eval").glob(f"custom*/*/step*.{suffix}")
@@ -85,11 +87,13 @@ def score(tmp_path, write_checkpoint, tokenizer, capsys):
             "benchmarks": ["custom"],
             "custom": {"path": str(place / "pairs.jsonl")},
             "linking": ["lp"],
+            "verbose": True,
             **settings,
         }
         capsys.readouterr()
         score_model(str(folder), place / "out", check(ScoreSettings, values))
-        return Done(place / "out", capsys.readouterr().err)
+        printed, told = capsys.readouterr()
+        return Done(place / "out", told + " ".join(printed.split()), printed)
 
     return run
 
@@ -272,7 +276,9 @@ def test_pitfall_12_every_length_has_its_unit(score, model):
 def test_pitfall_13_no_number_without_the_name_of_its_linking_function(score, model):
     done = score(model, random_rows(5), linking=None, counts=np.ones(42, dtype=np.int64))
     assert set(done.table(ACCURACY)["linking"]) == {*LINKINGS, "slor"}
-    assert re.search(r"step -1 custom sentence slln_lp: \d", done.said)
+    [line] = read_printed(done.printed)
+    assert line["model"] == "model" and float(line["slln_lp"])
+    assert "-1" not in done.said
     with pytest.raises(UserError, match=r"unknown linking function 'score'"):
         score(model, random_rows(5), linking=["score"])
 
@@ -491,27 +497,24 @@ def test_pitfall_26_a_score_is_told_with_its_length_splits(score, model):
     bounds = [[100 * row[f"{name}{end}"] for end in ("", "_low", "_high")] for name in LENGTH_BIASES]
     (delta, low, high), longer, shorter = bounds
     wanted = (
-        f"equal {accuracy['equal']:.2f}, good longer {accuracy['good_longer']:.2f}, bad longer "
-        f"{accuracy['bad_longer']:.2f}, Delta_acc {delta:.2f} ({low:.2f} to {high:.2f}): "
-        "good longer {:+.2f} ({:+.2f} to {:+.2f}), bad longer {:+.2f} ({:+.2f} to {:+.2f}), "
+        f"equal length {accuracy['equal']:.2f}, good longer {accuracy['good_longer']:.2f}, bad longer "
+        f"{accuracy['bad_longer']:.2f}, Delta_acc {delta:.2f} ({low:.2f} to {high:.2f}), "
+        "good longer less equal {:.2f} ({:.2f} to {:.2f}), bad longer less equal {:.2f} ({:.2f} to {:.2f}), "
         "200 pairs, 0 ties".format(*longer, *shorter)
     )
-    assert f"slln_lp: {accuracy['all']:.2f} %" in done.said
+    assert read_printed(done.printed)[0]["slln_lp"] == f"{accuracy['all']:.1f}"
     assert wanted in done.said
     gaps = [abs(accuracy[split] - accuracy["equal"]) for split in ("good_longer", "bad_longer")]
     assert delta == pytest.approx(sum(gaps) / 2)
     assert low < delta < high
     assert longer[0] == pytest.approx(accuracy["good_longer"] - accuracy["equal"])
-    assert "length alone" not in done.said
+    assert "length decides" not in done.said
 
 
 def test_pitfall_26_a_model_that_has_learned_nothing_is_said_to_judge_by_length(score, speaks, tokenizer):
     done = score(speaks(np.zeros(len(tokenizer))), random_rows(60, longest=6))
     assert "good longer 0.00, bad longer 100.00" in done.said
-    assert (
-        "; length alone decides where lengths differ, the shorter sentence wins, as it may for a model that has "
-        in (done.said)
-    )
+    assert "model: length decides: the shorter sentence wins, as with nothing learned" in done.said
 
 
 def test_pitfall_27_many_tests_against_chance_are_corrected(score, model):

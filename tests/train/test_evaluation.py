@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from eval.benchmarks.registry import benchmark_names
 from eval.store.tables import ACCURACY, read_table
 from eval.sweep.cache import SweepCache
+from tests.printed import read_printed
 from train.run.run import train_run
 from train.verify import run_faults
 from ucurve.config import compose
 from ucurve.errors import UserError
+from ucurve.invocation import command
 
 LETTERS = "天地玄黄宇宙洪荒"
 
@@ -67,22 +68,22 @@ def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, mon
     pairs = Path(settings.eval.benchmark_root) / "zhoblimp" / "pairs.jsonl"
     pairs.write_text(pairs.read_text().replace(json.dumps(LETTERS[0])[1:-1], "鑫"), encoding="utf-8")
     train_run(settings)
-    told = capsys.readouterr().err
-    assert "step 0 zhoblimp sentence lp" in told
-    assert told.count("step 12 zhoblimp mink lp") == 1, "the last sweep of the run does not repeat it"
+    printed, told = capsys.readouterr()
+    rows = [(row["step"], row["scorer"]) for row in read_printed(printed)]
+    assert rows == [("0", "sentence"), ("0", "mink"), ("12", "sentence"), ("12", "mink")], "each once"
     assert told.count("zhoblimp sentence, mink: 12 tokens (1 types) have no unigram count") == 1
     assert told.count("have no unigram count") == 1
 
 
-def test_a_run_that_scores_nothing_says_so_at_its_start_and_its_end(settings_of, capsys):
+def test_a_run_that_scores_nothing_says_so_once_with_a_command(settings_of, capsys):
     settings = settings_of("schedule.count=2")
     train_run(settings)
     told = capsys.readouterr().err
-    line = f"{settings.run_name}: nothing is scored, as eval.benchmarks names no benchmark; add for example"
-    assert told.count(line) == 2
-    assert f"; NAME is one of {', '.join(benchmark_names())}\n" in told
-    assert f"python score.py run={Path(settings.paths.runs) / settings.run_name} " in told
-    assert told.index(line) < told.rindex(line)
+    assert (
+        "nothing is scored, as eval.benchmarks names no benchmark; later, for example:\n"
+        f"  {command('score', f'run={settings.folder}')} 'benchmarks=[demo]'\n"
+    ) in told
+    assert told.count("nothing is scored") == told.count("score.py run=") == 1
     train_run(settings_of("schedule.count=2", "eval.when=never"))
     assert "nothing is scored" not in capsys.readouterr().err
 
@@ -99,7 +100,7 @@ def test_every_key_of_scoring_is_one_of_training(settings_of):
         "scorer": "[region]", "bos": "eos", "dtype": "bfloat16", "device": "cuda:1", "batch_tokens": "64",
         "bow_correction": "true", "prompt.language": "eng", "linking": "[lp]", "ties_rules": "[wrong]",
         "unigrams.path": "u.csv", "add_k": "2", "fit.on": "paradigms", "weights": "bin",
-        "tokens": "true", "words": "true", "leading_space": "true", "benchmark_unpacked": "2G",
+        "verbose": "true", "tokens": "true", "words": "true", "leading_space": "true", "benchmark_unpacked": "2G",
     }  # fmt: skip
     assert {key.partition(".")[0] for key in values} == training.keys() - {"when", "benchmark_revision"}
     given = [f"eval.{key}={value}" for key, value in values.items() if key not in ("benchmarks", "custom.path")]
@@ -112,8 +113,9 @@ def test_scoring_that_is_left_for_later_is_named_by_its_command(scored, capsys):
     settings = scored("eval.when=later")
     train_run(settings)
     line = (
-        f"python score.py run={settings.folder} watch=true 'benchmarks=[zhoblimp]' "
-        f"benchmark_root={settings.eval.benchmark_root}"
+        "scored beside the training or later by this, with the other keys given below eval.:\n"
+        f"  {command('score', f'run={settings.folder}')} watch=true 'benchmarks=[zhoblimp]' "
+        f"benchmark_root={settings.eval.benchmark_root}\n"
     )
-    assert capsys.readouterr().err.count(line) == 2, "at the start and at the end"
+    assert capsys.readouterr().err.count(line) == 1
     assert not (settings.folder / "eval").exists()

@@ -92,7 +92,7 @@ def test_a_subset_is_never_mixed_with_the_whole(run, score, capsys):
     hashes = {name: json.loads(file.read_text())["data_sha256"] for name, file in scores.items()}
     assert len(set(hashes.values())) == 2
     assert set(read_table(STATISTICS, STATISTICS.path(run))["benchmark"]) == {"zhoblimp", "zhoblimp@5"}
-    assert "step 8 zhoblimp@5 sentence lp: " in capsys.readouterr().err
+    assert f"{run.name}, zhoblimp@5: accuracy" in capsys.readouterr().out
 
 
 def test_the_first_pairs_and_a_draw_are_kept_apart(run, score, capsys):
@@ -102,7 +102,7 @@ def test_the_first_pairs_and_a_draw_are_kept_apart(run, score, capsys):
     first = pd.read_parquet(run / "eval" / "zhoblimp@first5" / "pairs.parquet")
     assert set(first["benchmark"]) == {"zhoblimp@first5"}
     assert first.groupby("paradigm")["pair"].agg(lambda pairs: pairs.max() - pairs.min()).unique().tolist() == [4]
-    assert "step 8 zhoblimp@first5 sentence lp: " in capsys.readouterr().err
+    assert f"{run.name}, zhoblimp@first5: accuracy" in capsys.readouterr().out
 
 
 def test_scores_of_a_subset_are_those_of_the_whole(run, score):
@@ -294,4 +294,4 @@ def test_a_run_that_fails_stops_no_other(run, root, capsys):
         execute(check(ScoreCommand, compose("score", asked)))
     scored = [name for name in names if (run.with_name(name) / "eval" / "accuracy.csv").exists()]
     assert scored == [names[0], names[2]]
-    assert f"{names[1]}: " in capsys.readouterr().err
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines() if ": accuracy" in line] == scored

@@ -18,6 +18,7 @@ from eval.store.views import load_table
 from eval.sweep import rows as sweep_rows
 from eval.verify import verify_scores
 from tests.facts import manifest_of, write_run
+from tests.printed import read_printed
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import write_manifest
 from ucurve.storage.files import sha256_file
@@ -64,7 +65,7 @@ def test_a_table_is_made_again_from_the_rows_and_nothing_is_computed(scored, set
         assert verify_scores(scored) == [f"{path}: not what the rows of the stored scores give"]
         with pytest.raises(DamagedError, match=rf"{path.name}: not what was written; python score\.py run=.* makes it"):
             load_table(kind, scored)
-    monkeypatch.setattr("eval.sweep.sweep.Results.summarise", lambda *_: None)
+    monkeypatch.setattr("eval.sweep.results.add_rows", lambda *_: False)
     score_run(scored, settings, steps=[8])
     assert ("it is made again from the rows" in capsys.readouterr().err) == (harm != "missing")
     assert bytes_of(scored) == whole
@@ -102,28 +103,31 @@ def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monk
     capsys.readouterr()
     score_run(scored, settings)
     assert asked == []
-    said = capsys.readouterr().err
-    assert "2 of 2 scores are stored already" in said and said.count(" % (") == 1
+    said = capsys.readouterr()
+    assert f"{scored.name}: 2 of 2 scores are stored already\n" in said.err
+    assert [row["step"] for row in read_printed(said.out)] == ["0", "8"]
     score_run(scored, replace(settings, linking=("lp", "nll"), fit=None), steps=[8])
     assert [([linking.name for linking in linkings], rule) for linkings, rule in asked] == [(["nll"], "half")]
     after = read_rows(score_path(scored, "zhoblimp", "sentence", 8))
     assert {name: after.lines[name] for name in before.lines} == before.lines
     assert set(load_table(ACCURACY, scored)["linking"]) == {"lp", "slln_lp", "nll"}
-    assert capsys.readouterr().err.count("step 8 zhoblimp") == 1
+    [row] = read_printed(capsys.readouterr().out)
+    assert row.keys() >= {"lp", "nll"}, "what was stored and what is new stand on one line"
 
 
-def test_the_last_checkpoint_is_shown_by_what_is_asked_for_also_when_all_is_stored(run, settings, capsys):
+def test_all_checkpoints_are_shown_by_what_is_asked_for_also_when_all_is_stored(run, settings, capsys):
     def shown(*linking):
         capsys.readouterr()
         score_run(run, replace(settings, linking=linking, fit=None))
-        return [line[line.index("step") :] for line in capsys.readouterr().err.splitlines() if " % (" in line]
+        return read_printed(capsys.readouterr().out)
 
     shown("lp")
     computed = shown("slln_lp:0.3")
-    assert [line.partition(":0.3: ")[0] for line in computed] == [
-        f"step {step} zhoblimp sentence slln_lp" for step in (0, 8)
+    assert [(row["step"], *(set(row) & {"lp", "slln_lp:0.3"})) for row in computed] == [
+        ("0", "slln_lp:0.3"),
+        ("8", "slln_lp:0.3"),
     ]
-    assert shown("slln_lp:0.3") == computed[1:]
+    assert shown("slln_lp:0.3") == computed
 
 
 def test_a_new_fit_is_added_and_a_known_one_is_not_computed(scored, settings, monkeypatch):

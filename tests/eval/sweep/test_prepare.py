@@ -12,6 +12,7 @@ from eval.presets import find_preset
 from eval.run import execute
 from eval.settings import ScoreCommand
 from eval.store.tables import ACCURACY, FITS, read_table
+from tests.printed import read_printed
 from ucurve.config import check, compose
 from ucurve.errors import UserError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
@@ -45,14 +46,14 @@ def test_a_coarser_dtype_is_warned_of_and_another_score(score, run, dtype, capfd
     exact = score()
     table = pd.read_parquet(run / "eval" / "zhoblimp" / "sentence" / "step00000008.parquet")
     assert "coarser" not in capfd.readouterr().err
-    coarse = score(f"dtype={dtype}")
+    coarse = score(f"dtype={dtype}", "verbose=true")
     assert coarse["settings"]["dtype"] == dtype != exact["settings"]["dtype"]
     other = pd.read_parquet(run / "eval" / "zhoblimp" / "sentence" / "step00000008.parquet")
     assert not np.array_equal(table["lp_good"], other["lp_good"])
     np.testing.assert_allclose(table["lp_good"], other["lp_good"], rtol=0.2)
-    said = capfd.readouterr().err
+    printed, said = capfd.readouterr()
     assert f"dtype={dtype}: scores are coarser than float32, and more pairs may tie" in said
-    assert " ties," in said
+    assert " ties," in printed
     assert_nothing_of_libraries(said, recwarn)
 
 
@@ -193,18 +194,22 @@ def test_a_preset_is_told_by_its_own_linking_aggregate_and_ties(run, root, name,
     assert set(table["ties_rule"]) == {paper.ties_rule} == {"wrong"}
     phenomenon, paradigm = ("all", paper.aggregate)
     rows = table[(table["phenomenon"] == phenomenon) & (table["paradigm"] == paradigm) & (table["split"] == "all")]
-    said = capsys.readouterr().err
+    printed = capsys.readouterr().out
+    shown = read_printed(printed)
+    found = {line["linking"]: line["accuracy"] for line in shown} if len(shown) > 1 else shown[0]
     for linking, accuracy in rows[["linking", "accuracy"]].itertuples(index=False):
-        assert f"step 8 zhoblimp sentence {linking}: {100 * accuracy:.2f} % (" in said
-    assert f"; {paper.aggregate}, ties wrong)" in said
+        assert found[linking] == f"{100 * accuracy:.1f}"
+    means = {"all": "over all pairs", "macro": "mean over paradigms", "macro_phenomena": "mean over phenomena"}
+    assert f"{means[paper.aggregate]}, ties are wrong; " in printed
 
 
 def test_a_preset_with_something_else_given(run, root, capsys):
     asked = [f"run={run}", "benchmarks=[zhoblimp]", f"benchmark_root={root}", "steps=[8]", "preset=rublimp"]
     execute(check(ScoreCommand, compose("score", [*asked, "linking=[lp]", "ties_rules=[half]"])))
     assert set(table_of(run, ACCURACY)["linking"]) == {"lp"}
-    assert "zhoblimp sentence lp: " in (said := capsys.readouterr().err)
-    assert "; macro_phenomena, ties half)" in said
+    printed = capsys.readouterr().out
+    assert "lp" in read_printed(printed)[0]
+    assert "mean over phenomena, ties count half; " in printed
 
 
 def test_torch_may_deprecate_what_it_likes(score, capfd):

@@ -7,12 +7,14 @@ import pytest
 
 from eval.api import compare, score
 from eval.benchmarks.registry import expand_benchmarks
+from eval.presets import find_preset
 from eval.run import execute
 from eval.scoring.scorers import find_scorer
 from eval.settings import LINKING, ScoreCommand, ScoreSettings
 from eval.store.reported import Reported, keep_reported, read_reported, reported_path
 from eval.store.tables import ACCURACY, read_table
 from eval.verify import verify_scores
+from tests.printed import read_printed
 from ucurve.config import check, compose
 from ucurve.errors import DamagedError, UserError
 
@@ -37,7 +39,13 @@ def own(tmp_path, records):
 
 def say(run, *asked, capsys):
     execute(check(ScoreCommand, compose("score", [f"run={run}", "steps=[8]", *asked])))
-    return [line for line in capsys.readouterr().err.splitlines() if "step 8 own sentence " in line and " % (" in line]
+    printed = capsys.readouterr().out
+    [row] = read_printed(printed)
+    return row, printed
+
+
+def accuracies_in(line):
+    return [name.removesuffix(" 95 %") for name in line if name.endswith(" 95 %")]
 
 
 def row(run, linking, rule, paradigm):
@@ -48,10 +56,11 @@ def row(run, linking, rule, paradigm):
 
 
 def test_the_card_decides_what_is_printed(run, own, capsys):
-    [line] = say(run, f"benchmarks=[{own()}]", capsys=capsys)
-    percent = 100 * row(run, "ppl", "wrong", "macro")["accuracy"]
-    assert f"own sentence ppl: {percent:.2f} % (" in line
-    assert "; macro, ties wrong)" in line
+    line, printed = say(run, f"benchmarks=[{own()}]", capsys=capsys)
+    found = row(run, "ppl", "wrong", "macro")
+    assert (line["step"], line["ppl"]) == ("8", f"{100 * found['accuracy']:.1f}")
+    assert line["ppl 95 %"] == f"{100 * found['ci_low']:.1f}-{100 * found['ci_high']:.1f}"
+    assert f"{run.name}, own: accuracy (%) as the mean over paradigms, ties are wrong; 95 % interval" in printed
     assert row(run, "ppl", "wrong", "macro")["accuracy"] != row(run, "ppl", "wrong", "all")["accuracy"]
     table = read_table(ACCURACY, ACCURACY.path(run))
     assert set(table["linking"]) == {*LINKING, "ppl"}
@@ -59,30 +68,29 @@ def test_the_card_decides_what_is_printed(run, own, capsys):
 
 
 def test_a_card_that_says_nothing_leaves_the_usual_choice(run, own, capsys):
-    [line] = say(run, f"benchmarks=[{own('')}]", capsys=capsys)
-    assert "own sentence slln_lp: " in line
-    assert "; all, ties half)" in line
+    line, printed = say(run, f"benchmarks=[{own('')}]", capsys=capsys)
+    assert accuracies_in(line) == ["slln_lp"]
+    assert "accuracy (%) over all pairs, ties count half; " in printed
     assert set(read_table(ACCURACY, ACCURACY.path(run))["linking"]) == set(LINKING)
     assert not reported_path(run, "own").exists()
 
 
 def test_what_is_asked_comes_before_the_preset_and_that_before_the_card(run, own, capsys):
+    macro = "as the mean over paradigms"
     cases = [
-        ([], "ppl", "; macro, ties wrong)"),
-        (["linking=[mean_lp,lp]"], "lp", "; macro, ties wrong)"),
-        (["linking=[slor,mean_lp]"], "slor", "; macro, ties wrong)"),
-        (["linking=[slor,ppl]"], "ppl", "; macro, ties wrong)"),
-        (["ties_rules=[right]"], "ppl", "; macro, ties right)"),
-        (["preset=multiblimp"], "lp", "; all, ties wrong)"),
-        (["preset=multiblimp", "linking=[slor]", "ties_rules=[half]"], "slor", "; all, ties half)"),
+        ([], ["ppl"], f"{macro}, ties are wrong"),
+        (["linking=[mean_lp,lp]"], ["mean_lp", "lp"], f"{macro}, ties are wrong"),
+        (["linking=[slor,ppl]"], ["slor", "ppl"], f"{macro}, ties are wrong"),
+        (["ties_rules=[right]"], ["ppl"], f"{macro}, ties are right"),
+        (["ties_rules=[half,right]"], ["ppl, ties half", "ppl, ties right"], "ties count half or ties are right"),
+        (["preset=multiblimp"], [*find_preset("multiblimp").linking], "over all pairs, ties are wrong"),
+        (["preset=multiblimp", "linking=[slor]", "ties_rules=[half]"], ["slor"], "over all pairs, ties count half"),
     ]
     place = own()
     for asked, shown, how in cases:
-        for rows in (run / "eval").rglob("*.rows"):  # a line is logged of what is just computed
-            rows.unlink()
-        [line] = say(run, f"benchmarks=[{place}]", *asked, capsys=capsys)
-        assert f"own sentence {shown}: " in line, asked
-        assert how in line, asked
+        line, printed = say(run, f"benchmarks=[{place}]", *asked, capsys=capsys)
+        assert accuracies_in(line) == shown, asked
+        assert how in printed.replace("\n ", ""), asked
 
 
 def test_the_result_has_the_row_that_is_shown_first(run, own, root_of_two):

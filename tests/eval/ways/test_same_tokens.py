@@ -17,11 +17,21 @@ def said(models_of, tmp_path, capsys):
     def score(kind, rows, scorer):
         records = [dict(zip(("sentence_good", "sentence_bad", "target"), row, strict=False)) for row in rows]
         (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-        values = {"benchmarks": ["custom"], "custom": {"path": str(tmp_path / "pairs.jsonl")}, "linking": ["lp"]}
+        values = {
+            "benchmarks": ["custom"],
+            "custom": {"path": str(tmp_path / "pairs.jsonl")},
+            "linking": ["lp"],
+            "verbose": True,
+        }
         folder = str(models_of(kind).folder)
         score_model(folder, tmp_path / "out", check(ScoreSettings, {**values, "scorer": [scorer]}))
         (scores,) = (tmp_path / "out").rglob("step*.parquet")
-        return capsys.readouterr().err, json.loads(scores.with_suffix(".json").read_text()), pd.read_parquet(scores)
+        printed, told = capsys.readouterr()
+        return (
+            told + " ".join(printed.split()),
+            json.loads(scores.with_suffix(".json").read_text()),
+            pd.read_parquet(scores),
+        )
 
     return score
 
@@ -40,14 +50,15 @@ ACCENTS = [("él sees it", "el sees it"), ("the cáfe", "the cafe"), ("ÉL", "el
 def test_pairs_of_the_same_tokens_are_counted(said, kind, scorer, rows):
     line, record, scores = said(kind, [*rows, ("the dog", "the dog"), ("a b", "b b a")], scorer)
     assert ", 4 pairs, 3 ties, " in line
-    assert ", 3 of 4 pairs have the same tokens" in line
+    assert f"custom {scorer}: 3 of 4 pairs have the same tokens, so that no model can decide them\n" in line
     assert record["notes"]["pairs_with_the_same_tokens"] == 3
     assert scores["lp_good"][:3].tolist() == scores["lp_bad"][:3].tolist()
 
 
 def test_unknown_characters_are_the_same_token(said):
     line, record, _ = said("bert", [("鑫", "森")], "pll")
-    assert "2 unknown tokens, 1 of 1 pairs have the same tokens" in line
+    assert "2 unknown tokens" in line
+    assert "1 of 1 pairs have the same tokens" in line
     assert record["notes"]["pairs_with_the_same_tokens"] == 1
 
 
