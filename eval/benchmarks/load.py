@@ -1,7 +1,7 @@
 """From the card of a benchmark to its pair table."""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -146,21 +146,28 @@ def _check_columns(rows: Sequence[Row], card: Benchmark) -> None:
         for columns in _maps(card):
             needed: Columns = {"good": GOOD, "bad": BAD, **columns}
             there = {*row.record, *known, *_groups(card, row)}
-            for theirs, ours in used_columns(needed).items():
-                if theirs not in there and not may_be_missing(needed[ours]):
-                    held = ", ".join(row.record)
-                    raise UserError(
-                        f"{card.where}.{ours}: no column {theirs!r} at {row.place}; the columns are {held}."
-                        f"{_suggest_column(card, ours, theirs, row)}"
-                    )
+            missing = {
+                ours: theirs
+                for theirs, ours in used_columns(needed).items()
+                if theirs not in there and not may_be_missing(needed[ours])
+            }
+            for ours, theirs in missing.items():
+                held = ", ".join(row.record)
+                raise UserError(
+                    f"{card.where}.{ours}: no column {theirs!r} at {row.place}; the columns are {held}. "
+                    f"{_suggest_columns(card, missing, row)}"
+                )
 
 
-def _suggest_column(card: Benchmark, ours: str, theirs: str, row: Row) -> str:
-    """Name the column that may be meant, as it is written where the card's columns are named."""
-    alike = [name for name in row.record if ours in name.lower()] or [nearest(theirs, row.record) or "COLUMN"]
+def _suggest_columns(card: Benchmark, missing: Mapping[str, str], row: Row) -> str:
+    """Name the columns that may be meant, as they are written where the columns of the card are."""
+    found = {
+        ours: next((name for name in row.record if ours in name.lower()), nearest(theirs, row.record) or "COLUMN")
+        for ours, theirs in missing.items()
+    }
     if card.where == "custom.columns":
-        return f" Give custom.columns.{ours}={alike[0]}"
-    return f" Write {ours}: {alike[0]} under columns: in the card"
+        return f"Give {' '.join(f'custom.columns.{ours}={name}' for ours, name in found.items())}"
+    return f"Write {{{', '.join(f'{ours}: {name}' for ours, name in found.items())}}} under `columns` of the card"
 
 
 def _compare(pairs: pd.DataFrame, card: Benchmark) -> None:

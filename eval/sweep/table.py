@@ -122,7 +122,7 @@ class Layout:
 
     def _wide_fields(self, bar: bool) -> list[Field]:
         labels = [self.label(column) for columns in self.columns.values() for column in columns]
-        return self._first_fields() + [field for label in labels for field in _accuracy_fields(label, bar)]
+        return self._first_fields() + [field for label in labels for field in self._accuracy_fields(label, bar)]
 
     def _long_fields(self, bar: bool) -> list[Field]:
         labels = {self.label(column) for columns in self.columns.values() for column in columns}
@@ -135,7 +135,17 @@ class Layout:
             if there
         ]
         label = "accuracy" if len(labels) > 1 else next(iter(labels), "accuracy")
-        return self._first_fields() + fields + _accuracy_fields(label, bar)
+        return self._first_fields() + fields + self._accuracy_fields(label, bar)
+
+    def _accuracy_fields(self, label: str, bar: bool) -> list[Field]:
+        fields = [Field(label, max(5, len(label))), Field("95 %", 10)]
+        fields += [Field("change", 6)] if self._has_changes else []
+        return fields + ([Field("0...50..100", 11, left=True, bar=True)] if bar else [])
+
+    @property
+    def _has_changes(self) -> bool:
+        """Whether the rows are of one model at several times."""
+        return self.place != "model"
 
     def lines(self, score: Score, before: Score | None) -> list[Line]:
         """Return the lines of a score; changes are against the score ``before``."""
@@ -154,21 +164,17 @@ class Layout:
         for column in columns:
             value = score.values.get(column)
             old = None if before is None else before.values.get(column)
-            cells += _value_cells(value, old, bar=any(field.bar for field in fields))
+            cells += self._value_cells(value, old)
         return cells
 
-
-def _accuracy_fields(label: str, bar: bool) -> list[Field]:
-    fields = [Field(label, max(5, len(label))), Field("95 %", 10), Field("change", 6)]
-    return fields + ([Field("0...50..100", 11, left=True, bar=True)] if bar else [])
-
-
-def _value_cells(value: Value | None, old: Value | None, bar: bool) -> list[Cell]:
-    if value is None:
-        return [Cell(_NOTHING)] * (4 if bar else 3)
-    change = _NOTHING if old is None else f"{value.accuracy - old.accuracy:+.1f}"
-    cells = [Cell(f"{value.accuracy:.1f}"), Cell(f"{value.low:.1f}-{value.high:.1f}"), Cell(change)]
-    return [*cells, Cell("", value.accuracy)] if bar else cells
+    def _value_cells(self, value: Value | None, old: Value | None) -> list[Cell]:
+        change = _NOTHING if value is None or old is None else f"{value.accuracy - old.accuracy:+.1f}"
+        changes = [Cell(change)] if self._has_changes else []
+        bars = any(field.bar for field in self.fields)
+        if value is None:
+            return [Cell(_NOTHING), Cell(_NOTHING), *changes, *[Cell(_NOTHING)] * bars]
+        cells = [Cell(f"{value.accuracy:.1f}"), Cell(f"{value.low:.1f}-{value.high:.1f}"), *changes]
+        return [*cells, *[Cell("", value.accuracy)] * bars]
 
 
 def _width(fields: Sequence[Field]) -> int:

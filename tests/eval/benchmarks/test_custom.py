@@ -108,8 +108,9 @@ def test_no_settings():
     ("named", "message"),
     [
         ({"good": "sentence_god"}, r"custom\.columns\.good: no column 'sentence_god' at .*x\.csv:2; the columns are "
-                                   r"sentence_good, sentence_bad, group, weight\. Did you mean 'sentence_good'\?"),
-        ({"paradigm": "groop"}, r"custom\.columns\.paradigm: no column 'groop'.*Did you mean 'group'\?"),
+                                   r"sentence_good, sentence_bad, group, weight\. Give custom\.columns\.good=sentence_good"),
+        ({"good": "g", "bad": "b"}, r"Give custom\.columns\.good=sentence_good custom\.columns\.bad=sentence_bad"),
+        ({"paradigm": "groop"}, r"custom\.columns\.paradigm: no column 'groop'.*Give custom\.columns\.paradigm=group"),
         ({"region_bad": "z"}, r"custom\.columns\.region_bad: no column 'z'"),
         ({"bad": "sentence_good"}, r"custom\.columns: good and bad are both 'sentence_good'"),
         ({"condition": "group"}, r"x\.csv:2: the good sentence 'The cat sits\.' must start with its condition 'sv' and go on"),

@@ -239,7 +239,7 @@ def test_a_family_and_several_cards_at_once(own, tmp_path):
 
 BROKEN = {
     "missing column": ({"p.csv": table()}, "columns: {good: sentence_god}\n",
-        r"card\.yaml: columns\.good: no column 'sentence_god' at .*p\.csv:2; .*Did you mean 'sentence_good'\?"),
+        r"card\.yaml: columns\.good: no column 'sentence_god' at .*p\.csv:2; .*Write \{good: sentence_good\} under"),
     "JSON lines": ({"p.jsonl": lines() + "{broken\n"}, "", r"p\.jsonl:3: not JSON"),
     "uneven rows": ({"p.csv": table() + "one\n"}, "", r"p\.csv:4: 1 fields; the header has 2: sentence_good"),
     "no column of a pattern": ({"p.jsonl": lines()}, 'columns: {good: "{sentence_godo} x"}\n',

@@ -55,6 +55,7 @@ def die(at):
 
 def work(request):
     errors = os.open(request["log"] + ".err", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(errors, 1)  # the pipe is for answers
     os.dup2(errors, 2)
     watch(request["log"], request.get("hang_at"))
     die(request.get("die_at"))
