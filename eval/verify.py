@@ -1,25 +1,29 @@
 """Checks what is stored below ``eval/``: scores, rows, pairs and tables are what was written, for the run there."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import pandas as pd
 
 from eval.linking import FAMILIES, parse_linking
 from eval.metrics.accuracy import TiesRule, accuracy_table
+from eval.metrics.fitting import FitSettings, fit
+from eval.metrics.ratings import read_ratings
 from eval.metrics.significance import statistics_table
 from eval.scoring.scorers import SCORERS
 from eval.store.keys import PAIRS, find_key, order_of, score_fault
 from eval.store.ratings import ratings_fault
 from eval.store.reported import reported_fault
-from eval.store.rows import read_rows, rows_fault, rows_path
-from eval.store.tables import ACCURACY, STATISTICS, TABLES, Labels, TableFile, make_blocks, read_labels
+from eval.store.rows import ScoreRows, read_rows, rows_fault, rows_path
+from eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels, TableFile, make_blocks, read_labels
 from eval.store.tokens import token_fault, token_path
-from eval.store.views import table_faults
+from eval.store.views import RATED, table_faults
+from ucurve.config import check
 from ucurve.errors import DamagedError
 from ucurve.storage.facts import read_manifest
-from ucurve.storage.files import is_leftover
+from ucurve.storage.files import is_leftover, sha256_file
 from ucurve.storage.locks import EVAL_LOCKS
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
@@ -86,7 +90,7 @@ def _score_faults(folder: Path, path: Path) -> list[str]:
 
 
 def _recomputed_faults(folder: Path, path: Path) -> list[str]:
-    """Name the blocks of rows that are not what is computed from a whole score; fits are not computed again."""
+    """Name the blocks of rows that are not what is computed from a whole score."""
     rows = read_rows(path)
     if rows is None:
         return []
@@ -101,11 +105,40 @@ def _recomputed_faults(folder: Path, path: Path) -> list[str]:
             lines = [rows.lines[kind.name, (linking.name, rule)] for linking in known]
             blocks = make_blocks(kind, table, _labels(folder, path, kind, lines[0])) if lines else {}
             made |= {(kind.name, (linking.name, rule)): blocks.get((linking.name, rule), b"") for linking in known}
+    made |= {(FITS.name, of): _fit_again(folder, path, of, rows, pairs, scores) for of in rows.blocks(FITS)}
     return [
         f"{rows_path(path)}: the rows of {table}, {', '.join(of)}, are not what the scores give"
         for (table, of), lines in made.items()
         if rows.lines[table, of] != lines
     ]
+
+
+def _fit_again(
+    folder: Path, path: Path, of: tuple[str, ...], rows: ScoreRows, pairs: pd.DataFrame, scores: pd.DataFrame
+) -> bytes:
+    """Return what a stored fit should be; where the ratings it was fitted on are not at hand, what is stored."""
+    stored, request = rows.lines[FITS.name, of], rows.requests[FITS.name, of]
+    asked = {name: request[name] for name in ("on", "share", "seed")} | {"families": (request["family"],)}
+    rated = None
+    if request["on"] == "ratings":
+        ratings = Path(of[FITS.block.index("fitted_on")].partition(" sentences in ")[2])
+        rated = _find_rated(folder, path, ratings, request)
+        if rated is None:
+            return stored
+        asked["ratings"] = ratings
+    rule = cast(TiesRule, request["ties_rule"])
+    table = fit(pairs, scores, check(FitSettings, asked), rated, rule)
+    return make_blocks(FITS, table, _labels(folder, path, FITS, stored)).get(of, b"")
+
+
+def _find_rated(folder: Path, path: Path, ratings: Path, request: Mapping[str, object]) -> pd.DataFrame | None:
+    """Return the scores of the rated sentences that a fit was made on, with the ratings; None if some are gone."""
+    if not ratings.is_file() or sha256_file(ratings) != request["ratings_sha256"]:
+        return None
+    for scores in (folder / EVAL).glob(f"{RATED}*/{path.parent.name}/{path.name}"):
+        if sha256_file(scores) == request["rated_scores_sha256"]:
+            return pd.read_parquet(scores).assign(rating=read_ratings(ratings)["rating"])
+    return None
 
 
 def _labels(folder: Path, path: Path, kind: TableFile, lines: bytes) -> Labels:

@@ -2,7 +2,7 @@
 
 import re
 
-PARTS = ("95 %", "change", "0...50..100")  # columns behind an accuracy, which several of them may have
+PARTS = ("95 % CI", "change", "0...50..100")  # columns behind an accuracy, which several of them may have
 
 
 def read_printed(text):
@@ -10,7 +10,7 @@ def read_printed(text):
     rows, head = [], []
     for line in text.splitlines():
         cells = re.split(r" {2,}", line.strip())
-        if "95 %" in cells:
+        if "95 % CI" in cells:
             head = name_columns(cells)
         elif head and line.startswith("  ") and len(cells) == len(head):
             rows.append(dict(zip(head, cells, strict=True)))

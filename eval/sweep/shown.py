@@ -68,7 +68,7 @@ def _title(jobs: Sequence[Job], settings: ScoreSettings) -> str:
         kinds.setdefault(how, []).append(job.benchmark)
     about = "; ".join(f"{_shorten(names)}: accuracy (%) {how}" for how, names in kinds.items())
     change = "; change from the step before" if jobs[0].target.run is not None else ""
-    return f"{jobs[0].target.name}, {about}; 95 % interval{change}"
+    return f"{jobs[0].target.name}, {about}{change}"
 
 
 def _shorten(names: Sequence[str]) -> str:

@@ -138,7 +138,7 @@ class Layout:
         return self._first_fields() + fields + self._accuracy_fields(label, bar)
 
     def _accuracy_fields(self, label: str, bar: bool) -> list[Field]:
-        fields = [Field(label, max(5, len(label))), Field("95 %", 10)]
+        fields = [Field(label, max(5, len(label))), Field("95 % CI", 10)]
         fields += [Field("change", 6)] if self._has_changes else []
         return fields + ([Field("0...50..100", 11, left=True, bar=True)] if bar else [])
 
@@ -218,7 +218,7 @@ def _describe_length(layout: Layout, curve: Sequence[tuple[Score, Value]]) -> li
         flags = [(score.place, value.winner == winner) for score, value in curve]
         runs = [[place for place, _ in run] for decides, run in groupby(flags, lambda flag: flag[1]) if decides]
         if runs:
-            reason = ", as with nothing learned" if winner == "shorter" else ""
+            reason = ", as when nothing is learned" if winner == "shorter" else ""
             places = _name_places(layout, runs) if len(curve) > 1 else ""
             lines.append(f"length decides{places}: the {winner} sentence wins{reason}")
     return lines

@@ -514,7 +514,7 @@ def test_pitfall_26_a_score_is_told_with_its_length_splits(score, model):
 def test_pitfall_26_a_model_that_has_learned_nothing_is_said_to_judge_by_length(score, speaks, tokenizer):
     done = score(speaks(np.zeros(len(tokenizer))), random_rows(60, longest=6))
     assert "good longer 0.00, bad longer 100.00" in done.said
-    assert "model: length decides: the shorter sentence wins, as with nothing learned" in done.said
+    assert "model: length decides: the shorter sentence wins, as when nothing is learned" in done.said
 
 
 def test_pitfall_27_many_tests_against_chance_are_corrected(score, model):

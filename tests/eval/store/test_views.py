@@ -8,7 +8,7 @@ import pytest
 
 from eval.api import score
 from eval.metrics.fitting import FitSettings
-from eval.run import score_model, score_run
+from eval.run import load_benchmarks, score_model, score_run
 from eval.settings import ScoreSettings
 from eval.store.keys import check_scores
 from eval.store.rows import read_rows, write_rows
@@ -138,6 +138,33 @@ def test_a_new_fit_is_added_and_a_known_one_is_not_computed(scored, settings, mo
     monkeypatch.setattr(sweep_rows, "fit", None)
     score_run(scored, other)
     pd.testing.assert_frame_equal(load_table(FITS, scored), table)
+
+
+@pytest.mark.parametrize("on", ["paradigms", "oracle", "ratings", "ratings that are gone"])
+def test_deep_verification_fits_again(run, settings, tmp_path, on):
+    ratings = None
+    if on.startswith("ratings"):
+        pairs = load_benchmarks(settings)[0]
+        ratings = tmp_path / "ratings.csv"
+        pd.DataFrame({"sentence": pairs["good"][:9], "r": range(9)}).to_csv(ratings, index=False)
+    fit = FitSettings(families=("slln_lp",), on=on.partition(" ")[0], ratings=ratings)
+    score_run(run, replace(settings, fit=fit))
+    assert verify_scores(run, deep=True) == []
+    path = score_path(run, "zhoblimp", "sentence", 8)
+    rows = read_rows(path)
+    (of,) = [name for name in rows.lines if name[0] == "fits.csv"]
+    cells = rows.lines[of].decode().split(",")
+    cells[FITS.columns.index("linking")] = "slln_lp:0.77"
+    rows.lines[of] = ",".join(cells).encode()
+    write_rows(path, rows)
+    for kind in TABLES:
+        kind.path(run).unlink()
+    if on == "ratings that are gone":
+        ratings.unlink()
+        assert verify_scores(run, deep=True) == []
+        return
+    (fault,) = verify_scores(run, deep=True)
+    assert fault.startswith(f"{path.with_suffix('.rows')}: the rows of fits.csv, slln_lp, ")
 
 
 def test_deep_verification_computes_rows_from_the_scores(scored):

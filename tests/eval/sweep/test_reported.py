@@ -45,7 +45,7 @@ def say(run, *asked, capsys):
 
 
 def accuracies_in(line):
-    return [name.removesuffix(" 95 %") for name in line if name.endswith(" 95 %")]
+    return [name.removesuffix(" 95 % CI") for name in line if name.endswith(" 95 % CI")]
 
 
 def row(run, linking, rule, paradigm):
@@ -59,8 +59,8 @@ def test_the_card_decides_what_is_printed(run, own, capsys):
     line, printed = say(run, f"benchmarks=[{own()}]", capsys=capsys)
     found = row(run, "ppl", "wrong", "macro")
     assert (line["step"], line["ppl"]) == ("8", f"{100 * found['accuracy']:.1f}")
-    assert line["ppl 95 %"] == f"{100 * found['ci_low']:.1f}-{100 * found['ci_high']:.1f}"
-    assert f"{run.name}, own: accuracy (%) as the mean over paradigms, ties are wrong; 95 % interval" in printed
+    assert line["ppl 95 % CI"] == f"{100 * found['ci_low']:.1f}-{100 * found['ci_high']:.1f}"
+    assert f"{run.name}, own: accuracy (%) as the mean over paradigms, ties are wrong; change from" in printed
     assert row(run, "ppl", "wrong", "macro")["accuracy"] != row(run, "ppl", "wrong", "all")["accuracy"]
     table = read_table(ACCURACY, ACCURACY.path(run))
     assert set(table["linking"]) == {*LINKING, "ppl"}

@@ -78,14 +78,14 @@ def test_the_best_the_last_and_where_length_decides_are_said_once():
     scores = [score(step, percents[step], winner=winner) for step, winner in enumerate(winners)]
     assert summarise(layout("lp"), scores) == [
         "a: best 90.0 % at step 2, last 80.0 % at step 4",
-        "a: length decides at steps 0-1, 3: the shorter sentence wins, as with nothing learned",
+        "a: length decides at steps 0-1, 3: the shorter sentence wins, as when nothing is learned",
     ]
     models = [replace(one, place=f"model{one.step}") for one in scores[:2]]
     assert summarise(layout("lp", place="revision"), models)[1] == (
-        "a: length decides for model0, model1: the shorter sentence wins, as with nothing learned"
+        "a: length decides for model0, model1: the shorter sentence wins, as when nothing is learned"
     )
     assert summarise(layout("lp", place="model"), models[:1]) == [
-        "a: length decides: the shorter sentence wins, as with nothing learned"
+        "a: length decides: the shorter sentence wins, as when nothing is learned"
     ]
 
 
