@@ -5,6 +5,9 @@ import pandas as pd
 
 from analysis.plotting.style import TokenAxis
 
+HEIGHT = "height"  # the expression of a panel's height, where it stands alone
+TOKENS, ACCURACY = "Training tokens (log scale)", "Accuracy (%)"
+_INSET = 5  # CSS pixels between 0 or 100 % and the edge of the panel, so that no point is cut
 _MARGIN = 0.03  # between the marks and the ends of a log axis, as a share of its length
 _EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
 _DIGIT = f"round(datum.value / pow(10, {_EXPONENT}))"
@@ -21,7 +24,7 @@ _POWER = (
 def token_axis(axis: TokenAxis) -> alt.X:
     """Return the axis of training tokens, field ``place`` (``token_place``), unlabeled between 0 and the first."""
     before = f"datum.value < {axis.first * 0.999:.5g}"
-    return _log_axis("place", "Training tokens (log scale)", (axis.zero, axis.last), _COUNT, before)
+    return _log_axis("place", TOKENS, (axis.zero, axis.last), _COUNT, before)
 
 
 def token_place(axis: TokenAxis) -> str:
@@ -31,7 +34,7 @@ def token_place(axis: TokenAxis) -> str:
 
 def trained_axis(tokens: pd.Series) -> alt.X:
     """Return the axis of training tokens above 0."""
-    return _log_axis("tokens", "Training tokens (log scale)", (tokens.min(), tokens.max()), _COUNT)
+    return _log_axis("tokens", TOKENS, (tokens.min(), tokens.max()), _COUNT)
 
 
 def flops_axis(flops: pd.Series) -> alt.X:
@@ -39,28 +42,27 @@ def flops_axis(flops: pd.Series) -> alt.X:
     return _log_axis("flops", "Training FLOPs (6ND, log scale)", (flops.min(), flops.max()), _POWER)
 
 
-def percent_axis(bottom: float, field: str = "accuracy") -> alt.Y:
-    """Return the axis of accuracies in percent, which begins at a fraction."""
-    scale = alt.Scale(domain=[100 * bottom, 101], nice=False, zero=False)
-    return alt.Y(field=field, type="quantitative", title="Accuracy (%)", scale=scale, axis=alt.Axis(grid=True))
+def percent_axis(bottom: float, field: str = "accuracy", height: str = HEIGHT) -> alt.Y:
+    """Return the axis of accuracies in percent, from a fraction to 100; ``height`` is an expression."""
+    inside: list[alt.ExprRef | float] = [alt.ExprRef(f"{height} - {_INSET}"), _INSET]
+    scale = alt.Scale(domain=[100 * bottom, 100], range=inside, nice=False, zero=False)
+    return alt.Y(field=field, type="quantitative", title=ACCURACY, scale=scale, axis=alt.Axis(grid=True))
 
 
 def chance_line() -> alt.Chart:
     """Return a dotted line at 50 %."""
-    rule = alt.Chart(alt.InlineData([{}])).mark_rule(color="#767676", strokeDash=[1, 3], clip=True, aria=False)
+    rule = alt.Chart(alt.InlineData([{}])).mark_rule(style="chance", strokeDash=[1, 3], clip=True, aria=False)
     line: alt.Chart = rule.encode(y=alt.datum(50))
     return line
 
 
-def untrained_place(axis: TokenAxis) -> list[alt.Chart]:
+def untrained_place(axis: TokenAxis, text: str = "untrained") -> list[alt.Chart]:
     """Return line and label of the place of models before training, which stay with it under zoom and pan."""
     place = alt.Chart(alt.InlineData([{"place": float(f"{axis.zero:.5g}")}])).encode(x="place:Q")
     inside = {"test": "inrange(datum.place, domain('x'))", "value": 1}
-    label = place.mark_text(
-        text="untrained", y=alt.ExprRef("height + 13"), fontSize=11.5, color="#333", clip=False, aria=False
-    )
+    label = place.mark_text(text=text, y=alt.ExprRef("height + 13"), style="untrained-label", clip=False, aria=False)
     return [
-        place.mark_rule(color="#999", strokeDash=[4, 3], clip=True, aria=False),
+        place.mark_rule(style="untrained", strokeDash=[4, 3], clip=True, aria=False),
         label.encode(opacity=alt.OpacityValue(0, condition=inside)),
     ]
 
@@ -75,7 +77,8 @@ def _log_axis(field: str, title: str, ends: tuple[float, float], label: str, nev
     scale = alt.Scale(type="log", domain=[low / margin, high * margin], nice=False)
     axis = alt.Axis(
         labelExpr=f"{never} || !({_HAS_ROOM}) ? '' : {label}", labelOverlap=True,
-        gridOpacity=_hidden_if(f"{never} || {_DIGIT} !== 1"), tickOpacity=_hidden_if(never),
+        gridOpacity=_hidden_if(f"{never} || {_DIGIT} !== 1"),
+        tickOpacity=_hidden_if(f"{never} || {_DECADE} < 110 && {_DIGIT} !== 1"),
     )  # fmt: skip
     return alt.X(field=field, type="quantitative", title=title, scale=scale, axis=axis)
 

@@ -11,7 +11,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts import axes, parts
-from analysis.charts.offline import OfflineChart
+from analysis.charts.offline import LayeredChart, OfflineChart, PanelChart
 from analysis.charts.parts import CURVES, LEVELS, TITLES, Column, Rows
 from analysis.plotting.facets import OVER_RUNS, line_names
 from analysis.plotting.style import TokenAxis, line_styles, lowest_of, percent_bottom, readable, size_colors
@@ -20,6 +20,7 @@ from ucurve.fields import format_count
 Lines = Literal["group", "phenomenon", "value", "curve"]
 
 ALL = "all phenomena"
+MOST_LINES = 6  # of one panel; more than so many phenomena have a panel each
 _NAMES = ("linking", "group", "phenomenon", "value", "curve")
 _NUMBERS = ("step", "tokens", "runs", "accuracy", "low", "high", "whole")
 _VALUES = ("accuracy", "band", "runs", "step", "tokens")  # of a point, shown under the pointer
@@ -33,6 +34,7 @@ class LearningLayout:
 
     columns: tuple[Column, ...]  # the names of a row
     lines: Lines  # which of them the lines are
+    panels: Lines | None  # and which one has a panel for each value
     levels: tuple[str, ...]  # names of level lines, which have colors as the lines have
     tokens: tuple[float, float]  # the first and last count above 0
     bottom: float  # of the axis of accuracies, a fraction
@@ -44,29 +46,39 @@ class LearningLayout:
 
     @property
     def menus(self) -> list[Column]:
-        """The columns with a menu: those with several values that are not the lines."""
-        return [column for column in self.columns if column.name != self.lines and column.has_several]
+        """The columns with a menu: those with several values that are neither lines nor panels."""
+        return [one for one in self.columns if one.name not in (self.lines, self.panels) and one.has_several]
 
     @property
     def line(self) -> Column:
         """The lines with the level lines."""
-        (column,) = (column for column in self.columns if column.name == self.lines)
-        return Column(column.name, column.title, (*column.values, *self.levels))
+        line = self.column(self.lines)
+        return Column(line.name, line.title, tuple(dict.fromkeys((*line.values, *self.levels))))
+
+    def column(self, name: str | None) -> Column:
+        """Return the column of a name."""
+        return next(column for column in self.columns if column.name == name)
 
 
 def learning_chart(table: pd.DataFrame, title: str, note: str, lines: Lines = "group") -> OfflineChart:
     """Return the chart of accuracy against training tokens, for rows of ``curve_table``.
 
     Of the columns of names (several linking functions are in a column ``linking``) one gives the lines; the others have
-    a menu where they have several values, which begins with the first.
+    a menu where they have several values, which begins with the first. More than six phenomena or values have a panel
+    each, with the runs as lines.
     """
-    layout = learning_layout(table, lines)
-    return parts.filled(draw_layout(layout), title, note, {CURVES: learning_rows(table, layout)})
+    in_panels = lines != "group" and "group" in table and table[lines].nunique() > MOST_LINES
+    layout = learning_layout(table, "group" if in_panels else lines, panels=lines if in_panels else None)
+    data = {CURVES: learning_rows(table, layout)}
+    if in_panels:
+        return parts.filled(draw_panels(layout), title, note, data)
+    return parts.filled(draw_layout(layout), title, note, data)
 
 
 def learning_layout(
-    table: pd.DataFrame, lines: Lines, levels: pd.DataFrame | None = None, *, clickable: bool = False
-) -> LearningLayout:
+    table: pd.DataFrame, lines: Lines, levels: pd.DataFrame | None = None, *, panels: Lines | None = None,
+    bottom: float | None = None, clickable: bool = False,
+) -> LearningLayout:  # fmt: skip
     """Lay a chart out for a table of ``learning_chart``; ``clickable`` is for a page that listens to clicks on points.
 
     ``levels`` are level lines: a name in the column of the lines, with ``accuracy`` and ``low``.
@@ -74,10 +86,10 @@ def learning_layout(
     named, axis = _with_names(table), TokenAxis(table["tokens"])
     drawn = table if levels is None else pd.concat([table, levels])
     return LearningLayout(
-        tuple(_column(named, name) for name in _NAMES if name in named), lines,
+        tuple(_column(named, name) for name in _NAMES if name in named), lines, panels,
         () if levels is None else tuple(dict.fromkeys(levels[lines].astype(str))),
-        (axis.first, axis.last), percent_bottom(lowest_of(drawn)), bool(table["tokens"].eq(0).any()),
-        bool(table["low"].notna().any()), not table["whole"].all(),
+        (axis.first, axis.last), percent_bottom(lowest_of(drawn)) if bottom is None else bottom,
+        bool(table["tokens"].eq(0).any()), bool(table["low"].notna().any()), not table["whole"].all(),
         (*_NUMBERS, "n") if "n" in table else _NUMBERS, clickable,
     )  # fmt: skip
 
@@ -87,24 +99,59 @@ def learning_rows(table: pd.DataFrame, layout: LearningLayout) -> Rows:
     return parts.nest(_in_percent(_with_names(table)), [column.name for column in layout.columns], layout.numbers)
 
 
-def draw_layout(layout: LearningLayout) -> OfflineChart:
-    """Return the chart of learning curves without its data."""
+def draw_layout(layout: LearningLayout, *, is_one: bool = True) -> LayeredChart:
+    """Return the chart of learning curves in one panel, without its data; it may be one of several."""
     axis, line = TokenAxis(layout.tokens), layout.line
-    base = alt.Chart().encode(x=axes.token_axis(axis), y=axes.percent_axis(layout.bottom))
-    low = axes.percent_axis(layout.bottom, "low") if layout.has_band else None
+    height = axes.HEIGHT if is_one else str(parts.PANEL[1])
+    x = axes.token_axis(axis) if is_one else axes.token_axis(axis).title(None)
+    base = alt.Chart().encode(x=x, y=axes.percent_axis(layout.bottom, height=height))
+    low = axes.percent_axis(layout.bottom, "low", height) if layout.has_band else None
+    choices = parts.zoom_and_legend(line, by_line=not layout.is_clickable, zoom=is_one)
     names = [column.name for column in layout.columns]
     tips = parts.tips([*names, *_VALUES, *(["n"] if "n" in layout.numbers else [])])
+    untrained = axes.untrained_place(axis)[: 2 if is_one else 1] if layout.has_untrained else []  # in panels no label
     marks = [
-        axes.chance_line(), *(axes.untrained_place(axis) if layout.has_untrained else []),
-        *_band_and_line(base, line, low, by_line=not layout.is_clickable), *([_levels(line)] if layout.levels else []),
-        *_points(base, line, partial=layout.has_partial),
+        axes.chance_line(), *untrained,
+        *_band_and_line(base, line, low, choices),
+        *([_levels(line).encode(opacity=parts.opacity(line))] if layout.levels else []),
+        *_points(base, line, partial=layout.has_partial, size=26 if is_one else 8),
         parts.rings(base, line, tips, [layout.lines, "step"] if layout.is_clickable else None),
     ]  # fmt: skip
     chart = parts.layered(marks, layout.menus, line, layout.numbers)
     return parts.with_band_text(chart.transform_calculate(place=axes.token_place(axis)), ".2f")
 
 
-def flops_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
+def draw_panels(layout: LearningLayout) -> PanelChart:
+    """Return the chart of learning curves with a panel for each value of a column, without its data."""
+    title = f"{axes.TOKENS}; dashed: untrained" if layout.has_untrained else axes.TOKENS
+    return parts.in_panels(draw_layout(layout, is_one=False), layout.column(layout.panels), title)
+
+
+def draw_small(layout: LearningLayout) -> LayeredChart:
+    """Return one small panel without its data, for a page that puts many of them beside each other.
+
+    The page writes titles and the legend; it sets the parameters ``at``, the step that is marked, and ``alone``, the
+    line that is seen alone.
+    """
+    axis, line = TokenAxis(layout.tokens), layout.line
+    y = axes.percent_axis(layout.bottom).title(None).axis(values=[0, 50, 100], grid=True)
+    base = alt.Chart().encode(x=axes.token_axis(axis).title(None), y=y)
+    colored = base.encode(color=_color(line, has_legend=False), opacity=parts.opacity_alone(line))
+    dashes = parts.dashes(line, line_styles(line.values), has_legend=False)
+    band = colored.encode(y=axes.percent_axis(layout.bottom, "low"), y2="high")
+    chosen = "datum.step === at"
+    marks = [
+        axes.chance_line(), *(axes.untrained_place(axis, "0") if layout.has_untrained else []),
+        base.mark_rule(style="chosen", aria=False).encode(y=alt.Undefined).transform_filter(chosen),
+        *([band.mark_area(clip=True, aria=False, fillOpacity=parts.BAND)] if layout.has_band else []),
+        colored.mark_line(clip=True, aria=False).encode(strokeDash=dashes),
+        *([_levels(line, has_legend=False).encode(opacity=parts.opacity_alone(line))] if layout.levels else []),
+        colored.mark_point(clip=True, aria=False, filled=True, size=34).transform_filter(chosen),
+    ]  # fmt: skip
+    return parts.small(marks, layout.numbers).transform_calculate(place=axes.token_place(axis))
+
+
+def flops_chart(table: pd.DataFrame, title: str, note: str) -> LayeredChart:
     """Return the chart of accuracy against training FLOPs for ``flops_table``; several phenomena have a menu.
 
     The column ``reference`` of the table is empty but for level lines: a name, with accuracies.
@@ -133,7 +180,7 @@ def flops_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
     return parts.filled(chart, title, note, data)
 
 
-def loss_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
+def loss_chart(table: pd.DataFrame, title: str, note: str) -> LayeredChart:
     """Return the chart of bits per byte against training tokens, for the rows of ``loss_table``."""
     named, is_training = _with_names(table), "datum.loss === 'training'"
     facts = ["bits_per_byte", "bits_band", "runs", "steps", "tokens"]
@@ -147,7 +194,7 @@ def loss_chart(table: pd.DataFrame, title: str, note: str) -> OfflineChart:
     return parts.filled(parts.with_band_text(chart, ".4~f", "bits_band"), title, note, data)
 
 
-def pair_chart(table: pd.DataFrame, title: str, note: str, label: str) -> OfflineChart:
+def pair_chart(table: pd.DataFrame, title: str, note: str, label: str) -> LayeredChart:
     """Return the chart of the ``number`` of each ``member`` of a pair against training tokens, by ``step``."""
     axis, numbers = TokenAxis(table["tokens"]), ["number", "step", "tokens"]
     below = axes.untrained_place(axis) if table["tokens"].eq(0).any() else []
@@ -159,7 +206,7 @@ def pair_chart(table: pd.DataFrame, title: str, note: str, label: str) -> Offlin
 def _number_chart(
     table: pd.DataFrame, x: alt.X, label: str, names: Sequence[str], facts: Sequence[str], numbers: Sequence[str],
     below: Sequence[alt.Chart] = (), line_if: str = "true", points_if: str | None = "true",
-) -> OfflineChart:  # fmt: skip
+) -> LayeredChart:  # fmt: skip
     """Return the chart of the first of ``facts``, with a line for each value of the first of ``names``."""
     line = _column(table, names[0])
     y, low = (
@@ -168,7 +215,8 @@ def _number_chart(
     base = alt.Chart().encode(x=x, y=y)
     has_band = "low" in table and table["low"].notna().any()
     marks = [
-        *below, *_band_and_line(base.transform_filter(line_if), line, low if has_band else None),
+        *below,
+        *_band_and_line(base.transform_filter(line_if), line, low if has_band else None, parts.zoom_and_legend(line)),
         *(_points(base.transform_filter(points_if), line) if points_if else []),
         parts.rings(base, line, parts.tips([*names, *facts])),
     ]  # fmt: skip
@@ -205,37 +253,38 @@ def _in_percent(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{name: 100 * table[name].astype(float) for name in ("accuracy", "low", "high")})
 
 
-def _color(line: Column) -> alt.Color:
-    return parts.color(line, [style.color for style in line_styles(line.values).values()])
+def _color(line: Column, *, has_legend: bool = True) -> alt.Color:
+    return parts.color(line, [style.color for style in line_styles(line.values).values()], has_legend=has_legend)
 
 
-def _band_and_line(base: alt.Chart, line: Column, low: alt.Y | None, *, by_line: bool = True) -> list[alt.Chart]:
-    """Return the band, where its lower end is given, and the line, which is isolated by a click on it (``by_line``)."""
+def _band_and_line(
+    base: alt.Chart, line: Column, low: alt.Y | None, choices: Sequence[alt.Parameter]
+) -> list[alt.Chart]:
+    """Return the band, where its lower end is given, and the line, with what a reader chooses by pointer."""
     colored = base.encode(color=_color(line))
     mean = colored.mark_line(clip=True, aria=False).encode(
         strokeDash=parts.dashes(line, line_styles(line.values)), opacity=parts.opacity(line)
     )
-    mean = mean.add_params(*parts.zoom_and_legend(line, by_line=by_line))
+    mean = mean.add_params(*choices)
     if low is None:
         return [mean]
     band = colored.mark_area(clip=True, aria=False)
     return [band.encode(y=low, y2="high", opacity=parts.opacity(line, parts.BAND, of_band=True)), mean]
 
 
-def _points(base: alt.Chart, line: Column, *, partial: bool = False) -> list[alt.Chart]:
+def _points(base: alt.Chart, line: Column, *, partial: bool = False, size: int = 26) -> list[alt.Chart]:
     """Return the points; open ones, where there are ``partial`` ones, stand for only some of a line's runs."""
     colored = base.encode(color=_color(line), opacity=parts.opacity(line))
-    filled = colored.mark_point(clip=True, aria=False, filled=True, size=26)
-    some = colored.mark_point(clip=True, aria=False, fill="white", size=20, strokeWidth=1)
+    filled = colored.mark_point(clip=True, aria=False, filled=True, size=size)
+    some = colored.mark_point(clip=True, aria=False, style="partial", size=size, strokeWidth=1)
     return [filled, some.transform_filter("!datum.whole")] if partial else [filled]
 
 
-def _levels(line: Column) -> alt.Chart:
+def _levels(line: Column, *, has_legend: bool = True) -> alt.Chart:
     """Return the level lines of models without checkpoints, which are rows of their own data."""
     rule = alt.Chart(alt.NamedData(LEVELS)).mark_rule(strokeWidth=1.2, clip=True)
-    levels: alt.Chart = rule.encode(
-        y="accuracy:Q", color=_color(line), opacity=parts.opacity(line), tooltip=parts.tips([line.name, "accuracy"])
-    )
+    color, tooltip = _color(line, has_legend=has_legend), parts.tips([line.name, "accuracy"])
+    levels: alt.Chart = rule.encode(y="accuracy:Q", color=color, tooltip=tooltip)
     return levels
 
 
@@ -263,7 +312,7 @@ def _reference_lines(levels: pd.DataFrame, menus: Sequence[Column]) -> alt.Chart
     names = list(dict.fromkeys(levels["reference"].astype(str)))
     scale = alt.Scale(domain=names, range=[_LEVEL_DASHES[place % len(_LEVEL_DASHES)] for place in range(len(names))])
     dash = alt.StrokeDash("reference:N", scale=scale, legend=parts.legend(names))
-    rule: alt.Chart = alt.Chart(alt.NamedData(LEVELS)).mark_rule(color="#404040", clip=True)
+    rule: alt.Chart = alt.Chart(alt.NamedData(LEVELS)).mark_rule(style="level", clip=True)
     rule = rule.encode(y="accuracy:Q", tooltip=parts.tips(["reference", "phenomenon", "accuracy"]), strokeDash=dash)
     for menu in menus:
         rule = rule.transform_filter(parts.keep_chosen(menu))

@@ -48,7 +48,7 @@ _DOCUMENT = Environment(autoescape=True).from_string("""\
 """)
 
 
-class OfflineChart(altair.LayerChart):
+class _Offline(altair.TopLevelMixin):
     """A chart of Altair that draws itself in a notebook; it can be changed and saved as any other."""
 
     def save(self, fp: str | Path | IO[Any], *given: Any, **options: Any) -> None:
@@ -72,6 +72,17 @@ class OfflineChart(altair.LayerChart):
             _carriers.add(key)
         script = vega_script() if key in _carriers else ""
         return {"text/html": _page(chart, script), "text/plain": f"chart: {chart.get('title', '')}"}
+
+
+class LayeredChart(_Offline, altair.LayerChart):
+    """A chart of one panel."""
+
+
+class PanelChart(_Offline, altair.FacetChart):
+    """A chart of small panels with the same axes."""
+
+
+OfflineChart = LayeredChart | PanelChart
 
 
 def _page(chart: dict[str, Any], script: str) -> str:

@@ -7,16 +7,18 @@ text, never in an expression.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import altair as alt
 import pandas as pd
 from matplotlib.typing import LineStyleType
 
-from analysis.charts.offline import OfflineChart
+from analysis.charts.offline import LayeredChart, PanelChart
 from analysis.plotting.style import DASHES, LineStyle
 
 CURVES, LEVELS = "curves", "levels"  # the names of the data
 Rows = list[dict[str, object]]
+Chart = TypeVar("Chart", LayeredChart, PanelChart)
 TITLES = {
     "linking": "Linking function", "group": "Runs", "model": "Model", "phenomenon": "Phenomenon", "value": "Value",
     "curve": "Curve", "member": "Member", "loss": "Loss", "reference": "Level", "accuracy": "Accuracy (%)",
@@ -28,8 +30,9 @@ _FORMATS = {"accuracy": ".2f", "bits_per_byte": ".4~f", "flops": ".3~e", "number
 )  # of d3, of the fields that are numbers
 
 _HEIGHT = 340  # CSS pixels of the panel
+PANEL, _ACROSS = (165, 105), 5  # CSS pixels of a small panel; panels beside each other
 _PICKED, _ALONE, _HOVER = "picked", "alone", "hover"  # the names of what a reader chooses
-_CLICKED = "clicked"
+_CLICKED, _AT = "clicked", "at"
 _DIGITS = 5  # significant ones of the numbers in a chart
 _PALE = 0.08  # opacity of the lines that were not picked
 BAND, _FEW = 0.18, 4  # opacity of a band; lines whose bands can be told apart
@@ -38,6 +41,7 @@ _LETTER, _SYMBOL = 6.4, 44  # CSS pixels of a letter of the legend, and of a lin
 _DASHES: dict[LineStyleType, list[float]] = dict(
     zip(DASHES, ([1, 0], [6, 3], [7, 2.5, 1.5, 2.5], [1.5, 1.5]), strict=True)
 )  # in CSS pixels
+# Colors that depend on the page stand here and in no mark, so that a dark page can give others.
 _CONFIG = {
     "font": "system-ui, 'Noto Sans CJK SC', 'WenQuanYi Zen Hei', sans-serif",
     "view": {"stroke": None},
@@ -45,6 +49,13 @@ _CONFIG = {
              "titleFontWeight": "normal", "gridColor": "#e6e6e6", "domainColor": "#666", "tickColor": "#666"},
     "legend": {"labelColor": "#1b1b1b", "labelFontSize": 12, "layout": {"expr": "{bottom: {direction: 'vertical'}}"}},
     "title": {"anchor": "start", "fontSize": 14, "fontWeight": "normal", "color": "#1b1b1b"},
+    "header": {"labelColor": "#1b1b1b", "labelFontSize": 12, "labelAnchor": "start", "titleOrient": "bottom",
+               "titleColor": "#1b1b1b", "titleFontSize": 12.5, "titleFontWeight": "normal"},
+    "style": {
+        "chance": {"color": "#767676"}, "untrained": {"color": "#999"}, "ring": {"color": "#1b1b1b"},
+        "untrained-label": {"color": "#333", "fontSize": 11.5}, "partial": {"fill": "white"},
+        "level": {"color": "#404040"}, "chosen": {"color": "#1b1b1b"},
+    },
 }  # fmt: skip
 
 
@@ -87,7 +98,7 @@ def _short(value: object) -> object:
 
 def layered(
     layers: Sequence[alt.Chart], menus: Sequence[Column], lines: Column, numbers: Sequence[str]
-) -> OfflineChart:
+) -> LayeredChart:
     """Put marks, the lowest first, into one chart as wide as the page, which has no data yet (``filled``).
 
     Each menu above it chooses one name of a column; another isolates one of several lines, because a legend takes no
@@ -106,7 +117,7 @@ def layered(
     marks = [layers[0].add_params(*choices), *layers[1:]]
     for place, mark in enumerate(marks):
         mark.name = f"marks{place}"
-    chart = OfflineChart(
+    chart = LayeredChart(
         data=alt.NamedData(CURVES), layer=marks, width="container", height=_HEIGHT, config=_CONFIG,
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
     )  # fmt: skip
@@ -115,14 +126,36 @@ def layered(
     return chart.transform_flatten(list(numbers))
 
 
-def filled(chart: OfflineChart, title: str, note: str, data: Mapping[str, Rows]) -> OfflineChart:
+def small(layers: Sequence[alt.Chart], numbers: Sequence[str]) -> LayeredChart:
+    """Put marks into one small panel without legend; the page sets the parameters ``at`` and ``alone``."""
+    marks = [layers[0].add_params(alt.param(_AT, value=None), alt.param(_ALONE, value=None)), *layers[1:]]
+    chart = LayeredChart(
+        data=alt.NamedData(CURVES), layer=marks, width="container", height=PANEL[1],
+        config=_CONFIG, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+    )  # fmt: skip
+    return chart.transform_flatten(list(numbers))
+
+
+def in_panels(chart: LayeredChart, panels: Column, title: str) -> PanelChart:
+    """Give each value of a column a small panel of a chart; the title stands below."""
+    one = chart.copy(deep=False)
+    one.data, one.config, one.autosize = alt.Undefined, alt.Undefined, alt.Undefined
+    one.width, one.height = PANEL
+    facet = alt.Facet(field=panels.name, type="nominal", sort=list(panels.values), title=title)
+    return PanelChart(
+        data=alt.NamedData(CURVES), spec=one, facet=facet, columns=_ACROSS, spacing={"row": 14, "column": 14},
+        config=_CONFIG,
+    )  # fmt: skip
+
+
+def filled(chart: Chart, title: str, note: str, data: Mapping[str, Rows]) -> Chart:
     """Return a chart with its data; screen readers say title and note."""
     copy = chart.copy(deep=False)
     copy.description, copy.datasets = f"{title}. {note}", dict(data)
     return copy
 
 
-def has_menus(chart: alt.LayerChart) -> bool:
+def has_menus(chart: alt.LayerChart | alt.FacetChart) -> bool:
     """Return whether a chart has menus that choose what it shows."""
     return isinstance(chart.params, list) and any(isinstance(one, alt.VariableParameter) for one in chart.params)
 
@@ -132,16 +165,16 @@ def keep_chosen(column: Column) -> str:
     return f"datum.{column.name} === {column.name}"
 
 
-def zoom_and_legend(lines: Column, *, by_line: bool = True) -> list[alt.Parameter]:
+def zoom_and_legend(lines: Column, *, by_line: bool = True, zoom: bool = True) -> list[alt.Parameter]:
     """Return what a reader does with pointer and keys; one mark of a chart has it (``add_params``).
 
     A drag moves, a double click resets. A click on the legend (``by_line``: on the line too) isolates one of several
     lines, with the shift key it adds or takes away one; a second click on the only one shows all again.
     """
     wheel = "wheel![event.ctrlKey || event.metaKey]"  # the wheel alone scrolls the page
-    zoom = alt.selection_interval(name="zoom", bind="scales", zoom=wheel)
+    zooms = [alt.selection_interval(name="zoom", bind="scales", zoom=wheel)] if zoom else []
     if not lines.has_several:
-        return [zoom]
+        return zooms
     store = f"data('{_PICKED}_store')"
     only = f"length({store}) === 1 && datum && {store}[0].values[0] === datum.value"
     picked = alt.selection_point(
@@ -149,7 +182,7 @@ def zoom_and_legend(lines: Column, *, by_line: bool = True) -> list[alt.Paramete
         on="click" if by_line else alt.Undefined,
         clear="dblclick" if by_line else alt.Undefined,  # fails to compile without ``on``
     )  # fmt: skip
-    return [zoom, picked]
+    return [*zooms, picked]
 
 
 def _in_menu(lines: Column) -> str:
@@ -161,6 +194,11 @@ def keep_picked(chart: alt.Chart, lines: Column) -> alt.Chart:
     if not lines.has_several:
         return chart
     return chart.transform_filter(alt.ParameterPredicate(param=_PICKED)).transform_filter(_in_menu(lines))
+
+
+def opacity_alone(lines: Column) -> alt.OpacityValue:
+    """Return the opacity of a mark of a small panel, where no legend picks lines."""
+    return alt.OpacityValue(_PALE, condition={"test": _in_menu(lines), "value": 1})
 
 
 def opacity(lines: Column, value: float = 1, *, of_band: bool = False) -> alt.OpacityValue:
@@ -188,7 +226,7 @@ def rings(
         choices.append(alt.selection_point(name=_CLICKED, fields=list(clicked_by), on="click", clear=False))
     shown = [{"param": choice.name, "empty": False, "value": 1} for choice in choices]
     look = base.mark_point(
-        clip=True, size=150, fill="transparent", stroke="#1b1b1b", strokeWidth=1.4, opacity=1,
+        clip=True, size=150, fill="transparent", style="ring", strokeWidth=1.4, opacity=1,
         description=alt.ExprRef(said), cursor="pointer" if clicked_by else alt.Undefined,
     ).encode(
         strokeOpacity=alt.StrokeOpacityValue(0, condition=shown), tooltip=list(tips)
@@ -196,16 +234,23 @@ def rings(
     return keep_picked(look, lines).add_params(*choices)
 
 
-def color(lines: Column, colors: Iterable[str]) -> alt.Color:
+def color(lines: Column, colors: Iterable[str], *, has_legend: bool = True) -> alt.Color:
     """Return the colors of lines, with a legend."""
     scale = alt.Scale(domain=list(lines.values), range=list(colors))
-    return alt.Color(field=lines.name, type="nominal", scale=scale, legend=legend(lines.values))
+    shown = legend(lines.values) if has_legend else None
+    return alt.Color(field=lines.name, type="nominal", scale=scale, legend=shown)
 
 
-def dashes(lines: Column, styles: Mapping[str, LineStyle]) -> alt.StrokeDash:
+def dashes(lines: Column, styles: Mapping[str, LineStyle], *, has_legend: bool = True) -> alt.StrokeDash:
     """Return the dashes of lines, in the same legend."""
-    scale = alt.Scale(domain=list(lines.values), range=[_DASHES[styles[line].dashes] for line in lines.values])
-    return alt.StrokeDash(field=lines.name, type="nominal", scale=scale, legend=legend(lines.values))
+    scale = alt.Scale(domain=list(lines.values), range=[dash_array(styles[line]) for line in lines.values])
+    shown = legend(lines.values) if has_legend else None
+    return alt.StrokeDash(field=lines.name, type="nominal", scale=scale, legend=shown)
+
+
+def dash_array(style: LineStyle) -> list[float]:
+    """Return the dashes of a line in CSS pixels, for a legend outside of the chart."""
+    return _DASHES[style.dashes]
 
 
 def legend(names: Sequence[str], *, shapes: bool = False) -> alt.Legend:
@@ -230,7 +275,7 @@ def tips(fields: Iterable[str]) -> list[alt.Tooltip]:
     ]  # fmt: skip
 
 
-def with_band_text(chart: OfflineChart, form: str, field: str = "band") -> OfflineChart:
+def with_band_text(chart: LayeredChart, form: str, field: str = "band") -> LayeredChart:
     """Write the ends of each point's band as a text."""
     text = f"format(datum.low, '{form}') + ' to ' + format(datum.high, '{form}')"
     return chart.transform_calculate(**{field: f"isValid(datum.low) && isValid(datum.high) ? {text} : '–'"})

@@ -17,7 +17,7 @@ from ucurve.errors import UserError
 from ucurve.storage.files import new_file, write_text
 
 if TYPE_CHECKING:
-    from altair import LayerChart
+    from altair import FacetChart, LayerChart
 
 Format = Literal["png", "svg", "pdf"]
 
@@ -42,7 +42,7 @@ class Drawing:
     figure: Figure = field(repr=False)
     table: pd.DataFrame = field(repr=False)
     # the same as an interactive chart, for pages; None for a figure without one
-    chart: "LayerChart | None" = field(default=None, repr=False)
+    chart: "LayerChart | FacetChart | None" = field(default=None, repr=False)
 
     @property
     def pixels_wide(self) -> int:

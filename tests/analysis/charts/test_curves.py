@@ -134,6 +134,21 @@ def test_charts_of_the_same_names_differ_in_their_data_only(root: Path) -> None:
     assert data[0] != data[1]
 
 
+def test_more_than_six_phenomena_have_a_panel_each(root: Path) -> None:
+    table = curve_table(scored_of(root).curve_rows(), study_of(root).runs)
+    one = table[table["phenomenon"] == "BA"]
+    many = pd.concat([one.assign(phenomenon=f"p{number}") for number in range(7)])
+    chart = learning_chart(many, "t", "n", "phenomenon").to_dict(validate=False)
+    altair.FacetChart.from_dict(chart)
+    assert chart["facet"]["field"] == "phenomenon"
+    assert {line["phenomenon"] for line in chart["datasets"]["curves"]} == {f"p{number}" for number in range(7)}
+    scales = [layer["encoding"]["color"]["scale"]["domain"] for layer in chart["spec"]["layer"]
+              if "color" in layer.get("encoding", {})]  # fmt: skip
+    assert scales[0] == ["14m-10M-char-demo (2 runs)"]
+    few = learning_chart(many[many["phenomenon"] < "p6"], "t", "n", "phenomenon").to_dict(validate=False)
+    assert "layer" in few
+
+
 def test_level_lines_have_colors_of_their_own_and_a_place_on_the_axis(root: Path) -> None:
     table = curve_table(scored_of(root).curve_rows(), study_of(root).runs).rename(columns={"group": "curve"})
     levels = pd.DataFrame({"curve": ["a model"], "accuracy": [0.3], "low": [0.22]})
