@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from altair import LayerChart
 
+from analysis.charts.curves import draw_small, learning_layout
 from analysis.data.groups import columns, group
 from analysis.items.verdicts import RIGHT, TIE, WRONG
 from eval.linking import parse_linking
@@ -17,9 +18,10 @@ from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from tests.facts import write_run
 from ucurve.errors import UserError
-from workbench.explore.curves import curve_chart, curve_names, curves, linking_functions, read_asked
-from workbench.explore.library import Library, list_scores
+from workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
+from workbench.explore.library import Library, list_changes, list_scores
 from workbench.explore.pairs import list_pairs, pair_history, pair_kinds
+from workbench.explore.turns import courses, order, say
 from workbench.explore.verdicts import shape_verdicts
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
@@ -116,7 +118,7 @@ SHOWN += [(name, split, by) for name in ("slln_lp", "morcela") for split in SPLI
 @pytest.mark.parametrize(("linking", "split", "by"), dict.fromkeys(SHOWN))
 def test_accuracies_are_those_that_scoring_writes(library, linking, split, by):
     label = library.runs()[0].label
-    found = curves(library, read_asked(ask(linking, by=by, split=split, runs=label)))
+    found = curve_rows(library, read_asked(ask(linking, by=by, split=split, runs=label)))
     table = pd.DataFrame(found["rows"], columns=found["columns"])
     assert len(table)
     where, column = ({}, "paradigm") if by == "paradigm" else ({"paradigm": "all"}, "phenomenon")
@@ -129,7 +131,7 @@ def test_accuracies_are_those_that_scoring_writes(library, linking, split, by):
 
 
 def test_a_line_of_two_seeds_is_their_mean_with_their_deviation(library):
-    found = curves(library, read_asked(ask()))
+    found = curve_rows(library, read_asked(ask()))
     table = pd.DataFrame(found["rows"], columns=found["columns"])
     both = [
         stored_rows(library, seed, "slln_lp", split="all", phenomenon="all", paradigm="all")["accuracy"].to_numpy()
@@ -163,6 +165,15 @@ def test_listed_pairs_are_those_of_a_direct_count(library, linking):
             found = list_pairs(library, read_asked(values), values)
             assert found["counts"][kind] == mask.sum()
             assert [row["pair"] for row in found["rows"]] == alone["pair"].to_numpy()[mask][:50].tolist()
+
+
+def test_all_pairs_are_listed_with_their_marks_those_that_flipped_first(library):
+    values = ask("lp", by="paradigm", values="p1", run=library.runs()[1].label, step="8")
+    found = list_pairs(library, read_asked(values), values)
+    flipped = ["flipped" in row["marks"] for row in found["rows"]]
+    assert found["counts"]["all"] == found["pairs"] == len(flipped)
+    assert flipped == sorted(flipped, reverse=True)
+    assert sum(flipped) == found["counts"]["flipped"] > 0
 
 
 def test_kinds_of_pairs_by_hand():
@@ -208,11 +219,11 @@ def test_shapes_are_those_of_the_curves_that_are_shown(library):
 
 def test_changed_scores_are_read_again(tmp_path):
     library = make_library(tmp_path)
-    before = curves(library, read_asked(ask()))["rows"]
+    before = curve_rows(library, read_asked(ask()))["rows"]
     path = score_path(library.runs()[0].folder, "toy", "sentence", 64)
     scores = pd.read_parquet(path)
     scores.assign(lp_good=0.0).to_parquet(path, index=False)
-    after = curves(library, read_asked(ask()))["rows"]
+    after = curve_rows(library, read_asked(ask()))["rows"]
     assert before[:-1] == after[:-1]
     assert before[-1] != after[-1]
 
@@ -239,9 +250,10 @@ def test_what_a_card_says_is_shown_first(library, tmp_path):
         assert first["name"] == linking.partition(":")[0]
         assert [part["value"] for part in first["parameters"]] == [0.3] * (linking == "slln_lp:0.3")
         for split in ("all", "good_longer"):
-            found = curves(own, read_asked(ask(linking, split=split, runs=own.runs()[0].label)))
+            asked = read_asked(ask(linking, split=split, runs=own.runs()[0].label))
+            found, exact = curves(own, asked), curve_rows(own, asked)
             assert (found["ties_rule"], found["overall"]) == ("wrong", overall)
-            table = pd.DataFrame(found["rows"], columns=found["columns"])
+            table = pd.DataFrame(exact["rows"], columns=exact["columns"])
             pairs = pd.read_parquet(pairs_path(folders[0], "toy"))
             for step in (0, 64):
                 rows = table[table["step"] == step]
@@ -278,34 +290,79 @@ def test_what_is_not_there_is_named(library, values, message):
         curves(library, read_asked(ask() | values))
 
 
-def test_the_chart_of_curves_is_that_of_the_report_with_the_numbers_of_the_table(library):
-    found = curves(library, read_asked(ask(by="phenomenon")))
-    table = pd.DataFrame(found["rows"], columns=found["columns"])
-    assert found["curves"] == {name: (table["group"][0], name) for name in ("first", "second")}
+def test_the_charts_have_the_numbers_of_the_table(library):
+    asked = read_asked(ask(by="phenomenon"))
+    found, exact = curves(library, asked), curve_rows(library, asked)
+    table = pd.DataFrame(exact["rows"], columns=exact["columns"])
+    assert {line["value"] for line in found["data"]["curves"]} == {"first", "second"}
     for line in found["data"]["curves"]:
-        rows = table[table["value"] == line["curve"]]
+        rows = table[table["value"] == line["value"]]
         assert line["accuracy"] == pytest.approx([100 * value for value in rows["accuracy"]], rel=1e-4)
         assert line["n"] == rows["n"].tolist()
-    spec = found["chart"] | {"datasets": found["chart"]["datasets"] | found["data"]}
-    LayerChart.from_dict(spec)  # checks it against the schema of Vega-Lite
+    for chart in ("small", "chart"):  # checks them against the schema of Vega-Lite
+        LayerChart.from_dict(found[chart] | {"datasets": found["data"]})
+
+
+def test_all_values_are_shown_and_none_is_cut(library):
+    found = curves(library, read_asked(ask(by="distance")))
+    assert len(found["values"]) == len({line["value"] for line in found["data"]["curves"]}) == 5
 
 
 def test_a_slider_changes_the_data_of_the_chart_and_not_the_chart(library):
     found = [curves(library, read_asked(ask(f"slln_lp:{alpha}"))) for alpha in (0.5, 0.55)]
     assert found[0]["chart"] is found[1]["chart"]
+    assert found[0]["small"] is found[1]["small"]
 
 
-def test_a_curve_is_named_by_what_differs():
-    assert curve_names(["a", "b"], ["all"]) == {("a", "all"): "a", ("b", "all"): "b"}
-    assert curve_names(["a"], ["x", "y"]) == {("a", "x"): "x", ("a", "y"): "y"}
-    assert curve_names(["a", "b"], ["x"]) == {("a", "x"): "a: x", ("b", "x"): "b: x"}
+def test_a_figure_has_all_curves(library):
+    overall, panels = (curve_figure(library, read_asked(ask(by=by))) for by in ("all", "paradigm"))
+    assert {line["value"] for line in panels["datasets"]["curves"]} == {"p1", "p2", "p3", "p4"}
+    assert {line["value"] for line in overall["datasets"]["curves"]} == {"all"}
+
+
+def curve_of(**accuracies):
+    """Rows of curves of one line each, with a checkpoint before training and four after it."""
+    return pd.concat([
+        pd.DataFrame({
+            "group": "m", "value": value, "step": range(5), "tokens": [0.0, 1e3, 1e4, 1e5, 1e6],
+            "accuracy": heights,
+        })
+        for value, heights in accuracies.items()
+    ])  # fmt: skip
+
+
+def test_curves_are_described_and_those_that_turn_come_first():
+    found = courses(curve_of(
+        late=[0.5, 0.5, 0.5, 0.6, 0.7], flat=[0.5, 0.5, 0.51, 0.5, 0.52], dip=[0.9, 0.8, 0.5, 0.55, 0.95],
+        early=[0.2, 0.9, 0.99, 1.0, 1.0], shallow=[0.5, 0.7, 0.6, 0.9, 0.9], lost=[0.9, 0.9, 0.8, 0.6, 0.5],
+    ))  # fmt: skip
+    assert order(found) == ["dip", "shallow", "early", "late", "flat", "lost"]
+    assert order(found, turned=["shallow"])[:2] == ["shallow", "dip"]
+    assert say(found["dip"]) == "falls from 80 to 50 % at 10K tokens and comes back to 95 %"
+    assert say(found["early"]) == "rises from 20 to 100 %"
+    assert say(found["flat"]) == "stays near 52 %"
+    assert say(found["lost"]) == "falls from 90 to 50 %"
+
+
+def test_a_new_checkpoint_is_a_change(tmp_path):
+    library = make_library(tmp_path)
+    before = list_changes(library, "toy", "sentence")
+    assert list_changes(library, "toy", "sentence") == before
+    folder = library.runs()[0].folder
+    shutil.copy(score_path(folder, "toy", "sentence", 64), score_path(folder, "toy", "sentence", 128))
+    after = list_changes(library, "toy", "sentence")
+    assert after["version"] != before["version"]
+    assert [run["steps"] for run in after["runs"]] == [9, 8]
 
 
 def test_models_without_checkpoints_are_level_lines():
-    table = pd.DataFrame(columns=["curve", "step", "tokens", "runs", "accuracy", "low", "high", "whole"], dtype=float)
-    found = curve_chart(table, pd.DataFrame({"curve": ["a model"], "accuracy": [0.75], "low": [0.7]}))
-    assert found["data"] == {"curves": [], "levels": [{"curve": "a model", "accuracy": 75.0}]}
-    LayerChart.from_dict(found["chart"])
+    table = curve_of(x=[0.5, 0.6, 0.7, 0.8, 0.9]).assign(runs=1, low=np.nan, high=np.nan, whole=True)
+    levels = pd.DataFrame({"group": ["a model"], "value": ["x"], "accuracy": [0.75], "low": [0.7]})
+    layout = learning_layout(table, "group", levels, panels="value", bottom=0.0)
+    chart = draw_small(layout).to_dict(validate=False)
+    (rule,) = [layer for layer in chart["layer"] if layer.get("data") == {"name": "levels"}]
+    assert rule["encoding"]["color"]["scale"]["domain"] == ["m", "a model"]
+    LayerChart.from_dict(chart)
 
 
 @pytest.mark.parametrize(

@@ -2,63 +2,219 @@
 
 import io
 import re
+import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from eval.store.scores import score_path
+from eval.store.views import remove_tables
 from tests.analysis.report.browser import open_browser
-from tests.workbench.conftest import ALPHAS
+from tests.axe import axe_findings
+from tests.workbench.conftest import ALPHAS, Server
 
 expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
 pytestmark = pytest.mark.long
+expect.set_options(timeout=20_000)
+
+# What is drawn wrongly in each chart: texts that overlap or leave the picture, points and lines outside of it.
+FAULTS = """() => [...document.querySelectorAll(".panel svg, #chart svg")].flatMap(svg => {
+  const name = svg.closest("[data-name]")?.dataset.name ?? "chart", frame = svg.getBoundingClientRect(), faults = [];
+  const box = one => one.getBoundingClientRect();
+  const seen = one => getComputedStyle(one).opacity !== "0" && one.getAttribute("opacity") !== "0" && one.textContent.trim();
+  const texts = [...svg.querySelectorAll("text")].filter(seen);
+  const leaves = one => one.left < frame.left - 1 || one.right > frame.right + 1 || one.top < frame.top - 1 || one.bottom > frame.bottom + 1;
+  for (const text of texts) if (leaves(box(text))) faults.push(`${name}: ${text.textContent} is cut`);
+  texts.forEach((one, place) => texts.slice(place + 1).forEach(other => {
+    const a = box(one), b = box(other);
+    if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1)
+      faults.push(`${name}: ${one.textContent} and ${other.textContent} overlap`);
+  }));
+  const plot = box(svg.querySelector(".root .background"));
+  for (const mark of svg.querySelectorAll(".mark-symbol path, .mark-line path")) {
+    const own = box(mark);
+    if (own.width && (own.left < plot.left - 1 || own.right > plot.right + 1 || own.top < plot.top - 1 || own.bottom > plot.bottom + 1))
+      faults.push(`${name}: ${mark.closest("g").getAttribute("class")} is cut`);
+  }
+  return faults;
+})"""
+LOOKS = """() => [...document.querySelectorAll(".panel")].map(panel => [...panel.querySelectorAll(".mark-line path")]
+  .map(line => `${line.getAttribute("stroke")} ${line.getAttribute("stroke-dasharray")}`))"""
 
 
-def test_curves_pairs_and_tokens(serve, scored_run, tmp_path):
-    complaints = []
-    with serve(tmp_path, f"runs={scored_run}") as server, open_browser() as browser:
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+@pytest.fixture(scope="module")
+def server(scored_run, tmp_path_factory):
+    """A workbench with the scored run."""
+    folder = tmp_path_factory.mktemp("explore")
+    first = folder / "runs" / scored_run.name
+    shutil.copytree(scored_run, first)
+    server = Server(folder, f"runs={folder}/runs/*").start()
+    server.run = first
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit(server, browser):
+    """Open an address of the room; what the browser complains about, or asks of the network, is an error."""
+    complaints, pages = [], []
+
+    def open_page(address="", width=1400, scheme="light"):
+        page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=scheme)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda one: complaints.append(one.text) if one.type in ("error", "warning") else None)
-        page.on(
-            "request",
-            lambda one: None if one.url.startswith((server.url, "data:", "blob:")) else complaints.append(one.url),
-        )
+        page.on("request", lambda one: None if one.url.startswith((server.url, "data:", "blob:"))
+                else complaints.append(one.url))  # fmt: skip
         page.goto(server.address("explore"))
-        page.wait_for_selector("#chart svg .mark-line path")
+        if address:
+            page.goto(f"{server.url}/explore?{address}")
+        page.wait_for_selector("body[data-ready]")
+        expect(page.locator(".panel svg").first).to_be_visible()
+        pages.append(page)
+        return page
 
-        accuracy = pd.read_csv(scored_run / "eval/accuracy.csv")
-        overall = accuracy[(accuracy["phenomenon"] == "all") & (accuracy["split"] == "all")]
-        slider = page.locator("#parameters input[type=range]")
-        for alpha in ALPHAS:
-            slider.evaluate("(one, value) => { one.value = value; one.dispatchEvent(new Event('input')); }", alpha)
-            expect(page.locator("#curve-notes")).to_contain_text(
-                f"Linking function slln_lp:{float(alpha):g}" if float(alpha) else "Linking function slln_lp:0"
-            )
-            shown = downloaded(page, "#save-csv")
-            known = overall[(overall["linking"] == f"slln_lp:{float(alpha):g}") & (overall["paradigm"] == "all")]
-            assert shown["accuracy"].tolist() == pytest.approx(
-                known.sort_values("step")["accuracy"].tolist(), abs=1e-12
-            )
-        expect(page.locator("#shapes")).to_contain_text(re.compile("rising|undetermined|not tested"), timeout=60_000)
+    yield open_page
+    for page in pages:
+        page.close()
+    assert complaints == []
 
-        page.select_option("#by", "phenomenon")
-        expect(page.locator("#chart svg .mark-line path")).to_have_count(12)
-        page.locator("#chart svg .mark-symbol path").nth(40).click(force=True)
-        expect(page.locator("#kinds")).to_contain_text("that are")
-        page.check("#kinds input[value=right]")
-        expect(page.locator("#pairs tbody tr").first).to_be_visible()
-        number = int(re.search(r"right \((\d+)\)", page.inner_text("#kinds"))[1])
-        assert int(page.inner_text("#place").rsplit(" ", 1)[1]) == number
-        page.locator("#pairs button").first.click()
-        expect(page.locator("#tokens")).to_contain_text("Sums:", timeout=60_000)
-        sums = [float(value) for value in re.findall(r"-\d+\.\d+", page.locator("#tokens .note").inner_text())]
-        assert sums[:2] == pytest.approx(sums[2:], abs=2e-3)
-        assert page.locator("#history svg .mark-line path").count() == 2
-        for kind in ("svg", "png"):
-            with page.expect_download() as one:
-                page.click(f"#save-{kind}")
-            assert one.value.suggested_filename == f"curves.{kind}"
-    assert not complaints
+
+def test_curves_are_those_of_the_scores(visit, server):
+    page = visit("by=all")
+    accuracy = pd.read_csv(server.run / "eval/accuracy.csv")
+    overall = accuracy[(accuracy["phenomenon"] == "all") & (accuracy["split"] == "all")]
+    slider = page.locator("#parameters input[type=range]")
+    for alpha in ALPHAS:
+        slider.evaluate("(one, value) => { one.value = value; one.dispatchEvent(new Event('input')); }", alpha)
+        named = f"Linking function slln_lp:{float(alpha):g}"
+        expect(page.locator("#curve-notes")).to_contain_text(named)
+        shown = downloaded(page, "#save-csv")
+        known = overall[(overall["linking"] == f"slln_lp:{float(alpha):g}") & (overall["paradigm"] == "all")]
+        assert shown["accuracy"].tolist() == pytest.approx(known.sort_values("step")["accuracy"].tolist(), abs=1e-12)
+    expect(page.locator("#shapes")).to_contain_text(re.compile("rising|undetermined|not tested"))
+    assert "0.0000" not in page.inner_text("#shapes")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_all_phenomena_are_drawn_and_nothing_is_cut(visit, server, width, scheme):
+    page = visit(width=width, scheme=scheme)
+    accuracy = pd.read_csv(server.run / "eval/accuracy.csv")
+    names = set(accuracy["phenomenon"]) - {"all"}
+    assert set(page.locator(".panel").evaluate_all("all => all.map(one => one.dataset.name)")) == names
+    for panel in page.locator(".panel").all():
+        panel.scroll_into_view_if_needed()
+        expect(panel.locator(".mark-line path").first).to_be_attached()
+    ticks = page.locator(".panel .role-axis-label text").all_text_contents()
+    assert {"0", "50", "100"} <= set(ticks)
+    assert not {"110", "-10"} & set(ticks)
+    assert page.evaluate(FAULTS) == []
+    assert all(len(set(lines)) == len(lines) >= 1 for lines in page.evaluate(LOOKS))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe_findings(page) == []
+
+
+def test_a_view_is_in_its_address_and_the_back_button_works(visit, browser, server):
+    page = visit()
+    page.locator(".panel").nth(2).click()
+    name = page.locator(".panel").nth(2).get_attribute("data-name")
+    page.check("#kinds input[value=right]")
+    expect(page.locator("#pairs li").first).to_be_visible()
+    page.locator("#pairs li a").nth(1).click()
+    expect(page.locator(".pair.open .tokens").first).to_be_visible(timeout=60_000)
+    pair = page.locator(".pair.open").get_attribute("data-pair")
+    again = visit(page.url.partition("?")[2])
+    expect(again.locator(".panel[aria-current]")).to_have_attribute("data-name", name)
+    expect(again.locator(".pair.open")).to_have_attribute("data-pair", pair)
+    expect(again.locator(".pair.open .tokens").first).to_be_visible(timeout=60_000)
+    assert again.is_checked("#kinds input[value=right]")
+    assert again.inner_text("#step-text") == page.inner_text("#step-text")
+    page.go_back()
+    expect(page.locator(".pair.open")).to_have_count(0)
+    page.go_back()
+    expect(page.locator("#kinds input[value=all]")).to_be_checked()
+    page.select_option("#by", "paradigm")
+    expect(page.locator(".panel")).not_to_have_count(15)
+    assert "by=paradigm" in page.url
+    page.go_back()
+    expect(page.locator("#by")).to_have_value("phenomenon")
+
+
+def test_a_pair_is_reached_by_keyboard_alone(visit):
+    page = visit()
+    page.focus("#find")
+    page.keyboard.type("a")
+    page.keyboard.press("Backspace")
+    while page.evaluate("!document.activeElement.matches('.panel')"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    name = page.evaluate("document.activeElement.dataset.name")
+    said = page.evaluate("document.activeElement.textContent")
+    assert re.search(r": (rises|falls|stays) ", said)
+    expect(page.locator("#point-title")).to_have_text(name.replace("_", " "))
+    page.keyboard.press("Home")
+    expect(page.locator("#step-text")).to_contain_text("step 0")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#step-text")).to_contain_text(", 2 of")
+    page.keyboard.press("Enter")
+    expect(page.locator(".panel[aria-current]")).to_have_attribute("data-name", name)
+    expect(page.locator("#pairs li").first).to_be_visible()
+    while page.evaluate("!document.activeElement.matches('#pairs a')"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".pair.open .of-tokens")).to_contain_text("Sums:", timeout=60_000)
+    sums = [float(number) for number in re.findall(r"-\d+\.\d+", page.inner_text(".of-tokens .note"))]
+    assert sums[:2] == pytest.approx(sums[2:], abs=2e-3)
+    assert page.evaluate("document.activeElement.matches('.pair.open a')")
+    assert axe_findings(page) == []
+
+
+def test_pointing_at_a_curve_shows_its_pairs_for_a_while(visit):
+    page = visit()
+    chosen, other = page.locator(".panel").nth(0), page.locator(".panel").nth(3)
+    expect(page.locator("#point-title")).to_have_text(chosen.get_attribute("data-name").replace("_", " "))
+    other.hover()
+    expect(page.locator("#point-title")).to_have_text(other.get_attribute("data-name").replace("_", " "))
+    page.locator("h1").hover()
+    expect(page.locator("#point-title")).to_have_text(chosen.get_attribute("data-name").replace("_", " "))
+
+
+def test_figures_are_saved(visit):
+    page = visit()
+    for kind in ("svg", "png"):
+        with page.expect_download() as one:
+            page.click(f"#save-{kind}")
+        assert one.value.suggested_filename == f"curves.{kind}"
+    names = page.locator(".panel").evaluate_all("all => all.map(one => one.dataset.name.replaceAll('_', ' '))")
+    with page.expect_download() as one:
+        page.click("#save-svg")
+    saved = one.value.path().read_text(encoding="utf-8")
+    assert all(f">{name}<" in saved or f">{name.replace(' ', '_')}<" in saved for name in names)
+
+
+def test_new_checkpoints_are_drawn_without_a_reload(visit, server, tmp_path):
+    folder = score_path(server.run, "demo", "sentence", 0).parent
+    steps = sorted({path.name.partition(".")[0] for path in folder.glob("step*.parquet")})
+    kept = [Path(shutil.move(path, tmp_path)) for path in folder.glob(f"{steps[-1]}.*")]
+    remove_tables(server.run)  # as scoring does before it stores a score
+    try:
+        page = visit()
+        page.locator(".panel").nth(1).click()
+        expect(page.locator("#step-text")).to_contain_text(f"of {len(steps) - 1}")
+        address = page.url
+    finally:
+        for path in kept:
+            shutil.move(path, folder)
+        remove_tables(server.run)
+    expect(page.locator("#step-text")).to_contain_text(f"of {len(steps)}", timeout=60_000)
+    assert page.url == address
 
 
 def downloaded(page, button):

@@ -14,7 +14,7 @@ SCREEN, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
 SHOWN = {
     "": [".card", "table tbody tr"],
     "write": ["#preview tbody tr", "#editor:not([hidden])"],
-    "explore": ["#chart svg .mark-line path", "#shapes table"],
+    "explore": [".panel svg .mark-line path", "#chart svg .mark-line path", "#shapes table"],
     "judge": ["main form", "body[data-ready]"],
 }
 

@@ -1,19 +1,29 @@
 """Curves under any linking function, counted from the stored scores: no model is loaded."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.charts.curves import LearningLayout, draw_layout, learning_layout, learning_rows
-from analysis.charts.parts import CURVES, LEVELS
+from analysis.charts.curves import (
+    LearningLayout,
+    Lines,
+    draw_layout,
+    draw_small,
+    learning_chart,
+    learning_layout,
+    learning_rows,
+)
+from analysis.charts.parts import CURVES, LEVELS, dash_array
 from analysis.curves.by_column import value_rows
-from analysis.curves.learning import curve_table
+from analysis.curves.learning import band_note, curve_table
 from analysis.data.groups import ALL
+from analysis.plotting.facets import line_names
+from analysis.plotting.style import line_styles
 from eval.linking import FAMILIES, Linking, parse_linking
 from eval.metrics.accuracy import TIES_CREDIT, Split, effective_sample, exact_interval
 from eval.metrics.levels import levels_of
@@ -21,12 +31,12 @@ from eval.store.reported import OVER_PAIRS, USUAL_RULE, Reported
 from ucurve.errors import UserError, unknown_name
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
+from workbench.explore.turns import Course, courses, deepest, dips, order, say
 from workbench.replies import Values, text_of
 
 Array = npt.NDArray[np.float64]
 
 _SHOWN = ("step", "tokens", "runs", "accuracy", "low", "high", "whole", "n")  # in a chart
-_USUAL = 12  # values that are drawn when none is named
 _LIMITS: Mapping[str, tuple[float, float, float]] = {  # least, greatest and step of a slider
     "alpha": (0.0, 1.5, 0.05), "beta": (0.0, 2.0, 0.05), "gamma": (-10.0, 30.0, 0.5), "percent": (10.0, 100.0, 10.0),
 }  # fmt: skip
@@ -40,9 +50,14 @@ class Asked:
     scorer: str
     linking: Linking
     by: str  # a column of the pairs, or ``all``
-    values: tuple[str, ...]  # those of its values that are wanted; empty for the first ones
+    values: tuple[str, ...]  # those of its values that are wanted; empty for all
     split: Split
     runs: tuple[str, ...] | None  # labels; None for all runs
+
+    @property
+    def key(self) -> Hashable:
+        """What distinguishes it from others."""
+        return self.benchmark, self.scorer, self.linking.name, self.by, self.values, self.split, self.runs
 
 
 def read_asked(values: Values) -> Asked:
@@ -86,9 +101,73 @@ def linking_functions(matrices: Sequence[ScoreMatrix]) -> list[dict[str, object]
 def curves(library: Library, asked: Asked) -> dict[str, object]:
     """Return what the page shows of the curves that are asked for.
 
-    The rows are those of ``learning.curve_table`` with ``value`` for ``phenomenon`` and ``n``, the pairs of a point.
+    ``small`` and ``chart`` are the charts of one value, small and large, without data; ``data`` has the numbers of all
+    values by the names of the chart's data sets; ``values`` are in the order in which they are shown.
     """
+    found = count_curves(library, asked)
+    layout, lines = found.layout, found.courses
+    named = {name: line for line, name in line_names(found.table["group"].unique(), found.table).items()}
+    data = {CURVES: learning_rows(found.table, layout)}
+    if layout.levels:
+        places = zip(found.levels["group"], found.levels["value"], found.levels["accuracy"], strict=True)
+        data[LEVELS] = [{"group": line, "value": value, "accuracy": 100 * height} for line, value, height in places]
+    return {
+        "values": [
+            {"name": value, "n": found.sizes[value], "says": say(lines[value]), "dips": dips(lines[value]),
+             "line": deepest(lines[value]).line, "step": deepest(lines[value]).step}
+            for value in order(lines)
+        ],
+        "lines": [
+            {"line": named.get(name, name), "name": name, "color": style.color, "dash": dash_array(style)}
+            for name, style in line_styles(layout.line.values).items()
+        ],
+        "small": _small_without_data(layout), "chart": _chart_without_data(layout), "data": data,
+        "linking": asked.linking.name, "ties_rule": found.reported.ties_rule or USUAL_RULE,
+        "overall": found.reported.overall if asked.by == ALL else OVER_PAIRS,
+        "band": band_note(found.table) if len(found.table) else "", "notes": found.notes,
+    }  # fmt: skip
+
+
+def curve_rows(library: Library, asked: Asked) -> dict[str, object]:
+    """Return the numbers behind the curves, exact: ``columns`` and ``rows`` of ``curve_table`` with the pairs ``n``."""
+    table = count_curves(library, asked).table
+    return {"columns": list(table.columns), "rows": table.to_numpy(dtype=object).tolist()}
+
+
+def curve_figure(library: Library, asked: Asked) -> dict[str, object]:
+    """Return the report's chart of all curves with its data, for a file."""
+    found = count_curves(library, asked)
+    title, note = f"{asked.benchmark}, {asked.linking.name}", band_note(found.table)
+    lines: Lines = "group" if asked.by == ALL else "value"
+    return dict(learning_chart(found.table, title, note, lines).properties(title=title).to_dict(validate=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The curves that are asked for, counted from the stored scores."""
+
+    table: pd.DataFrame  # as ``curve_table``, with ``value`` for ``phenomenon`` and ``n``, the pairs of a point
+    levels: pd.DataFrame  # models without checkpoints: group, value, accuracy, low
+    sizes: dict[str, int]  # pairs, by value
+    layout: LearningLayout
+    reported: Reported
+    notes: list[str]
+
+    @cached_property
+    def courses(self) -> dict[str, list[Course]]:
+        """What the curves do, by value; a level stays where it is."""
+        levels = self.levels.assign(tokens=0.0)[["group", "value", "step", "tokens", "accuracy"]]
+        return courses(pd.concat([self.table[levels.columns], levels]) if len(levels) else self.table)
+
+
+def count_curves(library: Library, asked: Asked) -> Counted:
+    """Count the curves that are asked for; those that were counted last are kept."""
     matrices, notes = usable_matrices(library, asked)
+    key = asked.key, tuple(matrix.signature for matrix in matrices)
+    return library.recall(key, lambda: _count(matrices, notes, asked))
+
+
+def _count(matrices: Sequence[ScoreMatrix], notes: list[str], asked: Asked) -> Counted:
     sizes, shown = curve_values(matrices[0], asked)
     reported = matrices[0].reported
     rows = pd.concat([accuracy_rows(matrix, asked, shown, reported) for matrix in matrices], ignore_index=True)
@@ -99,51 +178,22 @@ def curves(library: Library, asked: Asked) -> dict[str, object]:
         table = curve_table(trained, runs).rename(columns={"phenomenon": "value"})
     table = table.assign(n=table["value"].map(sizes))
     levels = rows[rows["step"] < 0].rename(columns={"phenomenon": "value", "ci_low": "low"})
-    named = curve_names({*table["group"], *levels["group"]}, shown)
-    return {
-        "columns": list(table.columns),
-        "rows": table.to_numpy(dtype=object).tolist(),
-        "values": [{"name": name, "n": n} for name, n in sizes.items()],
-        "shown": shown,
-        "curves": {name: curve for curve, name in named.items()},
-        **curve_chart(_with_curves(table, named), _with_curves(levels, named)),
-        "linking": asked.linking.name,
-        "ties_rule": reported.ties_rule or USUAL_RULE,
-        "overall": reported.overall if asked.by == ALL else OVER_PAIRS,
-        "notes": notes,
-    }
-
-
-def curve_names(lines: Collection[str], values: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Name each curve, a line and a value, by what differs between the curves."""
-    if list(values) == [ALL]:
-        return {(line, ALL): line for line in lines}
-    several = len(lines) > 1
-    return {(line, value): f"{line}: {value}" if several else value for line in lines for value in values}
-
-
-def _with_curves(table: pd.DataFrame, named: Mapping[tuple[str, str], str]) -> pd.DataFrame:
-    names = [named[curve] for curve in zip(table["group"], table["value"], strict=True)]
-    return table.assign(curve=names)[["curve", *table.columns.intersection(list(_SHOWN))]]
-
-
-def curve_chart(table: pd.DataFrame, levels: pd.DataFrame) -> dict[str, object]:
-    """Return the report's chart of these curves: ``chart``, which is the same while only numbers change, and ``data``.
-
-    The names of lines are in ``curve``; ``levels`` are models without checkpoints, with ``accuracy`` and ``low``.
-    """
-    layout = learning_layout(table, "curve", None if levels.empty else levels, clickable=True)
-    data = {CURVES: learning_rows(table, layout)}
-    if layout.levels:
-        rows = zip(levels["curve"], levels["accuracy"], strict=True)
-        data[LEVELS] = [{"curve": name, "accuracy": 100 * accuracy} for name, accuracy in rows]
-    return {"chart": _chart_without_data(layout), "data": data}
+    layout = learning_layout(
+        table, "group", None if levels.empty else levels, panels="value", bottom=0.0, clickable=True
+    )
+    return Counted(table, levels, sizes, layout, reported, notes)
 
 
 @lru_cache(maxsize=16)
 def _chart_without_data(layout: LearningLayout) -> dict[str, object]:
     """Make a chart once, as that takes longer than counting the points which a slider moves."""
     chart: dict[str, object] = draw_layout(layout).to_dict(validate=False)
+    return chart
+
+
+@lru_cache(maxsize=16)
+def _small_without_data(layout: LearningLayout) -> dict[str, object]:
+    chart: dict[str, object] = draw_small(layout).to_dict(validate=False)
     return chart
 
 
@@ -185,8 +235,7 @@ def curve_values(matrix: ScoreMatrix, asked: Asked) -> tuple[dict[str, int], lis
     if unknown:
         raise unknown_name(f"value of {asked.by}", unknown[0], groups.names)
     there = {name: int(size) for name, size in zip(groups.names, sizes, strict=True) if size}
-    drawn = [name for name in there if name in asked.values] if asked.values else list(there)[:_USUAL]
-    return there, drawn
+    return there, [name for name in there if not asked.values or name in asked.values]
 
 
 def usable_matrices(library: Library, asked: Asked) -> tuple[list[ScoreMatrix], list[str]]:

@@ -1,10 +1,13 @@
 """What can be looked at: the runs, what they were scored on, and the scores that are open."""
 
+import hashlib
+import json
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar, cast
 
 from analysis.data.files import PAIR_COLUMNS, read_stored
 from analysis.data.groups import Pairs
@@ -16,7 +19,9 @@ from ucurve.storage.run_folder import EVAL
 from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
 
 CACHE = Path("cache") / "workbench"
+Found = TypeVar("Found")
 _LONGEST_NAME = 255  # bytes, of a folder
+_KEPT = 24  # tables of curves and verdicts
 
 
 @dataclass
@@ -31,6 +36,7 @@ class Library:
         default_factory=lambda: defaultdict(threading.Lock), init=False
     )
     _runs: list[Run] = field(default_factory=list, init=False)
+    _found: dict[Hashable, object] = field(default_factory=dict, init=False)
 
     def runs(self) -> list[Run]:
         """Find the runs; those that were found last are kept for the requests that follow."""
@@ -62,6 +68,14 @@ class Library:
         """Open the scores of one run."""
         return self.matrices(benchmark, scorer, [label])[0]
 
+    def recall(self, key: Hashable, work: Callable[[], Found]) -> Found:
+        """Return what was found for a key, or find it and keep it; what was asked last is kept."""
+        if key not in self._found:
+            self._found[key] = work()
+            while len(self._found) > _KEPT:
+                self._found.pop(next(iter(self._found)), None)
+        return cast(Found, self._found[key])
+
     def _matrix(self, run: Run, benchmark: str, scorer: str) -> ScoreMatrix:
         named = run.label, benchmark, scorer
         with self._copying[named]:  # what others look at meanwhile is not held up
@@ -89,3 +103,13 @@ def list_scores(run: Run) -> list[dict[str, object]]:
         for benchmark, scorer in found
         if (steps := stored_steps(run.folder, benchmark, scorer))
     ]
+
+
+def list_changes(library: Library, benchmark: str, scorer: str) -> dict[str, object]:
+    """Say how far each run is with its training and scores; ``version`` changes when one of them goes on."""
+    runs = [
+        {"run": run.label, "status": run.status, "steps": stored_steps(run.folder, benchmark, scorer)}
+        for run in library.runs()
+    ]
+    version = hashlib.sha256(json.dumps(runs).encode()).hexdigest()[:16]
+    return {"version": version, "runs": [{**run, "steps": len(run["steps"])} for run in runs]}

@@ -16,6 +16,7 @@ from workbench.replies import Values, text_of, whole_of
 PAGE = 50  # pairs of one reply
 _HISTORY = 180  # CSS pixels of the chart of one pair
 KINDS = {
+    "all": "all pairs of the curve, those that flipped first",
     "right": "right at this checkpoint",
     "wrong": "wrong at this checkpoint",
     "tied": "both members score equal at this checkpoint",
@@ -23,6 +24,7 @@ KINDS = {
     "learned": "right from this checkpoint on to the last one, and not at the one before",
     "forgotten": "right at the checkpoint before, and not right at this one or any later one",
 }
+_MARKS = ("flipped", "learned", "forgotten")
 Verdicts = npt.NDArray[np.uint8]
 _VERDICTS = {RIGHT: "right", TIE: "tied", WRONG: "wrong"}
 
@@ -34,6 +36,7 @@ def pair_kinds(verdicts: Verdicts, place: int) -> dict[str, Mask]:
     """
     now, events = verdicts[place], find_events(verdicts)
     return {
+        "all": np.ones(verdicts.shape[1], dtype=bool),
         "right": now == RIGHT, "wrong": now == WRONG, "tied": now == TIE, "flipped": events.flipped[place],
         "learned": events.learned[place], "forgotten": events.forgotten[place],
     }  # fmt: skip
@@ -46,20 +49,28 @@ def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, obje
     """
     matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
     place = _place(matrix, values.get("step"))
-    kind = str(values.get("kind") or "flipped")
+    kind = str(values.get("kind") or "all")
     if kind not in KINDS:
         raise unknown_name("kind of pairs", kind, KINDS)
     rows = _rows(matrix, asked)
     verdicts = matrix.verdicts(asked.linking, rows)
     kinds = pair_kinds(verdicts, place)
     offset = max(0, whole_of(values, "offset", 0))
-    chosen = np.flatnonzero(kinds[kind])[offset : offset + PAGE]
+    chosen = np.flatnonzero(kinds[kind])
+    if kind == "all":
+        chosen = chosen[np.argsort(~kinds["flipped"], kind="stable")]
+    chosen = chosen[offset : offset + PAGE]
     return {
         "counts": {name: int(mask.sum()) for name, mask in kinds.items()},
         "pairs": len(rows),
         "steps": matrix.steps,
         "offset": offset,
-        "rows": _describe(matrix, asked, rows[chosen], verdicts[:, chosen], place),
+        "rows": [
+            {**row, "marks": [name for name in _MARKS if kinds[name][number]]}
+            for number, row in zip(
+                chosen, _describe(matrix, asked, rows[chosen], verdicts[:, chosen], place), strict=True
+            )
+        ],
     }
 
 

@@ -3,8 +3,8 @@
 from analysis.data.groups import columns
 from analysis.data.runs import Run
 from ucurve.errors import UserError
-from workbench.explore.curves import curves, linking_functions, read_asked
-from workbench.explore.library import Library, list_scores
+from workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
+from workbench.explore.library import Library, list_changes, list_scores
 from workbench.explore.pairs import KINDS, list_pairs, pair_history
 from workbench.explore.tokens import TokenTables
 from workbench.explore.verdicts import shape_verdicts
@@ -25,6 +25,13 @@ def explore_room(settings: WorkbenchSettings) -> Room:
             Action("GET", "runs", lambda _: {"runs": list(map(_describe, library.runs())), "kinds": KINDS}),
             Action("GET", "benchmark", lambda values: _benchmark(library, values)),
             Action("GET", "curves", lambda values: curves(library, read_asked(values))),
+            Action("GET", "table", lambda values: curve_rows(library, read_asked(values))),
+            Action("GET", "figure", lambda values: curve_figure(library, read_asked(values))),
+            Action(
+                "GET",
+                "changes",
+                lambda values: list_changes(library, text_of(values, "benchmark"), text_of(values, "scorer")),
+            ),
             Action("GET", "shapes", lambda values: shape_verdicts(library, read_asked(values))),
             Action("GET", "pairs", lambda values: list_pairs(library, read_asked(values), values)),
             Action("GET", "pair", lambda values: pair_history(library, read_asked(values), values)),
@@ -52,5 +59,14 @@ def _benchmark(library: Library, values: Values) -> dict[str, object]:
         "columns": columns(pairs),
         "pairs": len(pairs),
         "phenomena": list(matrices[0].shared.group("phenomenon").names),
-        "runs": [{"run": one.run.label, "line": one.run.group, "steps": one.steps} for one in matrices],
+        "runs": [
+            {
+                "run": one.run.label,
+                "line": one.run.group,
+                "steps": one.steps,
+                "tokens": one.tokens,
+                "status": one.run.status,
+            }
+            for one in matrices
+        ],
     }

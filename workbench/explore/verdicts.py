@@ -1,6 +1,6 @@
 """The test of a curve's shape, for the curves that are on the page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,24 +10,39 @@ from analysis.data.pair_scores import Items
 from analysis.data.settings import BY_EDITS, FLAT_MARGIN
 from analysis.shape.section import test_note
 from analysis.shape.tables import find_shapes
-from workbench.explore.curves import Asked, curve_values, usable_matrices
+from workbench.explore.curves import Asked, count_curves, curve_values, usable_matrices
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
+from workbench.explore.turns import Course, order
 
 
 def shape_verdicts(library: Library, asked: Asked) -> dict[str, object]:
-    """Test the shapes of the curves that are asked for (``analysis.shape``): a row for each curve, and notes."""
+    """Test the shapes of the curves that are asked for (``analysis.shape``): a row for each curve, and notes.
+
+    ``order`` has the values with those first of which a curve is U-shaped, which are in ``turned``.
+    """
+    found = count_curves(library, asked)
     matrices, notes = usable_matrices(library, asked)
+    key = "shapes", asked.key, tuple(matrix.signature for matrix in matrices)
+    return library.recall(key, lambda: _test(matrices, notes, asked, found.courses))
+
+
+def _test(
+    matrices: Sequence[ScoreMatrix], notes: Sequence[str], asked: Asked, lines: Mapping[str, list[Course]]
+) -> dict[str, object]:
     trained = [matrix for matrix in matrices if matrix.steps[0] >= 0]
     shown = curve_values(matrices[0], asked)[1]
     found = find_shapes([(matrix.run, _items(matrix, asked, shown)) for matrix in trained])
     if found.classes.empty:
-        return {"classes": [], "notes": [*notes, *found.notes]}
-    classes = found.classes[["group", "phenomenon", "shape", "p", "depth", "place", "runs"]]
-    if asked.by != ALL:
-        classes = classes[classes["phenomenon"] != ALL]
-    rows = classes.rename(columns={"phenomenon": "value"}).to_dict("records")
-    return {"classes": rows, "notes": [*notes, *found.notes, test_note(found.classes, FLAT_MARGIN)]}
+        return {"classes": [], "notes": [*notes, *found.notes], "order": order(lines), "turned": []}
+    classes = found.classes[found.classes["phenomenon"].ne(ALL) | (asked.by == ALL)]
+    turned = [str(value) for value in classes[classes["class"] == "U-shaped"]["phenomenon"].unique()]
+    shown_columns = ["group", "phenomenon", "class", "shape", "p", "depth", "place", "runs"]
+    return {
+        "classes": classes[shown_columns].rename(columns={"phenomenon": "value"}).to_dict("records"),
+        "notes": [*notes, *found.notes, test_note(found.classes, FLAT_MARGIN)],
+        "order": order(lines, turned), "turned": turned,
+    }  # fmt: skip
 
 
 def _items(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> Items:
