@@ -99,7 +99,7 @@ class NotebookStudy(Study):
                 the stored scores lack what the linking function reads.
         """
         if not self._named:
-            raise UserError("no run of the study was scored, so there are no curves")
+            raise UserError("no run of the study was scored; ucurve.score(RUNS, benchmarks=[...]) scores them")
         if benchmark is None and len(self._named) > 1:
             raise UserError(f"several benchmarks were scored; name one of {', '.join(self._named)}")
         name = next(iter(self._named)) if benchmark is None else benchmark
@@ -376,7 +376,8 @@ def _describe_runs(runs: Collection[Run]) -> pd.DataFrame:
 
 def _html(table: pd.DataFrame) -> str:
     more = f"<p>and {len(table) - _MOST_RUNS} more runs</p>" if len(table) > _MOST_RUNS else ""
-    return str(table.head(_MOST_RUNS).to_html(index=False)) + more
+    named = table.rename(columns=lambda name: str(name).replace("_", " "))
+    return str(named.head(_MOST_RUNS).to_html(index=False)) + more
 
 
 def _text(table: pd.DataFrame) -> str:
