@@ -5,7 +5,6 @@ import errno
 import os
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from typing import Self, TextIO
 
@@ -15,7 +14,6 @@ from rich.text import Text
 
 _SECONDS_BETWEEN_LINES = 10.0
 _console = Console(stderr=True)
-warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm in a notebook, about bars that nobody asked for
 
 
 class ProgressBar:

@@ -154,7 +154,7 @@ def as_html(layout: Layout, lines: Sequence[Line], scores: Sequence[Score]) -> s
     )
     notes = "".join(f"<div>{escape(note)}</div>" for note in summarise(layout, scores))
     table = f"<table class='ucurve-scores'><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-    return f"{_STYLE}<div>{escape(layout.title)}</div>{table}{notes}"
+    return f"{_STYLE}<div>{escape(layout.title)}</div><div style='overflow-x: auto'>{table}</div>{notes}"
 
 
 def find_marks(lines: Sequence[Line]) -> list[str]:
