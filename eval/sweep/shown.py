@@ -66,7 +66,8 @@ def _title(jobs: Sequence[Job], settings: ScoreSettings) -> str:
         rules = dict.fromkeys(rule for _, rule in shown_columns(job, settings))
         how = f"{_MEANS[settings.reported(job.benchmark).overall]}, {' or '.join(_TIES[rule] for rule in rules)}"
         kinds.setdefault(how, []).append(job.benchmark)
-    about = "; ".join(f"{_shorten(names)}: accuracy (%) {how}" for how, names in kinds.items())
+    first, *others = (f"{_shorten(names)}: {how}" for how, names in kinds.items())
+    about = "; ".join([first.replace(": ", ": accuracy (%) ", 1), *others])
     change = "; change from the step before" if jobs[0].target.run is not None else ""
     return f"{jobs[0].target.name}, {about}{change}"
 

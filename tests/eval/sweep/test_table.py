@@ -1,6 +1,7 @@
 """The printed table: what it shows of each score, how wide it is, and that no line comes twice."""
 
 import io
+import json
 import re
 import sys
 from dataclasses import replace
@@ -135,6 +136,24 @@ def test_several_scorers_have_a_column_and_details_are_printed_on_request(run, s
     details = re.findall(r"lp, ties half: .*?unknown tokens", " ".join(printed.split()))
     assert len(details) == 4 and "pairs, " in details[0]
     assert max(map(len, printed.splitlines())) <= 120
+
+
+def test_several_benchmarks_say_how_each_is_counted(run, settings, tmp_path, capsys):
+    (tmp_path / "own").mkdir()
+    pair = {"sentence_good": "天地", "sentence_bad": "地天"}
+    (tmp_path / "own" / "p.jsonl").write_text(json.dumps(pair) + "\n")
+    (tmp_path / "own" / "card.yaml").write_text("name: own\nlanguage: zho\nlinking: ppl\nties_rule: wrong\n")
+    asked = check(
+        ScoreSettings, {"benchmarks": ["zhoblimp", str(tmp_path / "own")], "benchmark_root": settings.benchmark_root}
+    )
+    score_run(run, asked, [8])
+    printed = capsys.readouterr().out
+    assert (
+        f"{run.name}, zhoblimp: accuracy (%) as the mean over paradigms, ties count half; own: over all pairs, ties are "
+        "wrong; change from the step before"
+    ) in " ".join(printed.split())
+    shown = [(row["benchmark"], row["linking"]) for row in read_printed(printed)]
+    assert shown == [("zhoblimp", "slln_lp"), ("own", "ppl")]
 
 
 def test_an_output_without_block_characters_gets_ascii(run, settings, monkeypatch):
