@@ -71,6 +71,20 @@ MISTAKES = {
     "unknown schedule": (["schedule=logs"], r"unknown schedule 'logs'.*Did you mean 'log'\?"),
     "unknown engine": (["engine=torchy"], r"unknown engine 'torchy'.*Did you mean 'torch'\?"),
     "no count": (["tokens=lots"], r"tokens: 'lots' is not a count; allowed: 10M"),
+    "options": (["--model", "14m"], r"settings are key=value: .*model=14m\n"),
+    "key without its group": (["device=cuda"], r"Did you mean 'engine\.device' or 'eval\.device'\?"),
+    "grid without -m": (
+        ["seed=0,1"],
+        r"seed=0,1: one value is expected; several make a grid: python .*train\.py -m seed=0,1",
+    ),
+    "a place that takes no folder": (
+        ["paths.runs=/proc/nope"],
+        r"paths\.runs=/proc/nope: /proc is not a folder that can",
+    ),
+    "list without brackets": (
+        ["eval.benchmarks=demo,zhoblmp"],
+        r"unknown benchmark 'zhoblmp'.*Did you mean 'zhoblimp'",
+    ),
     "budget below a batch": (["tokens=10"], r"tokens=10 is less than one global batch of 64 tokens"),
     "wrong type": (["optimizer.clip=high"], r"optimizer\.clip: got 'high'"),
     "corpus too short": (
@@ -100,7 +114,7 @@ BROKEN_CORPORA = {
     ),
     "field that is not text": (b'{"text": 5}\n', r"train\.jsonl:1"),
     "invalid UTF-8": (b'{"text": "a"}\n{"text": "\xff\xfe"}\n', r"train\.jsonl:2.*UTF-8"),
-    "empty corpus": (b"\n\n", r"corpus corpus is empty"),
+    "empty corpus": (b"\n\n", r"the corpus 'corpus' has no document with text"),
 }
 
 

@@ -71,7 +71,7 @@ MISTAKES = [
     (["verify.py"], "run: no value given"),
     (["verify.py", "run=/nowhere"], "run: no folder /nowhere"),
     (["verify.py", "rnu=done"], r"rnu.*Did you mean 'run'\?"),
-    (["verify.py", "run=corpus"], r"corpus/config\.yaml: no readable configuration"),
+    (["verify.py", "run=corpus"], r"run=corpus is not a run folder, which holds config\.yaml and run\.json"),
     (["verify.py", "run=unfinished"], "the run is running, not finished", 1),
     (["score.py"], r"give 'benchmarks=\[\.\.\.\]'; there are bl2mp, .*zhoblimp"),
     ([*SCORE, "run=dome"], "no folder dome. Did you mean 'done'"),

@@ -70,8 +70,10 @@ def verify_folder(run: Path, deep: bool = False) -> None:
     """Print that a run folder, or one that a model was scored into, is whole; else raise a ``RunError``."""
     if not run.is_dir():
         raise missing_folder("run", run)
-    if inner := sorted(path.parent for path in run.glob(f"*/{RECORD}")):
-        raise UserError(f"run={run} is not a run folder but holds some: give run={inner[0]}")
+    if not any((run / name).exists() for name in (CONFIGURATION, RECORD, EVAL)):
+        inner = sorted(path.parent for depth in ("*", "*/*") for path in run.glob(f"{depth}/{RECORD}"))
+        hint = f", but holds some: give run={inner[0]}" if inner else ""
+        raise UserError(f"run={run} is not a run folder, which holds {CONFIGURATION} and {RECORD}{hint}")
     alone = (run / EVAL).is_dir() and not any((run / name).exists() for name in (CONFIGURATION, RECORD))
     problems = verify_scores(run, deep) if alone else run_faults(run, deep)
     if problems:

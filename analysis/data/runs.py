@@ -12,6 +12,7 @@ from eval.store.keys import find_key, scores_below
 from eval.store.tables import ACCURACY
 from ucurve.errors import DamagedError, UserError, nearest
 from ucurve.fields import format_count, format_words
+from ucurve.invocation import command
 from ucurve.storage.facts import RunFacts, read_manifest, read_run_facts
 from ucurve.storage.run_folder import (
     CONFIGURATION,
@@ -121,7 +122,7 @@ def _match_runs(pattern: str) -> list[Path]:
     hint = f" The nearest folder is {str(close)!r}." if close else ""
     raise UserError(
         f"no run folder matches {pattern!r}; a run folder holds {', '.join(_MARKS[:-1])} or {_MARKS[-1]}, and "
-        f"'python train.py model=14m tokens=10M' makes one in runs/.{hint}"
+        f"'{command('train', 'model=14m tokens=10M')}' makes one in runs/.{hint}"
     )
 
 
@@ -137,9 +138,13 @@ def _nearest_folder(pattern: str) -> Path | None:
         if not (reached / part).is_dir():
             children = [child.name for child in reached.iterdir() if child.is_dir()]
             reached /= nearest(re.sub(r"[*?\[\]]", "", part), children) or ""
-            break
+            return reached if _leads_to_runs(reached) else None
         reached /= part
     return None if reached == Path() else reached
+
+
+def _leads_to_runs(folder: Path) -> bool:
+    return _is_run(folder) or any(_is_run(inner) for depth in ("*", "*/*") for inner in folder.glob(depth))
 
 
 def _shortest_labels(folders: Sequence[Path]) -> list[str]:

@@ -180,4 +180,7 @@ def test_a_folder_of_runs_is_answered_with_one_of_them(tmp_path):
         (tmp_path / name / "run.json").touch()
     with pytest.raises(UserError) as caught:
         verify_command({"run": str(tmp_path)})
-    assert str(caught.value) == f"run={tmp_path} is not a run folder but holds some: give run={tmp_path / 'a'}"
+    assert str(caught.value) == (
+        f"run={tmp_path} is not a run folder, which holds config.yaml and run.json, but holds some: "
+        f"give run={tmp_path / 'a'}"
+    )

@@ -140,7 +140,7 @@ class Corpus:
             settings = self.settings
             place = settings.dataset or ", ".join(settings.paths) or settings.kind
             apart = f" that data.holdout={self.share:g} does not set apart" if self.share else ""
-            raise UserError(f"the corpus {settings.run_name} is empty: no document with text{apart} in {place}")
+            raise UserError(f"the corpus {settings.run_name!r} has no document with text{apart}: {place}")
         yield first
         yield from documents
 

@@ -36,8 +36,9 @@ def configuration_text(settings: RunSettings) -> str:
 
 def load_settings(run: Path) -> RunSettings:
     """Read the settings back from a run folder."""
+    values = read_configuration(run)
     try:
-        return read_settings(read_configuration(run))
+        return read_settings(values)
     except UserError as error:
         raise UserError(f"{run / CONFIGURATION}: {error}") from error
 

@@ -204,7 +204,7 @@ class TestFiles:
 
     @pytest.mark.parametrize("content", ["", " \n\n"])
     def test_empty_corpus(self, tmp_path, content):
-        with pytest.raises(UserError, match=r"the corpus books is empty: no document with text in .*books"):
+        with pytest.raises(UserError, match=r"the corpus 'books' has no document with text: .*books"):
             documents(write(tmp_path / "books" / "a.txt", content.encode()).parent)
 
 
