@@ -63,6 +63,14 @@ def test_a_wheel_trains_scores_analyzes_and_verifies_in_an_empty_folder(ucurve):
 
 
 @pytest.mark.long
+def test_a_wheel_has_the_files_of_a_questionnaire_and_of_the_look(ucurve):
+    ucurve("questionnaire", "benchmark=demo", "formats=jspsych", "per_paradigm=1", "out=asked")
+    page = (ucurve.folder / "asked" / "index.html").read_text(encoding="utf-8")
+    for part in ("var jsPsychModule=", "Copyright (c) 2014-2022 Joshua R. de Leeuw", "--paper: #ffffff"):
+        assert part in page
+
+
+@pytest.mark.long
 def test_a_wheel_finds_groups_of_the_users_own(ucurve):
     (ucurve.folder / "groups" / "model").mkdir(parents=True)
     tiny = (ROOT / "conf" / "model" / "tiny.yaml").read_text()
