@@ -166,6 +166,7 @@ def test_the_curve_grows_while_it_is_scored_and_is_found_again(demo_run, page, t
         page.select_option("#template", "numeral_men")  # the scoring is that of another template
         expect(page.locator("#uid")).to_have_value("numeral_men")
         expect(page.locator("#job")).to_be_hidden()
+        expect(page.locator("#curve")).to_be_hidden()
         page.select_option("#template", "adverb_order")
         page.click("#cancel")
         expect(said).to_have_text(

@@ -316,7 +316,8 @@ async function judge() {
   fill(place("results"),
     make("p", {id: "verdict", role: "status"}, `${dropped} of ${paradigms.length} paradigms are dropped. ` +
       `${summary.annotators - summary.excluded} of ${summary.annotators} people count; ` +
-      `${percent(summary.accuracy)} % of ${count(summary.answers)} answers are right; agreement ${percent(summary.raw)} %.`),
+      `${percent(summary.accuracy)} % of ${count(summary.answers)} answers are right` +
+      (summary.raw === null ? "." : `; agreement ${percent(summary.raw)} %.`)),
     make("h3", {}, "Paradigms, those to drop first"),
     sortable(paradigmColumns(found.rule_share), paradigms, "Paradigms", mark),
     make("h3", {}, "People"),

@@ -275,7 +275,7 @@ async function follow() {
     showJob(now, start);
     if (now.done > drawn) {
       drawn = now.done;
-      const shown = showCurve(now);
+      const shown = showCurve(now, turn);
       await (now.state === "running" ? shown.catch(() => {}) : shown); // while it is written it may not be readable
     }
     if (now.state !== "running") return;
@@ -306,12 +306,13 @@ function jobText({state: how, run, done, of}, start) {
   return `Checkpoint ${done} of ${of} is scored with ${run}${seconds > 1 ? `, about ${Math.ceil(seconds / 5) * 5} s left` : ""}.`;
 }
 
-async function showCurve(job) {
+async function showCurve(job, turn) {
   const {runs} = await ask("GET", "/explore/api/runs");
   const scored = runs.find(run => run.run === job.run).scored.find(one => one.benchmark === job.benchmark);
   const named = {benchmark: job.benchmark, scorer: scored.scorer};
   const {linkings} = await ask("GET", `/explore/api/benchmark?${query(named)}`);
   const found = await ask("GET", `/explore/api/curves?${query({...named, linking: linkings[0].name, by: "all"})}`);
+  if (turn !== state.following) return;  // another template was opened meanwhile
   place("curve").hidden = false;
   await chart.draw(found);
   fill(place("further"), make("a", {href: `/explore?${query({benchmark: job.benchmark})}`}, "Look into these curves and their pairs"));
