@@ -28,7 +28,7 @@ _AT_SLOT = re.compile(r"(^| in )template: (?P<member>good|bad)_rule\[(?P<slot>\d
 _MEANINGS = {
     Reason.NO_SAMPLE: "no word is left that meets the conditions",
     Reason.NO_SHARED_VALUE: "no value is shared with the slot it is related to",
-    Reason.REPEATED_WORD: "the word stands in the sentence already",
+    Reason.REPEATED_WORD: "the word is in the sentence already",
     Reason.EQUAL: "both members are the same",
     Reason.LENGTH: "the members are of unequal length",
     Reason.DUPLICATE: "the same good sentence was drawn before",
