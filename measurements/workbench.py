@@ -31,7 +31,8 @@ def main() -> None:
     runs = make_study(options)
     server, address = start_server(options.folder)
     try:
-        report("the first visit: all scores are copied", [timed(lambda: ask(address, linking="slln_lp"))])
+        report("the first view after a start, by phenomenon", [timed(lambda: view(address), server.pid)])
+        report("the same view again", [timed(lambda: view(address), server.pid) for _ in range(options.times)])
         alphas = [round(0.05 * number, 2) for number in range(options.times)]
         each = {
             "curves of all pairs, another alpha each time": lambda place: ask(
@@ -41,20 +42,20 @@ def main() -> None:
                 address, linking=f"slln_lp:{alphas[place]}", split="equal"
             ),
             "curves by phenomenon": lambda place: ask(address, linking=f"slln_lp:{alphas[place]}", by="phenomenon"),
-            "curves by paradigm, twelve of 118": lambda place: ask(
-                address, linking=f"slln_lp:{alphas[place]}", by="paradigm"
-            ),
+            "curves by paradigm (118)": lambda place: ask(address, linking=f"slln_lp:{alphas[place]}", by="paradigm"),
+            "whether a run went on, which is asked every four seconds": lambda _: ask(address, "changes"),
             "pairs of one paradigm at a checkpoint": lambda place: ask_pairs(address, runs, place, paradigm(place)),
             "pairs of all paradigms at a checkpoint": lambda place: ask_pairs(address, runs, place, None),
         }
         for what, request in each.items():
-            report(what, [timed(lambda place=place, request=request: request(place)) for place in range(options.times)])
+            report(what, [timed(lambda place=place, request=request: request(place), server.pid)
+                          for place in range(options.times)])  # fmt: skip
         print(f"memory of the server at most: {memory(server.pid):.2f} GB")
     finally:
         server.kill()
     report(
         "the plain way: the Parquet files of all runs are read for one curve",
-        [timed(lambda: read_plainly(options.folder))],
+        [timed(lambda: read_plainly(options.folder), os.getpid())],
     )
 
 
@@ -78,6 +79,7 @@ def start_server(folder: Path) -> tuple["subprocess.Popen[str]", str]:
     )
     assert server.stdout is not None
     printed = server.stdout.readline().split()[-1]
+    server.stdout.readline()  # comes after the slow imports
     install_opener(build_opener(HTTPCookieProcessor()))
     urlopen(printed).close()  # noqa: S310 - our own server
     return server, printed.partition("/?token=")[0]
@@ -120,17 +122,36 @@ def read_plainly(folder: Path) -> None:
         pair_credits(pd.read_parquet(path, columns=columns), linking, "half").mean()
 
 
-def timed(work: Callable[[], Any]) -> float:
-    """Return the seconds that something takes."""
-    start = time.perf_counter()
+def view(address: str) -> None:
+    """Ask for what the page needs to draw its first curves and list pairs."""
+    ask(address, "runs")
+    facts = ask(address, "benchmark")
+    ask(address, "changes")
+    shown = {"by": "phenomenon", "linking": "slln_lp:0.5"}
+    value = ask(address, **shown)["values"][0]["name"]
+    run = facts["runs"][0]
+    ask(address, "pairs", **shown, values=value, run=run["run"], step=run["steps"][-1])
+
+
+def timed(work: Callable[[], Any], process: int) -> tuple[float, float]:
+    """Return the seconds that something takes, and the processor seconds of a process meanwhile."""
+    start, used = time.perf_counter(), processor_seconds(process)
     work()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, processor_seconds(process) - used
 
 
-def report(what: str, seconds: list[float]) -> None:
+def processor_seconds(process: int) -> float:
+    """Return the processor seconds that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def report(what: str, measured: list[tuple[float, float]]) -> None:
     """Print median and maximum."""
+    seconds, used = zip(*measured, strict=True)
     print(
-        f"{what}: median {statistics.median(seconds):.3f} s, at most {max(seconds):.3f} s, of {len(seconds)}",
+        f"{what}: median {statistics.median(seconds):.2f} s, at most {max(seconds):.2f} s, of {len(seconds)}; "
+        f"processor: median {statistics.median(used):.2f} s, at most {max(used):.2f} s",
         flush=True,
     )
 
