@@ -208,7 +208,7 @@ class NotebookStudy(Study):
         ``step`` it is the checkpoint at which most pairs turned from right to wrong.
 
         Example:
-            >>> study.flips("s0", 55)
+            >>> study.flips("s0")[["phenomenon", "good", "bad", "before", "now", "margin"]]
         """
         histories = {history.run.label: history for history in self._histories(self.scored(benchmark, linking))}
         alike = [run] if run in histories else [label for label in histories if run in label]
@@ -263,7 +263,7 @@ class NotebookStudy(Study):
         describes the columns. Scoring with ``tokens=true`` stores them.
 
         Example:
-            >>> study.tokens(pairs=[0], steps=[55])
+            >>> study.tokens(pairs=[0])[["run", "step", "side", "text", "region", "surprisal"]]
         """
         return token_frame(self.scored(benchmark), pairs, steps)
 
