@@ -12,9 +12,10 @@ CODE := ucurve train eval generation validation analysis launch workbench tokeni
 demo: install
 	$(PYTHON) -m launch.demo
 
-# On the demo's runs, or wherever the first cell of each notebook says.
+# On the demo's runs, or wherever the first cell of each notebook says; make docs shows what they print.
 notebooks: install
-	OMP_NUM_THREADS=1 $(VENV)/bin/jupyter execute analysis/notebooks/*.ipynb studies/*/*.ipynb
+	mkdir -p cache/notebooks
+	OMP_NUM_THREADS=1 $(VENV)/bin/jupyter execute --output='../../cache/notebooks/{notebook_name}' analysis/notebooks/*.ipynb studies/*/*.ipynb
 
 # The site, in site/; a warning or a broken link is an error. NO_MKDOCS_2_WARNING hides an announcement of the theme.
 docs: $(DOCS_INSTALLED)
