@@ -24,7 +24,9 @@ document.querySelectorAll('[data-chart="{{ key }}"]:not([data-drawn])').forEach(
   (function draw() {
     if (!window.vegaEmbed) return setTimeout(draw, 200);
     place.style.width = "100%";
-    vegaEmbed(place, {{ chart | tojson }}, {
+    const chart = {{ chart | tojson }};
+    if (chart.facet) chart.columns = Math.max(1, Math.floor((place.clientWidth - 70) / 180));
+    vegaEmbed(place, chart, {
       mode: "vega-lite", ast: true, renderer: "svg",
       actions: {export: true, source: false, compiled: false, editor: false},
     });

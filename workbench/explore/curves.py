@@ -1,7 +1,7 @@
 """Curves under any linking function, counted from the stored scores: no model is loaded."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import cast, get_args
 
@@ -11,14 +11,13 @@ import pandas as pd
 
 from analysis.charts.curves import (
     LearningLayout,
-    Lines,
     draw_layout,
+    draw_panels,
     draw_small,
-    learning_chart,
     learning_layout,
     learning_rows,
 )
-from analysis.charts.parts import CURVES, LEVELS, dash_array
+from analysis.charts.parts import CURVES, LEVELS, Rows, dash_array, filled
 from analysis.curves.by_column import value_rows
 from analysis.curves.learning import band_note, curve_table
 from analysis.data.groups import ALL
@@ -107,10 +106,6 @@ def curves(library: Library, asked: Asked) -> dict[str, object]:
     found = count_curves(library, asked)
     layout, lines = found.layout, found.courses
     named = {name: line for line, name in line_names(found.table["group"].unique(), found.table).items()}
-    data = {CURVES: learning_rows(found.table, layout)}
-    if layout.levels:
-        places = zip(found.levels["group"], found.levels["value"], found.levels["accuracy"], strict=True)
-        data[LEVELS] = [{"group": line, "value": value, "accuracy": 100 * height} for line, value, height in places]
     return {
         "values": [
             {"name": value, "n": found.sizes[value], "says": say(lines[value]), "dips": dips(lines[value]),
@@ -121,7 +116,7 @@ def curves(library: Library, asked: Asked) -> dict[str, object]:
             {"line": named.get(name, name), "name": name, "color": style.color, "dash": dash_array(style)}
             for name, style in line_styles(layout.line.values).items()
         ],
-        "small": _small_without_data(layout), "chart": _chart_without_data(layout), "data": data,
+        "small": _small_without_data(layout), "chart": _chart_without_data(layout), "data": found.data,
         "linking": asked.linking.name, "ties_rule": found.reported.ties_rule or USUAL_RULE,
         "overall": found.reported.overall if asked.by == ALL else OVER_PAIRS,
         "band": band_note(found.table) if len(found.table) else "", "notes": found.notes,
@@ -137,9 +132,12 @@ def curve_rows(library: Library, asked: Asked) -> dict[str, object]:
 def curve_figure(library: Library, asked: Asked) -> dict[str, object]:
     """Return the report's chart of all curves with its data, for a file."""
     found = count_curves(library, asked)
-    title, note = f"{asked.benchmark}, {asked.linking.name}", band_note(found.table)
-    lines: Lines = "group" if asked.by == ALL else "value"
-    return dict(learning_chart(found.table, title, note, lines).properties(title=title).to_dict(validate=False))
+    title, layout = f"{asked.benchmark}, {asked.linking.name}", found.layout
+    if len(found.sizes) == 1:
+        one = filled(draw_layout(layout).properties(title=title), title, "", found.data)
+        return dict(one.to_dict(validate=False))
+    panels = filled(draw_panels(replace(layout, levels=())).properties(title=title), title, "", found.data)
+    return dict(panels.to_dict(validate=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +150,15 @@ class Counted:
     layout: LearningLayout
     reported: Reported
     notes: list[str]
+
+    @cached_property
+    def data(self) -> dict[str, Rows]:
+        """The numbers of all curves by the names of the chart's data sets."""
+        data: dict[str, Rows] = {CURVES: learning_rows(self.table, self.layout)}
+        if self.layout.levels:
+            places = zip(self.levels["group"], self.levels["value"], self.levels["accuracy"], strict=True)
+            data[LEVELS] = [{"group": line, "value": value, "accuracy": 100 * height} for line, value, height in places]
+        return data
 
     @cached_property
     def courses(self) -> dict[str, list[Course]]:

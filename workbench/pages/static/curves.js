@@ -6,13 +6,15 @@ export const onScheme = work => dark.addEventListener("change", work);
 
 // The palette is made for white paper; on a dark page its dark colors are lighter, and remain as different.
 const LIGHTER = {"#0072B2": "#4a9fe0", "#56B4E9": "#b5e0fa", "#009E73": "#2fc39a", "#D55E00": "#f0803c", "#000000": "#e6e8eb"};
+const BAND = 0.18, DARK_BAND = 0.32; // opacity of a band, as the charts have it, and one that is seen on a dark page
 export const lineColor = color => dark.matches ? LIGHTER[color] ?? color : color;
 
 // A chart with the colors of the page; the charts of the report name in their configuration all that depends on it.
 export function themed(chart) {
   const ink = css("--ink"), muted = css("--muted"), line = css("--line"), paper = css("--paper");
   const {config} = chart;
-  const text = JSON.stringify(chart).replace(/"(#[0-9A-F]{6})"/g, (_, color) => JSON.stringify(lineColor(color)));
+  let text = JSON.stringify(chart).replace(/"(#[0-9A-F]{6})"/g, (_, color) => JSON.stringify(lineColor(color)));
+  if (dark.matches) text = text.replaceAll(`"fillOpacity":${BAND}`, `"fillOpacity":${DARK_BAND}`).replaceAll(`"value":${BAND}}`, `"value":${DARK_BAND}}`);
   const style = {chance: {color: muted}, untrained: {color: muted}, ring: {color: ink}, level: {color: ink}, chosen: {color: ink},
     "untrained-label": {...config.style["untrained-label"], color: muted}, partial: {fill: paper}};
   return {...JSON.parse(text), background: "transparent", config: {...config, style,

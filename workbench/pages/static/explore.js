@@ -193,7 +193,7 @@ const counts = {half: "one half", wrong: "as wrong", right: "as right"};
 const means = {macro: ", mean over paradigms", macro_phenomena: ", mean over phenomena"};
 
 function describe() {
-  return `${found.values.length === 1 ? "One curve" : `${found.values.length} curves`}, those that turn first, then the best at the end; 0 to 100 % against training tokens. `
+  return `${found.values.length === 1 ? "Accuracy" : `${found.values.length} curves, those that turn first, then those that are best at the end; accuracy`} from 0 to 100 % against training tokens. `
     + `Linking function ${found.linking}${means[found.overall] || ""}, ties count ${counts[found.ties_rule]}. ${found.band} `
     + `Point at a curve to see its pairs at that checkpoint, click or press Enter to keep it; the left and right arrow keys move through the checkpoints. ${found.notes.join(" ")}`;
 }
