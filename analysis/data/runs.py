@@ -138,7 +138,7 @@ def _nearest_folder(pattern: str) -> Path | None:
         if not (reached / part).is_dir():
             children = [child.name for child in reached.iterdir() if child.is_dir()]
             reached /= nearest(re.sub(r"[*?\[\]]", "", part), children) or ""
-            return reached if _leads_to_runs(reached) else None
+            return reached if reached != Path() and _leads_to_runs(reached) else None
         reached /= part
     return None if reached == Path() else reached
 

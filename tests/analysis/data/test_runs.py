@@ -108,6 +108,8 @@ def test_no_match_names_the_nearest_folder(make_run: MakeRun) -> None:
         find_runs(["runs/14m-10M-chr-demo*"])
     with pytest.raises(UserError, match=r"'nowhere/\*'"):
         find_runs(["runs/*", "nowhere/*"])
+    with pytest.raises(UserError, match=r"makes one in runs/\.$"):
+        find_runs(["qqq/*"])
 
 
 def test_the_folder_of_the_runs_is_answered_with_the_pattern(make_run: MakeRun) -> None:
