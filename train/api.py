@@ -4,7 +4,7 @@ from pathlib import Path
 
 from train.cli import train_command
 from train.grid.cells import grid_cells
-from ucurve.config import Composed, compose, read_arguments, sweep
+from ucurve.config import Composed, compose, read_arguments, sweep, with_lists
 
 _MULTIRUN = ("-m", "--multirun")
 
@@ -25,8 +25,8 @@ def train(*arguments: str) -> list[Path]:
         >>> runs = ucurve.train("model=tiny", "tokens=800K", "tokenizer=char", "data=demo", "eval.benchmarks=[demo]")
         >>> ucurve.open(runs)
     """
-    given = read_arguments([argument for argument in arguments if argument not in _MULTIRUN])
-    cells = sweep("train", given) if set(arguments) & {*_MULTIRUN} else [given]
+    words = read_arguments([argument for argument in arguments if argument not in _MULTIRUN])
+    cells = sweep("train", words) if set(arguments) & {*_MULTIRUN} else [with_lists("train", words)]
     composed = [Composed(compose("train", cell), tuple(cell)) for cell in cells]
     train_command(composed)
     return [cell.settings.folder for cell in grid_cells(composed)]

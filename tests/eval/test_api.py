@@ -7,12 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from eval.api import ScoreResult, compare, score
+from eval.api import compare, score
 from eval.linking import parse_linking
 from eval.metrics.significance import comparison_table
 from eval.settings import ScoreCommand
 from eval.store.tables import ACCURACY, STATISTICS, read_table
-from tests.facts import write_manifest_of
 from ucurve.config import check
 from ucurve.errors import UserError
 
@@ -204,26 +203,6 @@ def test_the_builtin_is_left_alone():
     scope = {}
     exec("from eval.api import score\nvalue = eval('1 + 1')", scope)  # noqa: S102 - what a notebook does
     assert scope["value"] == 2
-
-
-def test_the_example_of_the_documents(run, asked, root, copy_model, monkeypatch, tmp_path):
-    """The python blocks of docs/api.md run one after another, on a run and a model of the names they use."""
-    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    named = Path("runs/14m-10M-char-zh_books-s0")
-    shutil.copytree(run, named)
-    for old, new in ((0, 512), (8, 1024)):
-        folder = (named / "checkpoints" / f"step{old:08d}").rename(named / "checkpoints" / f"step{new:08d}")
-        write_manifest_of(folder, new)
-    shutil.copytree(copy_model(), "models/mine")
-    shutil.copytree(root, "benchmarks")
-    scope = {}
-    for block in blocks:
-        exec(block, scope)  # noqa: S102
-    assert len(blocks) >= 3
-    assert isinstance(scope["scored"], ScoreResult)
 
 
 PAIRS = [("我喜欢猫。", "我猫喜欢。"), ("他来了。", "来他了。"), ("书", "书")]

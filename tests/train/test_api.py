@@ -25,6 +25,8 @@ def test_a_grid_gives_the_folder_of_every_run(overrides):
     [
         (["modle=tiny"], r"unknown key 'modle'.*Did you mean 'model'\?"),
         (["model=tiny"], "tokens: no value given"),
+        (["--model", "tiny"], "settings are key=value: model=tiny"),
+        (["model=tiny", "tokens=1K", "seed=0,1"], "seed=0,1: one value is expected; several make a grid"),
         (["model=161m", "tokens=10M"], "160m"),
     ],
 )
