@@ -1,5 +1,6 @@
 """The analysis from run folders to figures, tables and the report."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -7,13 +8,17 @@ from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.progress import log_line
+from ucurve.invocation import command
 from ucurve.storage.files import write_text
 
 
 def analyze_command(values: dict[str, object]) -> None:
-    """Analyze what a composed configuration asks for and print where the report is."""
-    sys.stdout.write(f"report: {analyze(check(AnalyzeSettings, values))}\n")
+    """Analyze what a composed configuration asks for; print what was found, where the report is and what comes next."""
+    settings = check(AnalyzeSettings, values)
+    report, lines = _analyze(settings)
+    runs = ",".join(settings.runs)
+    following = command("workbench", shlex.quote(f"runs=[{runs}]" if len(settings.runs) > 1 else f"runs={runs}"))
+    sys.stdout.write("\n".join([*lines, f"report: {report}", f"next: {following}"]) + "\n")
 
 
 def analyze(settings: AnalyzeSettings) -> Path:
@@ -21,32 +26,34 @@ def analyze(settings: AnalyzeSettings) -> Path:
 
     Nothing is written when a run or a setting is wrong, or there is nothing to draw.
     """
+    return _analyze(settings)[0]
+
+
+def _analyze(settings: AnalyzeSettings) -> tuple[Path, list[str]]:
     out = Path(settings.out)
     if any(path.is_file() for path in (out, *out.parents)):
         raise UserError(f"out={settings.out} is a file or lies below one; give a folder")
     return _write(find_runs(settings.runs), settings, out)
 
 
-def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> Path:
+def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> tuple[Path, list[str]]:
+    """Return the report's path and the lines that a person reads first."""
     from analysis.data.study import read_study
     from analysis.plotting.figures import render, write_drawing, write_table
     from analysis.report.html import report_html
     from analysis.report.latex import write_latex
-    from analysis.sections import make_sections
+    from analysis.sections import make_report
     from analysis.summary import headline_lines
 
-    sections = list(make_sections(read_study(runs, settings)))
+    first, sections = make_report(read_study(runs, settings))
     drawings = [drawing for section in sections for drawing in section.drawings]
     tables = {name: table for section in sections for name, table in section.tables.items()}
-    images = {drawing.name: render(drawing, "png") for drawing in drawings}
+    images = {drawing.name: render(drawing, "png") for drawing in (*first.pictures, *drawings)}
     written = [path for one in drawings for path in write_drawing(one, images[one.name], out, settings.formats)]
     written += [write_table(table, out / f"{name}.csv") for name, table in tables.items()]
     written += [path for section in sections for path in write_latex(section, out)]
     report = out / "report.html"
-    write_text(report, report_html("Learning curves on minimal pairs", sections, images))
+    write_text(report, report_html("Learning curves on minimal pairs", sections, images, first))
+    lines = headline_lines(tables["headline"]) if "headline" in tables else []
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
-    log_line(f"{count}; wrote {len(written)} files and the report to {out}")
-    if "headline" in tables:
-        for line in headline_lines(tables["headline"]):
-            log_line(line)
-    return report
+    return report, [*lines, *first.turns, f"{count}; {len(written)} figures and tables in {out}"]

@@ -1,19 +1,24 @@
 """The sections of the report in their order, each by its module in this package and the function that makes it.
 
-To add one, write a function that yields sections, none where the runs lack what it needs, and name it in a list.
+To add one, write a function that yields sections, none where the runs lack what it needs, and name it in a list and
+below the question that it answers.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib import import_module
 
 from analysis.data.frames import targets
 from analysis.data.last_scores import LanguageScores, group_languages
 from analysis.data.study import Study
-from analysis.report.html import ReportSection
+from analysis.overview import first_screen, tell_benchmark
+from analysis.report.html import FirstScreen, Question, ReportSection
 
 FIRST = ("summary:headline_sections",)  # functions of the Study
 OF_BENCHMARK = (  # of its BenchmarkScores
     "curves.section:curve_sections",
+    "curves.section:flops_sections",
+    "shape.section:acquisition_sections",
     "shape.section:shape_sections",
     "change_points.section:change_sections",
     "ngrams.section:ngram_sections",
@@ -54,17 +59,63 @@ LAST = (  # of the Study
     "linking.tokenizers:tokenizer_table_sections",
     "summary:runs_sections",
 )
+_WHAT_WAS_LEARNED = Question("learned", "What was learned, and when?")
+_SHAPES = Question("shapes", "Which curves turn?")
+_PAIRS = Question("pairs", "Which pairs, and do seeds agree on them?")
+_LENGTH = Question("length", "Does length decide?")
+_MODELS = Question("models", "How do models compare?")
+_PEOPLE = Question("people", "What do people say?")
+_COST = Question("cost", "How did training go, and what did it cost?")
+_RUNS = Question("runs", "What was run?")
+QUESTIONS = {  # in the order of the report, with the functions that answer them
+    _WHAT_WAS_LEARNED: (
+        "curves.section:curve_sections", "paradigms.phenomena:phenomenon_sections",
+        "shape.section:acquisition_sections", "curves.by_column:column_sections",
+        "curves.mean:mean_curve_sections", "languages.section:language_sections",
+    ),
+    _SHAPES: ("shape.section:shape_sections", "change_points.section:change_sections", "ngrams.section:ngram_sections"),
+    _PAIRS: (
+        "items.section:item_sections", "tokens.section:token_sections", "pairs.section:attractor_sections",
+        "pairs.section:subset_sections", "pairs.section:filtering_sections", "pairs.factors:factor_sections",
+        "pairs.factors:language_factor_sections",
+    ),
+    _LENGTH: (
+        "linking.section:linking_sections", "linking.length_bias:length_bias_sections",
+        "linking.tokenizers:tokenizer_sections", "pairs.section:length_sections",
+    ),
+    _MODELS: (
+        "models.side_by_side:comparison_sections", "models.benchmarks:benchmark_sections",
+        "models.benchmarks:match_sections", "models.prompts:prompt_sections", "curves.section:flops_sections",
+        "scaling.section:accuracy_scaling_sections", "scaling.section:accuracy_by_bits_sections",
+        "models.sizes:slope_sections", "models.sizes:complexity_sections",
+    ),
+    _PEOPLE: (
+        "paradigms.human:human_sections", "linking.ratings:correlation_sections",
+        "paradigms.excluded:excluded_sections",
+    ),
+    _COST: ("curves.section:loss_sections", "scaling.section:loss_scaling_sections"),
+    _RUNS: ("summary:headline_sections", "summary:runs_sections", "linking.tokenizers:tokenizer_table_sections"),
+}  # fmt: skip
+_QUESTION_OF = {name: question for question, names in QUESTIONS.items() for name in names}
 MOST_APART = 3  # a benchmark of more languages has no sections for each of them
 
 
-def make_sections(study: Study) -> Iterator[ReportSection]:
-    """Make every figure and table of a study, in the order of the report."""
-    yield from _make(FIRST, study)
+def make_report(study: Study) -> tuple[FirstScreen, list[ReportSection]]:
+    """Make the first screen and every figure and table of a study, in the order of the report."""
+    sections, stories = [*_make(FIRST, study)], []
     for scored in study.benchmarks():
-        yield from _make(OF_BENCHMARK, scored)
+        sections += _make(OF_BENCHMARK, scored)
+        stories.append(tell_benchmark(scored))  # now, while its shapes are in memory
     for languages in group_languages(study):
-        yield from model_sections(languages)
-    yield from _make(LAST, study)
+        sections += model_sections(languages)
+    sections += _make(LAST, study)
+    first, order = first_screen(study, stories), list(QUESTIONS)
+    return first, sorted(sections, key=lambda section: order.index(section.question) if section.question else -1)
+
+
+def make_sections(study: Study) -> list[ReportSection]:
+    """Make every figure and table of a study, in the order of the report."""
+    return make_report(study)[1]
 
 
 def model_sections(languages: LanguageScores) -> Iterator[ReportSection]:
@@ -81,4 +132,5 @@ def model_sections(languages: LanguageScores) -> Iterator[ReportSection]:
 def _make(names: Iterable[str], *given: object) -> Iterator[ReportSection]:
     for name in names:
         module, function = name.split(":")
-        yield from getattr(import_module(f"analysis.{module}"), function)(*given)
+        for section in getattr(import_module(f"analysis.{module}"), function)(*given):
+            yield replace(section, question=_QUESTION_OF[name])

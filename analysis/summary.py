@@ -11,11 +11,11 @@ from analysis.data.runs import NOT_TRAINED_HERE, Run, equal_steps
 from analysis.data.study import MEANS_OVER, Study
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from eval.metrics.accuracy import PUBLISHED
-from eval.store.reported import OVER_PAIRS
 from eval.store.tables import ACCURACY
 from ucurve.storage.facts import RunFacts
 from ucurve.storage.run_folder import METRICS
 
+_MOST_PRINTED = 4  # rows on a terminal
 _OF_TRAINING = (
     *("model", "parameters", "tokens", "tokenizer", "data", "seeds"),
     *("configuration", "code", "versions", "hardware"),
@@ -50,13 +50,19 @@ def headline(study: Study) -> pd.DataFrame:
 
 
 def headline_lines(table: pd.DataFrame) -> list[str]:
-    """Write the rows of ``headline`` for the terminal: accuracies in percent, and what they are a mean over."""
-    lines = []
-    for row in table.to_dict("records"):
-        start = "" if math.isnan(row["start"]) else f"{row['start']:.1%} -> "
-        mean = "" if row["overall"] == OVER_PAIRS else f", {row['overall']}"
-        lines.append(f"{row['run']}, {row['benchmark']}: {start}{row['accuracy']:.1%} ({row['linking']}{mean})")
-    return lines
+    """Write the first rows of ``headline`` as a table for the terminal, accuracies in percent."""
+    shown = table.head(_MOST_PRINTED)
+    cells = [("run", "benchmark", "before", "last", "95 %", "linking function, mean over", "tokens")]
+    for row in shown.to_dict("records"):
+        before = "" if math.isnan(row["start"]) else f"{100 * row['start']:.1f}"
+        mean = f"{row['linking']}, {MEANS_OVER.get(row['overall'], 'pairs')}"
+        band = f"{100 * row['ci_low']:.1f} to {100 * row['ci_high']:.1f}"
+        tokens = "" if math.isnan(row["tokens"]) else f"{row['tokens']:,.0f}"
+        cells.append((row["run"], row["benchmark"], before, f"{100 * row['accuracy']:.1f}", band, mean, tokens))
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    more = len(table) - len(shown)
+    return [*lines, *([f"and {more} more in headline.csv"] if more else [])]
 
 
 def provenance(study: Study) -> pd.DataFrame:
@@ -196,12 +202,13 @@ def _describe_accuracies(table: pd.DataFrame) -> str:
     lines = []
     for benchmark, rows in table.groupby("benchmark"):
         start = rows["start"].dropna()
-        before = f"{_format_range(start)} before training, " if len(start) else ""
+        before = f"{format_range(start)} before training, " if len(start) else ""
         runs = f"{len(rows)} run{'s' if len(rows) > 1 else ''}"
-        lines.append(f"{benchmark}, {runs}: {before}{_format_range(rows['accuracy'])} at the last scored checkpoint.")
+        lines.append(f"{benchmark}, {runs}: {before}{format_range(rows['accuracy'])} at the last scored checkpoint.")
     return " ".join(lines)
 
 
-def _format_range(values: pd.Series) -> str:
+def format_range(values: pd.Series) -> str:
+    """Write fractions as one percentage or, where they differ, as the lowest and the highest."""
     low, high = f"{100 * values.min():.1f}", f"{100 * values.max():.1f}"
     return f"{low} %" if low == high else f"{low} to {high} %"

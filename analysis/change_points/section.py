@@ -36,7 +36,8 @@ _NOTE = (
     "over checkpoints) and say nothing about other seeds. "
 )
 _FIGURE_NOTE = (
-    "Dots: accuracy at the checkpoints. Line: the continuous line with the changes that were found. Bar: interval of a "
+    "Dots: accuracy at the checkpoints. Line: the continuous line with the changes that were found; thin where none "
+    "was found, from checkpoint to checkpoint. Bar: interval of a "
     "change at 95 %."
 )
 
@@ -58,7 +59,13 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     )  # fmt: skip
     view = TableView(f"{_NOTE}{scored.title}.", _CHANGES, shown, {f"change_points_{scored.file_name}": table})
     drawings = draw_changes(table, shapes.estimates, f"change_points_{scored.file_name}", scored.title)
-    yield ReportSection(f"Change points on {scored.benchmark}", (_count(accuracies), *drawings, view))
+    left_out = "" if accuracies["significant"].any() else "no curve of accuracy changes its slope significantly"
+    bent = accuracies[accuracies["significant"]]["phenomenon"]
+    straight = drawings[: 0 if bent.eq("all").any() else 1]  # the overall figure comes first
+    yield ReportSection(
+        f"Change points on {scored.benchmark}", (_count(accuracies), *drawings[len(straight) :], view),
+        left_out=left_out, not_shown=tuple(straight),
+    )  # fmt: skip
 
 
 def draw_changes(
@@ -102,9 +109,10 @@ def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame) -> Figure:
         for group, style in styles.items():
             line = rows[rows["group"] == group]
             x = axis.places(line["tokens"])
-            axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.2, alpha=0.6, markeredgewidth=0)
+            axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.8, alpha=0.7, markeredgewidth=0)
             own = changes[(changes["group"] == group) & changes["phenomenon"].isin(line["phenomenon"])]
             if own.empty:
+                axes.plot(x, line["accuracy"], color=style.color, linestyle=style.dashes, linewidth=0.5, alpha=0.6)
                 continue
             tokens, levels = bent_line(own, line["tokens"].min(), line["tokens"].max())
             axes.plot(axis.places(tokens), levels, color=style.color, linestyle=style.dashes, linewidth=0.9)

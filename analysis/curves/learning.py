@@ -64,14 +64,14 @@ def band_note(table: pd.DataFrame) -> str:
     return text + (" Open markers: only some runs of the line have a score there." if partial else "")
 
 
-def draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
+def draw_curves(table: pd.DataFrame, panels: Panels, across: int = 4) -> Figure:
     """Draw the lines of panels, from the rows of all of them together."""
     styles, size = line_styles(table["group"]), 2.2 if len(panels) == 1 else 1.2
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         draw_lines(axes, rows, axis, styles, size)
 
-    return draw_over_tokens(table, panels, draw, band_note(table), line_legend(styles, table))
+    return draw_over_tokens(table, panels, draw, band_note(table), line_legend(styles, table), across=across)
 
 
 def draw_lines(

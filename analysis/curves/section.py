@@ -15,17 +15,41 @@ from ucurve.progress import log_line
 
 
 def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
-    """Draw accuracy against tokens and FLOPs; the section says so where only models from elsewhere were scored."""
+    """Draw accuracy against tokens; the section says so where only models from elsewhere were scored."""
     nothing = ("No checkpoints of a training run were scored on it: no curves.",)
     curves = tuple(_draw_curves(scored)) or nothing
     yield ReportSection(f"Curves on {scored.benchmark} (scored by {scored.scorer})", curves)
+
+
+def flops_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
+    """Draw accuracy against FLOPs; nothing without FLOPs. Those of one model and budget are its curves over tokens."""
+    rows, runs = scored.curve_rows(), scored.study.runs
+    points = rows if rows.empty else flops_table(curve_table(rows, runs), runs)
+    if points.empty:
+        return
+    levels = reference_lines(scored)
+    drawings = draw_flops_curves(points, f"flops_curves_{scored.file_name}", scored.curve_title, levels)
+    alone = points["group"].nunique() == 1 and levels.empty
+    left_out = "one model and budget: the same curve as over tokens" if alone else ""
+    yield ReportSection(f"Accuracy against FLOPs on {scored.benchmark}", tuple(drawings), left_out=left_out)
 
 
 def loss_sections(study: Study) -> Iterator[ReportSection]:
     """Draw the loss; nothing where no run has metrics."""
     losses = loss_table(study.metrics, study.held_out)
     if not losses.empty:
-        yield ReportSection("Training", (draw_loss_curves(losses, "training_curves"),))
+        yield ReportSection("Training", (*_describe_cost(study), draw_loss_curves(losses, "training_curves")))
+
+
+def _describe_cost(study: Study) -> Iterator[str]:
+    """Say how many FLOPs finished runs took, by the usual estimate."""
+    costs = {run.label: 6.0 * run.parameters * run.facts.tokens_budget for run in study.runs
+             if run.has_ended and run.facts and run.parameters}  # fmt: skip
+    if costs:
+        each = sorted(set(costs.values()))
+        span = f"{each[0]:.2g}" if len(each) == 1 else f"{each[0]:.2g} to {each[-1]:.2g}"
+        total = f"{len(costs)} finished run{'s' if len(costs) > 1 else ''} took {sum(costs.values()):.2g} FLOPs"
+        yield f"{total}, {span} each (6 times parameters times tokens)."
 
 
 def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
@@ -40,9 +64,4 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
         )
     table = curve_table(rows, scored.study.runs)
     drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.curve_title)
-    drawings = add_learning_charts(drawings, scored)
-    points = flops_table(table, scored.study.runs)
-    if not points.empty:
-        name, lines = f"flops_curves_{scored.file_name}", reference_lines(scored)
-        drawings += draw_flops_curves(points, name, scored.curve_title, lines)
-    return drawings
+    return add_learning_charts(drawings, scored)

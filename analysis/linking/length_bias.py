@@ -19,6 +19,7 @@ from eval.metrics.accuracy import items
 from eval.metrics.alpha import alpha_curve, best_alpha
 
 SAMPLES = 200  # of the bootstrap: bounds on a grid of 0.05 need no more
+_LEAST_SPAN = 0.02  # of accuracies between the best and the worst alpha; with less there is nothing to see
 _CURVE = ("accuracy", "accuracy_unequal", "delta_acc")
 
 
@@ -111,7 +112,9 @@ def length_bias_sections(study: Study) -> Iterable[ReportSection]:
     drawings = [draw_alpha(bands, name) for name in _Y if bands[name].notna().any()]
     files = {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)}
     view = TableView(_NOTE, _COLUMNS, _with_formatted_alphas(best), files)
-    yield ReportSection("Length bias by alpha", (*drawings, view))
+    spans = bands.groupby(["benchmark", "variant"])["accuracy_unequal"].agg(lambda values: values.max() - values.min())
+    left_out = "alpha changes accuracies by less than 2 points" if spans.max() < _LEAST_SPAN else ""
+    yield ReportSection("Length bias by alpha", (*drawings, view), left_out=left_out)
 
 
 def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:

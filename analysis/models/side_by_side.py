@@ -89,7 +89,9 @@ def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     by = "" if scored.scorer == "sentence" else f" (scored by {scored.scorer})"
     summary = _summary_view(scored, last, compared)
     heading = f"Models side by side on {scored.benchmark}{by}"
-    yield ReportSection(heading, (summary, *_draw_models(scored, compared), *views))
+    groups = {run.group for run in scored.study.runs if run.label in set(last.models)}
+    left_out = "these runs are seeds of one model" if len(groups) == 1 else ""
+    yield ReportSection(heading, (summary, *_draw_models(scored, compared), *views), left_out=left_out)
 
 
 def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:

@@ -96,7 +96,7 @@ def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, human: pd.Dat
 def _phenomenon_columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:
     first = [Column("phenomenon", "Phenomenon"), Column("linking", "Linking function")]
     first += [Column("aggregate", "Mean over"), Column("paradigms", "Paradigms", "count")]
-    last = [Column("best", "Best model")]
+    last = [Column("best", "Best model")] if len(models) > 1 else []
     if "human" in table:
         last += [Column("gap", "Gap", "percent"), Column("human", "Human", "percent")]
         last += [Column("human_pooled", "Human, pooled", "percent")]

@@ -30,8 +30,13 @@ OVER_RUNS = "1 sample sd over runs"
 
 # The layout is computed in inches rather than solved for: it repeats exactly, and draws in a quarter of the time of a
 # layout engine. Only the room for the labels of vertical ticks depends on what is drawn.
-_ACROSS = 4
-_LEFT, _RIGHT, _TOP, _TITLE = 0.46, 0.1, 0.08, 0.16  # on the left at least, which is enough for percents
+_LEFT, _RIGHT, _TOP, _TITLE, _TITLE_LINE = (
+    0.46,
+    0.1,
+    0.08,
+    0.16,
+    0.11,
+)  # on the left at least, which is enough for percents
 _TICK, _GAP = 7 / 72, 0.015  # a tick with its padding; between tick labels and the label of the axis
 _BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.16, 0.36
 _UNDER_PANELS, _NOTE_LINE, _LEGEND_LINE, _EDGE = 0.42, 0.1, 0.118, 0.06
@@ -52,10 +57,17 @@ def draw_panels(
     labels: tuple[str, str],
     note: str,
     legend: Mapping[str, Artist] | None = None,
+    *,
+    across: int = 4,
+    title_lines: int = 1,
 ) -> Figure:
-    """Draw every panel by a function that draws rows and sets axes, with a legend of one sample for each label."""
+    """Draw every panel by a function that draws rows and sets axes, with a legend of one sample for each label.
+
+    At most ``across`` panels stand side by side; titles have so many lines.
+    """
+    above = _TITLE + _TITLE_LINE * (title_lines - 1) if any(title for title, _ in panels) else 0.0
     with drawing_style():
-        sheet = Sheet(len(panels), legend or {}, note)
+        sheet = Sheet(len(panels), legend or {}, note, across, above)
         for axes, (title, rows) in zip(sheet.panels, panels, strict=True):
             axes.set_title(title, pad=3, parse_math=False)
             draw(axes, rows)
@@ -69,6 +81,9 @@ def draw_over_tokens(
     note: str,
     legend: Mapping[str, Artist],
     label: str | None = None,
+    *,
+    across: int = 4,
+    title_lines: int = 1,
 ) -> Figure:
     """Draw something against training tokens, on axes that all panels share.
 
@@ -84,7 +99,7 @@ def draw_over_tokens(
             percent_axis(axes, lowest_of(table))
 
     labels = ("Training tokens (log scale, 0 set apart)", label or "Accuracy (%)")
-    return draw_panels(panels, draw_panel, labels, note, legend)
+    return draw_panels(panels, draw_panel, labels, note, legend, across=across, title_lines=title_lines)
 
 
 def draw_line(
@@ -130,17 +145,20 @@ class Sheet:
     It is one column wide for one panel, two columns for more; ``panels`` are in order, row by row.
     """
 
-    def __init__(self, panels: int, legend: Mapping[str, Artist], note: str) -> None:
-        """Lay out a sheet, with a sample for each label of the legend, and a note below the label of the axis."""
+    def __init__(self, panels: int, legend: Mapping[str, Artist], note: str, across: int = 4, above: float = 0) -> None:
+        """Lay out a sheet with a sample for each label of the legend, and a note below the label of the axis.
+
+        ``above`` are the inches that titles take.
+        """
         self._legend = legend
-        across = min(panels, _ACROSS)
+        across = self._across = min(panels, across)
         self._rows = math.ceil(panels / across)
         width = ONE_COLUMN if panels == 1 else TWO_COLUMNS
         self._note = textwrap.wrap(note, int(_NOTE_CHARACTERS * width))
         self._per_row = max(1, int(_LEGEND_CHARACTERS * width / (7 + max(map(len, legend), default=0))))
         height = min(2.0, 0.68 * _panel_width(width, across, _LEFT))
         bottom = self._legend_height + _NOTE_LINE * len(self._note) + _UNDER_PANELS
-        top = _TOP + (_TITLE if panels > 1 else 0)
+        top = _TOP + above
         total = bottom + self._rows * height + (self._rows - 1) * _BETWEEN_ROWS + top
         self.figure = Figure(figsize=(width, total))
         FigureCanvasAgg(self.figure)
@@ -155,9 +173,9 @@ class Sheet:
         base = self._legend_height / height
         center = (self.figure.subplotpars.bottom + self.figure.subplotpars.top) / 2
         label = self.figure.text(_EDGE / width, center, y_label, rotation=90, ha="left", va="center")
-        left = max(_LEFT, _EDGE + self._inches_wide(label) + _GAP + self._tick_labels_wide() + _TICK)
-        across = min(len(self.panels), _ACROSS)
-        self.figure.subplots_adjust(left / width, wspace=_BETWEEN_COLUMNS / _panel_width(width, across, left))
+        for _ in range(2):  # panels of their final size may have other ticks, with longer labels
+            left = max(_LEFT, _EDGE + self._inches_wide(label) + _GAP + self._tick_labels_wide() + _TICK)
+            self.figure.subplots_adjust(left / width, wspace=_BETWEEN_COLUMNS / _panel_width(width, self._across, left))
         middle = (left + width - _RIGHT) / 2 / width
         above_note = base + (_NOTE_LINE * len(self._note) + 0.03) / height
         self.figure.text(middle, above_note, x_label, ha="center", va="bottom")

@@ -23,6 +23,8 @@ Tables = Mapping[str, pd.DataFrame]
 MISSING = "–"  # in place of a value that is not there
 _SMALLEST_P = 0.0001
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
+_SHORT_NOTE, _FIRST_SENTENCE = 220, 70  # letters; of a longer note the first sentence is shown, the rest is folded
+_ROWS_ALIKE = 4  # of so many rows, a column that is the same in all becomes a sentence
 _SHORT = 22  # letters; longer texts break on a phone, which has to show a number beside them
 _TEMPLATES = Environment(
     loader=PackageLoader("analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -56,6 +58,22 @@ class TableView:
     files: Tables = field(default_factory=dict)  # written as CSV, by file name without ending; the note names them
 
 
+class Question(NamedTuple):
+    """What sections of the report answer together."""
+
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What the report tells before anything is unfolded."""
+
+    facts: tuple[tuple[str, tuple[str, ...]], ...]  # headings, each with its sentences
+    pictures: tuple[Drawing, ...]
+    turns: tuple[str, ...] = ()  # the sentences of the facts that say which curves turn
+
+
 @dataclass(frozen=True)
 class ReportSection:
     """A section of the report: a heading, then texts, tables and figures in order."""
@@ -63,11 +81,14 @@ class ReportSection:
     heading: str
     content: tuple[str | TableView | Drawing, ...]
     files: Tables = field(default_factory=dict)  # written as CSV although no table of the section shows them
+    left_out: str = ""  # why the page does not show it; its files are written all the same
+    question: Question | None = None  # below which it is folded
+    not_shown: tuple[Drawing, ...] = ()  # figures that are written although the section does not show them
 
     @property
     def drawings(self) -> list[Drawing]:
-        """The figures of the section."""
-        return [item for item in self.content if isinstance(item, Drawing)]
+        """The figures of the section, and those that are written only."""
+        return [*(item for item in self.content if isinstance(item, Drawing)), *self.not_shown]
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -90,15 +111,26 @@ class _Cell(NamedTuple):
     value: str | None = None  # of a number, what the column is sorted by
 
 
-def report_html(title: str, sections: Sequence[ReportSection], images: Mapping[str, bytes]) -> str:
-    """Write the report as one HTML page without date or other file; ``images`` are the drawings' PNG, by name."""
-    anchors = _anchors(section.heading for section in sections)
-    fields = [_section_fields(section, anchor, images) for section, anchor in zip(sections, anchors, strict=True)]
-    scripts = [_source("sort.js")]
-    if any(drawing.chart is not None for section in sections for drawing in section.drawings):
+def report_html(
+    title: str, sections: Sequence[ReportSection], images: Mapping[str, bytes], first: FirstScreen | None = None
+) -> str:
+    """Write the report as one HTML page without date or other file; ``images`` are the drawings' PNG, by name.
+
+    Sections without a question come first and are not folded.
+    """
+    shown = [section for section in sections if not section.left_out]
+    anchors = _anchors(section.heading for section in shown)
+    groups: dict[Question | None, list[dict[str, object]]] = {None: []}
+    for section, anchor in zip(shown, anchors, strict=True):
+        groups.setdefault(section.question, []).append(_section_fields(section, anchor, images))
+    scripts = [_source("page.js")]
+    if any(isinstance(item, Drawing) and item.chart is not None for section in shown for item in section.content):
         scripts += [vega_script(), _source("charts.js")]
     return _TEMPLATES.get_template("page.html").render(
-        title=title, sections=fields, scripts=scripts,
+        title=title, look=(resources.files("ucurve") / "look.css").read_text(encoding="utf-8"), scripts=scripts,
+        first=None if first is None else _first_fields(first, images), sections=groups.pop(None),
+        questions=[{"anchor": one.anchor, "text": one.text, "sections": parts} for one, parts in groups.items() if one],
+        left_out=[section for section in sections if section.left_out],
         hashes=[_script_hash(script) for script in scripts],
     )  # fmt: skip
 
@@ -128,26 +160,56 @@ def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, by
     return {"anchor": anchor, "heading": section.heading, "content": content}
 
 
+def _first_fields(first: FirstScreen, images: Mapping[str, bytes]) -> dict[str, object]:
+    return {"facts": first.facts, "pictures": [_item_fields(picture, images) for picture in first.pictures]}
+
+
+def _split_note(note: str) -> tuple[str, str]:
+    """Return the sentences of a long note that are shown, and those that are folded."""
+    if len(note) <= _SHORT_NOTE:
+        return note, ""
+    ends = [found.end() for found in re.finditer(r"\.(?= [A-Z])", note)]
+    end = next((place for place in ends if place >= _FIRST_SENTENCE), len(note))
+    return note[:end], note[end:].strip()
+
+
 def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -> dict[str, object]:
     if isinstance(item, str):
         return {"kind": "text", "text": item}
     if isinstance(item, Drawing):
         return {
             "kind": "figure", "name": item.name, "title": item.title, "note": item.note, "pixels": item.pixels_wide,
+            "caption": _split_note(item.note)[0] if item.chart is not None else "",  # an image has its own inside
+            "numbers": f"Numbers: {item.name}.csv.",
             "png": base64.b64encode(images[item.name]).decode(),
             "wide": item.figure.get_figwidth() > ONE_COLUMN,  # scrolls sideways on a phone
             "chart": _specification(item),
             "menus": item.chart is not None and has_menus(item.chart),
         }  # fmt: skip
-    numbers = f" Numbers: {', '.join(f'{name}.csv' for name in item.files)}." if item.files else ""
-    names = list(item.table.columns)
-    places = [names.index(column.name) for column in item.columns]
-    rows = (
-        [_cell(column.kind, row[place]) for column, place in zip(item.columns, places, strict=True)]
-        for row in item.table.itertuples(index=False, name=None)
-    )
-    heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in item.columns]
-    return {"kind": "table", "note": item.note + numbers, "columns": heads, "rows": rows}
+    numbers = f"Numbers: {', '.join(f'{name}.csv' for name in item.files)}." if item.files else ""
+    caption, more = _split_note(item.note)
+    columns, same = _split_columns(item)
+    cells = [[_cell(column.kind, value) for value in item.table[column.name]] for column in columns]
+    heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in columns]
+    return {
+        "kind": "table", "caption": caption, "more": more, "numbers": numbers, "same": same, "columns": heads,
+        "rows": zip(*cells, strict=True), "empty": item.table.empty,
+    }  # fmt: skip
+
+
+def _split_columns(view: TableView) -> tuple[list[Column], str]:
+    """Return the columns in which rows differ, and a sentence with those that are alike in all of several rows."""
+    columns = [
+        column
+        for column in view.columns
+        if len(view.table) < _ROWS_ALIKE or view.table[column.name].nunique(dropna=False) > 1
+    ]
+    alike = [column for column in view.columns if column not in columns]
+    if len(columns) < 2:
+        return list(view.columns), ""
+    texts = [(column.heading, format_value(column.kind, view.table[column.name].iloc[0])) for column in alike]
+    known = "; ".join(f"{heading}: {text}" for heading, text in texts if text not in ("", MISSING))
+    return columns, f"In all rows: {known}." if known else ""
 
 
 def _specification(drawing: Drawing) -> dict[str, object] | None:

@@ -40,7 +40,7 @@ def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
     label, title = f"{loss.capitalize()} loss (bits per byte)", f"{heading} ({loss} loss)"
     drawings, fits = _fit(points, study.runs, POWER_LAW, "scaling_bits_per_byte", title, label)
     if drawings:
-        yield ReportSection(heading, (*drawings, fits))
+        yield ReportSection(heading, (*drawings, fits), left_out=_why_no_law(fits.table))
 
 
 def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
@@ -49,7 +49,8 @@ def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection
     name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.curve_title}"
     drawings, fits = _fit(points, runs, LOGISTIC_LAW, name, title, "Accuracy (%)")
     if drawings:
-        yield ReportSection(f"Scaling of accuracy on {scored.benchmark}", (*drawings, fits))
+        heading = f"Scaling of accuracy on {scored.benchmark}"
+        yield ReportSection(heading, (*drawings, fits), left_out=_why_no_law(fits.table))
 
 
 def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
@@ -58,7 +59,16 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
     if not table.empty and table["accuracy"].notna().any():
         drawings = draw_accuracy_against_bits(table, f"accuracy_by_bits_{scored.file_name}", scored.curve_title)
-        yield ReportSection(f"Accuracy at equal bits per byte on {scored.benchmark}", tuple(drawings))
+        left_out = "one model: there is nothing to compare it with" if table["group"].nunique() == 1 else ""
+        yield ReportSection(
+            f"Accuracy at equal bits per byte on {scored.benchmark}", tuple(drawings), left_out=left_out
+        )
+
+
+def _why_no_law(fits: pd.DataFrame) -> str:
+    """Say why fits over the checkpoints of one model alone are not shown; otherwise nothing."""
+    is_law = (fits["fitted_to"] == FINISHED).any() or fits["line"].nunique() > 1
+    return "" if is_law else "one model: a fit over its own checkpoints is no law over models"
 
 
 def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: str) -> Drawing:

@@ -21,8 +21,9 @@ from analysis.shape.below import AT_THE_END, LATEST, STABLE
 from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from analysis.shape.smoothing import FEWEST_CLUSTERS, PAIRS_OF_FEW_EDITS, SMOOTHING
-from analysis.shape.tables import ITEMS_ONLY, Shapes, find_shapes
+from analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, find_shapes
 
+MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
     Column("below", "Below chance"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
@@ -67,7 +68,8 @@ _TWO_RUNS = (
 )
 _THESE_RUNS = (
     "Undetermined (these runs: rising) means that the mean of these runs rises beyond chance over pairs, but that they "
-    "differ too much to say so of other seeds. "
+    "differ too much to say so of other seeds; undetermined (dips, not shown) that the smoothed curve falls by "
+    f"{100 * SEEN:.0f} points or more and comes back, which may be chance. "
 )
 _BELOW = (
     f"Below chance: {STABLE} is a curve whose smoothed accuracy ends below 50 %, significantly after Holm over the "
@@ -104,17 +106,27 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     if found is None:
         return
     yield _shape_section(scored, found)
-    if len(found.run_onsets):
+
+
+def acquisition_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
+    """Report the order in which the phenomena of a benchmark were learned; nothing where none was tested."""
+    found = read_shapes(scored)
+    if found is not None and len(found.run_onsets):
         yield _acquisition_section(scored, found)
 
 
 def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
     """Draw the smoothed curves with their classes: the overall figure and one with a panel for each phenomenon."""
-    kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
-    table = shapes.curves.join(kinds, on=["group", "phenomenon"])
+    table = classified_curves(shapes)
     note = f"Smoothed accuracy against training tokens, {title}. {_figure_note(shapes)}"
-    draw = partial(_draw_curves, note=_figure_note(shapes))
+    draw = partial(draw_smoothed, note=_figure_note(shapes))
     return overall_and_phenomena(table, name, "Shapes of learning", note, draw)
+
+
+def classified_curves(shapes: Shapes) -> pd.DataFrame:
+    """Return the rows of ``Shapes.curves`` with the class of each curve."""
+    kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
+    return shapes.curves.join(kinds, on=["group", "phenomenon"])
 
 
 def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
@@ -130,7 +142,17 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
         texts.insert(
             1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
         )
-    return ReportSection(heading, (*texts, *drawings, view, *_paradigms_below(scored, found)))
+    rest = (view, *_paradigms_below(scored, found))
+    if _on_first_screen(scored, found):
+        return ReportSection(heading, (*texts, *rest), not_shown=tuple(drawings))
+    return ReportSection(heading, (*texts, *drawings, *rest))
+
+
+def _on_first_screen(scored: BenchmarkScores, found: Shapes) -> bool:
+    """Return whether the pictures of the first screen have all curves of a benchmark (``analysis.overview``)."""
+    first = scored.study.benchmarks()[0]
+    is_first = (scored.benchmark, scored.scorer) == (first.benchmark, first.scorer)
+    return is_first and found.classes["phenomenon"].nunique() <= MOST_PICTURED + 1
 
 
 def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableView]:
@@ -230,7 +252,8 @@ def _figure_note(shapes: Shapes) -> str:
     )
 
 
-def _draw_curves(table: pd.DataFrame, panels: Panels, note: str) -> Figure:
+def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 4) -> Figure:
+    """Draw the smoothed curves of panels, with their classes, from the rows of all of them together."""
     styles = line_styles(table["group"])
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
@@ -243,7 +266,7 @@ def _draw_curves(table: pd.DataFrame, panels: Panels, note: str) -> Figure:
                 _mark_turn(axes, line, style)
         _name_shapes(axes, rows)
 
-    return draw_over_tokens(table, panels, draw, note, line_legend(styles, table))
+    return draw_over_tokens(table, panels, draw, note, line_legend(styles, table), across=across, title_lines=2)
 
 
 def _name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
@@ -267,7 +290,8 @@ def _describe_classes(rows: pd.DataFrame) -> str:
 
 
 def _abbreviate(shape: str) -> str:
-    return shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
+    short = shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
+    return short.removeprefix("undetermined (").removesuffix(")") if short.startswith("undetermined (") else short
 
 
 def _mark_turn(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:

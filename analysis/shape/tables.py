@@ -37,6 +37,7 @@ from analysis.shape.smoothing import (
 from eval.metrics.accuracy import CONFIDENCE
 from eval.metrics.levels import Ids
 
+SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it
 ITEMS_ONLY, ITEMS_AND_SEEDS = "items", "items and seeds"
 _OVER_PAIRS = [f"p_{name}_these_runs" for name in ALTERNATIVES]
 _NUMBERS = (
@@ -108,10 +109,10 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     ``tests`` has a row per curve, with the numbers of ``classify``, and with ``_these_runs`` the p values over pairs
     only. To the columns of ``classify``, with its class as ``class``, come ``class_these_runs``, the class over pairs
     only, which says nothing about other seeds; and in ``shape`` the class with its reservations, such as ``U-shaped
-    (this run)``, ``U-shaped (2 runs: indicative)`` and ``undetermined (these runs: rising)``. Then ``p`` (adjusted p of
-    the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a U or the bump of an
-    inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its interval and ``turn_to``
-    (tokens), NaN for other classes.
+    (this run)``, ``U-shaped (2 runs: indicative)``, ``undetermined (these runs: rising)`` and ``undetermined (dips, not
+    shown)``. Then ``p`` (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of
+    the dip of a U or the bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with
+    its interval and ``turn_to`` (tokens), NaN for other classes.
     """
     table = classify(tests.drop(columns=_OVER_PAIRS)).rename(columns={"shape": "class"})
     table["class_these_runs"] = _classify_over_pairs(tests, table["class"])
@@ -128,17 +129,26 @@ def _classify_over_pairs(tests: pd.DataFrame, classes: pd.Series) -> pd.Series:
     return classes.where(~several, classify(over_pairs)["shape"])
 
 
+def unproven_turn(row: Row) -> str:
+    """Say ``dips`` or ``bulges`` of a smoothed curve that visibly does so where no turn is shown; otherwise nothing."""
+    if row["class"] in (*TURNS, NOT_TESTED) or max(row["dip"], row["bump"]) < SEEN:
+        return ""
+    return "dips" if row["dip"] >= row["bump"] else "bulges"
+
+
 def reading(row: Row) -> str:
     """Say what the class of a row of ``shape_table`` means with so many runs."""
-    name, in_these = str(row["class"]), str(row["class_these_runs"])
-    if name == "undetermined" and in_these != name:
-        return f"undetermined (these runs: {in_these})"
-    if name in (NOT_TESTED, "undetermined"):
+    name, in_these, turn = str(row["class"]), str(row["class_these_runs"]), unproven_turn(row)
+    seen = f"{turn}, not shown" if turn else ""
+    if name == "undetermined":
+        said = seen or (f"these runs: {in_these}" if in_these != name else "")
+        return f"{name} ({said})" if said else name
+    if name == NOT_TESTED:
         return name
     other = ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] else ""
-    if row["runs"] == 1:
-        return f"{name}{other} (this run)"
-    return f"{name}{other} (2 runs: indicative)" if row["runs"] == 2 and name in TURNS else f"{name}{other}"
+    indicative = "2 runs: indicative" if row["runs"] == 2 and name in TURNS else ""
+    said = "; ".join(filter(None, ["this run" if row["runs"] == 1 else indicative, seen]))
+    return f"{name}{other} ({said})" if said else f"{name}{other}"
 
 
 def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:

@@ -1,11 +1,18 @@
 // Draws every chart where it stands. With ast its expressions are interpreted, so that the page can forbid eval.
-document.querySelectorAll(".chart").forEach(place => {
+function draw(place) {
   vegaEmbed(place, JSON.parse(place.nextElementSibling.textContent), {
     mode: "vega-lite", ast: true, renderer: "svg", downloadFileName: place.dataset.name,
     bind: place.previousElementSibling,
     actions: {export: true, source: false, compiled: false, editor: false},
   }).then(() => {
-    place.parentElement.querySelector(".hint").hidden = false;
+    document.querySelectorAll(".hint").forEach(hint => { hint.hidden = false; });
     place.querySelector("summary")?.setAttribute("aria-label", `Save ${place.dataset.name} as SVG or PNG`);
   }).catch(error => { place.textContent = `The chart was not drawn: ${error.message}`; });
-});
+}
+// A chart is as wide as its place, which has no width before its section is opened.
+const places = new ResizeObserver(entries => entries.forEach(({target}) => {
+  if (!target.clientWidth) return;
+  places.unobserve(target);
+  draw(target);
+}));
+document.querySelectorAll(".chart").forEach(place => places.observe(place));

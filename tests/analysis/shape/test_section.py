@@ -9,7 +9,7 @@ from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
 from analysis.report.html import TableView
 from analysis.sections import make_sections
-from analysis.shape.section import shape_sections
+from analysis.shape.section import acquisition_sections, shape_sections
 from analysis.shape.tables import reading
 from eval.metrics.significance import holm
 from measurements.simulated_curves import SLOW, dip, flat, rising, simulate
@@ -28,7 +28,7 @@ def parts_of(tmp_path):
     def parts_of():
         study = read_study(find_runs([f"{tmp_path}/runs/*"]), AnalyzeSettings(runs=(f"{tmp_path}/runs/*",), out="o"))
         (scored,) = study.benchmarks()
-        return list(shape_sections(scored))
+        return [*shape_sections(scored), *acquisition_sections(scored)]
 
     return parts_of
 
@@ -187,12 +187,15 @@ def test_lines_of_one_run_are_a_family_of_their_own_beside_others(make_run: Make
     ],
 )
 def test_what_a_class_allows_to_be_said(runs: int, name: str, both: bool, said: str) -> None:
-    assert reading({"class": name, "class_these_runs": name, "both": both, "runs": runs}) == said
+    row = {"class": name, "class_these_runs": name, "both": both, "runs": runs, "dip": 0.0, "bump": 0.0}
+    assert reading(row) == said
 
 
 def test_an_undetermined_curve_says_what_its_runs_do() -> None:
-    row = {"class": "undetermined", "class_these_runs": "rising", "both": False, "runs": 2}
+    row = {"class": "undetermined", "class_these_runs": "rising", "both": False, "runs": 2, "dip": 0.04, "bump": 0.0}
     assert reading(row) == "undetermined (these runs: rising)"
+    assert reading(row | {"dip": 0.16}) == "undetermined (dips, not shown)"
+    assert reading(row | {"dip": 0.06, "bump": 0.08}) == "undetermined (bulges, not shown)"
 
 
 def test_two_runs_that_learn_at_different_times_are_undetermined_but_rise(make_run: MakeRun, parts_of) -> None:

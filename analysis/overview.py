@@ -1,0 +1,252 @@
+"""The first screen of the report: what was trained, what was learned first and last, and which curves turn."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analysis.curves.learning import curve_table, draw_curves
+from analysis.data.runs import NOT_TRAINED_HERE, Run
+from analysis.data.study import BenchmarkScores, Study
+from analysis.plotting.facets import panels_by
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import readable
+from analysis.report.html import FirstScreen
+from analysis.shape.classify import NOT_TESTED, TURNS, Row
+from analysis.shape.onset import ONSET_ABOVE_CHANCE
+from analysis.shape.section import MOST_PICTURED, classified_curves, draw_smoothed, read_shapes
+from analysis.shape.tables import Shapes, unproven_turn
+from analysis.summary import format_range, headline
+from ucurve.fields import format_count
+
+_MOST_NAMED, _MOST_TURNS, _MOST_LINES, _MOST_BENCHMARKS = 3, 3, 3, 3
+_NOTE = "Line: smoothed accuracy, mean over runs; band: 95 %; dots: checkpoints; triangle: a turn that is shown."
+
+
+@dataclass(frozen=True)
+class Story:
+    """What is told of a benchmark."""
+
+    learned: tuple[str, ...]
+    turns: tuple[str, ...]
+    pictures: tuple[Drawing, ...]
+
+
+def tell_benchmark(scored: BenchmarkScores) -> Story:
+    """Tell what was learned of a benchmark and which curves turn, with pictures of the curves."""
+    shapes = read_shapes(scored)
+    if shapes is None or shapes.classes.empty:
+        rows = scored.curve_rows()
+        table = rows if rows.empty else curve_table(rows, scored.study.runs)
+        return Story(tuple(_describe_accuracies(scored)), (), tuple(_draw_plain(scored, table)))
+    learned = (*_describe_accuracies(scored), *_describe_order(shapes))
+    return Story(learned, tuple(describe_turns(shapes)), tuple(_draw_classified(scored, shapes)))
+
+
+def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
+    """Put the first screen together; of many benchmarks the first ones are told, and the first one is drawn."""
+    told = stories[:_MOST_BENCHMARKS]
+    more = len(stories) - len(told)
+    learned = [sentence for story in told for sentence in story.learned]
+    learned += [f"{more} more benchmarks are below."] if more else []
+    turns = [sentence for story in told for sentence in story.turns]
+    facts = {"What was trained": tuple(_describe_runs(study)), "What was learned": tuple(learned),
+             "Which curves turn": tuple(turns)}  # fmt: skip
+    pictures = next((story.pictures for story in stories if story.pictures), ())
+    told_facts = tuple((heading, lines) for heading, lines in facts.items() if lines)
+    return FirstScreen(told_facts, pictures, tuple(turns[:_MOST_TURNS]))
+
+
+def describe_turns(shapes: Shapes) -> Iterator[str]:
+    """Say which curves turn and how sure that is, then what looks like a turn and is not shown to be one."""
+    rows = shapes.classes.sort_values("depth", ascending=False, kind="stable").to_dict("records")
+    turned = [row for row in rows if row["class"] in TURNS]
+    several = shapes.classes["group"].nunique() > 1
+    for row in turned[:_MOST_TURNS]:
+        yield f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}."
+    if len(turned) > _MOST_TURNS:
+        yield f"{len(turned) - _MOST_TURNS} more turn, see below."
+    if not turned:
+        tested = [row["class"] for row in rows if row["class"] != NOT_TESTED]
+        counts = ", ".join(f"{count} {shape}" for shape, count in Counter(tested).most_common())
+        yield (
+            f"No curve is shown to turn. Of {len(tested)} curves: {counts}." if tested else "No curve could be tested."
+        )
+    seen = sorted((row for row in rows if unproven_turn(row)), key=lambda row: -max(row["dip"], row["bump"]))
+    for row in seen[: 1 if turned else 2]:
+        yield f"{_describe_turn(row, shapes, several=several)}. {_describe_doubt(row)}"
+
+
+def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
+    """Say from where to where a curve falls and comes back, or rises and falls back, by the accuracies drawn."""
+    dips = row["class"] == "U-shaped" or (row["class"] not in TURNS and row["dip"] >= row["bump"])
+    turn, sign = ("dip", 1) if dips else ("bump", -1)
+    curves = shapes.curves
+    line = curves[
+        (curves["group"] == row["group"]) & (curves["phenomenon"] == row["phenomenon"]) & (curves["tokens"] > 0)
+    ]
+    accuracy = line.set_index("tokens")["accuracy"]
+    place = (sign * accuracy[row[f"{turn}_start"] : row[f"{turn}_end"]]).idxmin()
+    before = sign * (sign * accuracy[:place]).max()
+    name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
+    of_line = f" of {row['group']}" if several else ""
+    verbs = ("falls", "comes back") if dips else ("rises", "falls back")
+    return (
+        f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f} to {100 * accuracy[place]:.0f} % "
+        f"at {_count(place)} tokens and {verbs[1]} to {100 * accuracy.iloc[-1]:.0f} %"
+    )
+
+
+def _describe_proof(row: Row) -> str:
+    p = "p < 0.0001" if row["p"] < 0.0001 else f"p = {row['p']:.2g}"
+    if row["runs"] == 1:
+        return f"{row['class']} over the pairs of this run ({p}), which says nothing about another seed"
+    if row["runs"] == 2:
+        return f"{row['class']} ({p}), indicative with two seeds; a third helps most"
+    return f"{row['class']} over pairs and {row['runs']} seeds ({p} after Holm)"
+
+
+def _describe_doubt(row: Row) -> str:
+    turn = "dip" if row["dip"] >= row["bump"] else "bump"
+    low, high = (100 * row[f"{turn}_depth_{end}"] for end in ("low", "high"))
+    size = f"Smoothed it is {100 * row[turn]:.0f} points deep, with 95 % between {low:.0f} and {high:.0f}."
+    advice = {1: "With one run nothing can be said of other seeds; train two more.",
+              2: "With two seeds this is not shown beyond chance; a third seed helps most."}  # fmt: skip
+    return f"{advice.get(row['runs'], 'This is not shown beyond chance.')} {size}"
+
+
+def _describe_runs(study: Study) -> Iterator[str]:
+    lines: dict[str, list[Run]] = {}
+    for run in study.runs:
+        if run.status != NOT_TRAINED_HERE:
+            lines.setdefault(run.group, []).append(run)
+    for members in list(lines.values())[:_MOST_LINES]:
+        yield _describe_line(members)
+    if len(lines) > _MOST_LINES:
+        runs = sum(map(len, lines.values()))
+        yield f"{len(lines) - _MOST_LINES} more lines, {runs} runs in all, are below."
+    if elsewhere := sum(run.status == NOT_TRAINED_HERE for run in study.runs):
+        yield f"{elsewhere} models from elsewhere are scored." if elsewhere > 1 else "A model from elsewhere is scored."
+    if running := sum(not run.has_ended for run in study.runs if run.status != NOT_TRAINED_HERE):
+        yield f"{running} run{'s are' if running > 1 else ' is'} not finished."
+
+
+def _describe_line(members: Sequence[Run]) -> str:
+    first, count = members[0], f"{len(members)} run{'s' if len(members) > 1 else ''}"
+    facts = first.facts
+    if facts is None:
+        return f"{count} of {first.group}, without a record of the training."
+    seeds = sorted({run.facts.seeds.init for run in members if run.facts})
+    epochs = facts.tokens_budget / facts.corpus.tokens if facts.corpus.tokens else 0
+    passes = f" ({epochs:.3g} passes over the text)" if epochs else ""
+    model = f"{facts.model} ({facts.parameters['total']:,} parameters)"
+    checkpoints = f", with {len(first.saved)} checkpoints each" if first.saved else ""
+    return (
+        f"{count} of {model} on {format_count(facts.tokens_budget)} tokens of {facts.data}{passes}; "
+        f"tokenizer {facts.tokenizer} ({facts.vocabulary:,} tokens); "
+        f"seed{'s' if len(seeds) > 1 else ''} {_join(list(map(str, seeds)))}{checkpoints}."
+    )
+
+
+def _describe_accuracies(scored: BenchmarkScores) -> Iterator[str]:
+    table = headline(scored.study)
+    rows = table[(table["benchmark"] == scored.benchmark) & (table["scorer"] == scored.scorer)]
+    if rows.empty:
+        return
+    start = rows["start"].dropna()
+    before = f"{format_range(start)} before training and " if len(start) else ""
+    runs = f"{len(rows)} runs" if len(rows) > 1 else "1 run"
+    yield (
+        f"Accuracy on {scored.benchmark}: {before}{format_range(rows['accuracy'])} at the end ({runs}, "
+        f"{int(rows['n'].iloc[0]):,} pairs, by {scored.linking}; chance is 50 %)."
+    )
+
+
+def _describe_order(shapes: Shapes) -> Iterator[str]:
+    """Name the phenomena of each line that were learned first and last, with the tokens."""
+    tested = shapes.classes[(shapes.classes["phenomenon"] != "all") & (shapes.classes["class"] != NOT_TESTED)]
+    lines = list(tested.groupby("group", sort=False))
+    for group, rows in lines[:_MOST_LINES]:
+        known = rows.dropna(subset="onset").sort_values("onset", kind="stable")
+        names = [
+            f"{readable(name)} ({_count(onset)})"
+            for name, onset in zip(known["phenomenon"].astype(str), known["onset"], strict=True)
+        ]
+        never = sorted(readable(name) for name in rows.loc[rows["onset"].isna(), "phenomenon"].astype(str))
+        of_line = f" by {group}" if len(lines) > 1 else ""
+        if len(names) > 1:
+            most = min(_MOST_NAMED, len(names) // 2)
+            yield f"First learned{of_line}, with tokens: {_join(names[:most])}. Last: {_join(names[-most:])}."
+        if never:
+            some = [*never[:_MOST_NAMED], f"{len(never) - _MOST_NAMED} more"] if len(never) > _MOST_NAMED else never
+            yield f"Not learned{of_line}: {_join(some)}."
+    if len(tested):
+        yield f"Learned: the smoothed accuracy comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay."
+
+
+def _draw_classified(scored: BenchmarkScores, shapes: Shapes) -> Iterator[Drawing]:
+    if shapes.curves.empty:
+        return
+    table = classified_curves(shapes)
+    overall = table[table["phenomenon"] == "all"]
+    yield _picture(
+        scored, "overall", f"All pairs of {scored.benchmark}", overall, draw_smoothed(overall, [("", overall)], _NOTE)
+    )
+    classes = shapes.classes[shapes.classes["phenomenon"] != "all"]
+    rank = [_place(row) for row in classes.fillna({"onset": math.inf}).to_dict("records")]
+    order = [name for _, name in sorted(zip(rank, classes["phenomenon"].astype(str), strict=True))]
+    drawn = list(dict.fromkeys(name for name in order if name in set(table["phenomenon"])))[:MOST_PICTURED]
+    if drawn:
+        rows = table[table["phenomenon"].isin(drawn)]
+        figure = draw_smoothed(rows, panels_by(rows, "phenomenon", drawn), _NOTE, _across(drawn))
+        every = classes["phenomenon"].nunique()
+        some = "" if every == len(drawn) else f", {len(drawn)} of {every}"
+        yield _picture(
+            scored, "phenomena", f"Phenomena{some}: those that turn first, then in the order of learning", rows, figure
+        )
+
+
+def _place(row: Row) -> tuple[bool, float, float]:
+    """Sort curves that turn first, then those that seem to, the deepest first, then in the order of learning."""
+    seems = max(row["dip"], row["bump"]) if unproven_turn(row) else 0.0
+    return row["class"] not in TURNS, -seems, row["onset"]
+
+
+def _draw_plain(scored: BenchmarkScores, table: pd.DataFrame) -> Iterator[Drawing]:
+    """Draw the accuracies themselves, where no shapes could be tested."""
+    if table.empty:
+        return
+    overall = table[table["phenomenon"] == "all"]
+    yield _picture(
+        scored, "overall", f"All pairs of {scored.benchmark}", overall, draw_curves(overall, [("", overall)])
+    )
+    names = sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)[:MOST_PICTURED]
+    if names:
+        rows = table[table["phenomenon"].isin(names)]
+        figure = draw_curves(rows, panels_by(rows, "phenomenon", names), _across(names))
+        yield _picture(scored, "phenomena", "Phenomena", rows, figure)
+
+
+def _picture(scored: BenchmarkScores, level: str, title: str, table: pd.DataFrame, figure: Figure) -> Drawing:
+    return Drawing(
+        f"overview_{scored.file_name}_{level}",
+        title,
+        f"Accuracy against training tokens, {scored.title}.",
+        figure,
+        table,
+    )
+
+
+def _across(panels: Sequence[str]) -> int:
+    return 6 if len(panels) > 15 else 5
+
+
+def _count(tokens: float) -> str:
+    return format_count(int(float(f"{tokens:.2g}")))
+
+
+def _join(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

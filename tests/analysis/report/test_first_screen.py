@@ -1,0 +1,193 @@
+"""The report of runs like the demo's: its first screen, its folds in a browser, and the boxes of its figures."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from analysis.data.runs import find_runs
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.study import read_study
+from analysis.linking.length_bias import draw_alpha
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import drawing_style
+from analysis.report.html import FirstScreen, ReportSection
+from analysis.run import analyze
+from analysis.sections import LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, QUESTIONS, make_report
+from tests.analysis.report.demo import CURVES, make_demo_runs
+from tests.axe import axe_findings
+
+SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
+_CLIPPED = """() => [...document.querySelectorAll('h1, h2, h3, p, th, td, summary, a, button')].filter(one => {
+  const style = getComputedStyle(one);
+  return style.overflow !== 'visible' && one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0;
+}).map(one => one.textContent.slice(0, 40))"""
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> AnalyzeSettings:
+    folder = tmp_path_factory.mktemp("first_screen")
+    return AnalyzeSettings(runs=(make_demo_runs(folder),), out=str(folder / "figures"), formats=("png",))
+
+
+@pytest.fixture(scope="module")
+def made(settings: AnalyzeSettings) -> tuple[FirstScreen, list[ReportSection]]:
+    return make_report(read_study(find_runs(settings.runs), settings))
+
+
+@pytest.fixture(scope="module")
+def report(settings: AnalyzeSettings) -> Path:
+    return analyze(settings)
+
+
+@pytest.fixture
+def page(browser: Any, report: Path) -> Iterator[Any]:
+    context = browser.new_context(viewport=SCREEN)
+    opened, said = context.new_page(), []
+    opened.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.goto(report.as_uri())
+    yield opened
+    context.close()
+    assert not said
+
+
+def test_the_first_screen_tells_what_was_trained_learned_and_turns(
+    made: tuple[FirstScreen, list[ReportSection]],
+) -> None:
+    first, _ = made
+    facts = dict(first.facts)
+    assert "3 runs of 14m" in facts["What was trained"][0]
+    assert "seeds 0, 1 and 2" in facts["What was trained"][0]
+    assert "before training and" in facts["What was learned"][0]
+    assert "First learned" in facts["What was learned"][1]
+    assert "Not learned: ellipsis." in facts["What was learned"]
+    assert facts["Which curves turn"][0].startswith("Compound classifier falls from ")
+    assert "U-shaped over pairs and 3 seeds (p " in facts["Which curves turn"][0]
+    assert first.turns == facts["Which curves turn"]
+    overall, phenomena = first.pictures
+    assert set(overall.table["phenomenon"]) == {"all"}
+    assert phenomena.figure.axes[0].get_title() == "compound classifier"
+    assert len([axes for axes in phenomena.figure.axes if axes.axison]) == len(CURVES)
+
+
+def test_what_one_model_cannot_answer_is_left_out_and_named(
+    made: tuple[FirstScreen, list[ReportSection]], report: Path
+) -> None:
+    left_out = {section.heading: section.left_out for section in made[1] if section.left_out}
+    assert left_out["Models side by side on zho"] == "these runs are seeds of one model"
+    assert left_out["Accuracy against FLOPs on zho"].startswith("one model and budget")
+    assert (report.parent / "heat_map_zho.png").is_file()
+    text = report.read_text(encoding="utf-8")
+    assert "Models side by side on zho (these runs are seeds of one model)" in text
+    assert '"heat_map_zho"' not in text
+
+
+def test_every_section_answers_a_question() -> None:
+    answered = [name for names in QUESTIONS.values() for name in names]
+    assert len(answered) == len(set(answered))
+    assert set(answered) >= {*OF_BENCHMARK, *OF_MODELS, *OF_LANGUAGES, *LAST}
+
+
+def test_the_first_screen_fits_a_screen_and_sections_are_folded(page: Any) -> None:
+    bottom = page.locator(".pictures").evaluate("one => one.getBoundingClientRect().bottom")
+    assert bottom <= SCREEN["height"]
+    assert page.locator("details.question[open]").count() == 0
+    assert page.evaluate("document.documentElement.scrollHeight") <= 2 * SCREEN["height"]
+
+
+def test_folds_open_by_keyboard_by_address_and_by_the_button(page: Any, report: Path) -> None:
+    summary = page.locator("details.question > summary").first
+    summary.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details.question").first.evaluate("one => one.open")
+    page.goto(f"{report.as_uri()}#shapes")
+    assert page.locator("details#shapes").evaluate("one => one.open")
+    inner = page.locator("details#shapes details.part").last
+    page.evaluate("name => { location.hash = name; }", inner.get_attribute("id"))
+    page.wait_for_timeout(100)
+    assert inner.evaluate("one => one.open")
+    page.get_by_role("button", name="Open all sections").click()
+    assert page.locator("details[id]:not([open])").count() == 0
+    page.locator(".chart svg.marks").last.wait_for()
+    assert page.locator(".chart svg.marks").count() == page.locator(".chart").count()
+
+
+@pytest.mark.parametrize("size", [SCREEN, PHONE], ids=["screen", "phone"])
+def test_nothing_is_clipped_or_wider_than_the_page(page: Any, size: dict[str, int]) -> None:
+    page.get_by_role("button", name="Open all sections").click()
+    page.set_viewport_size(size)
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    assert page.evaluate(_CLIPPED) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_fault(page: Any, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.get_by_role("button", name="Open all sections").click()
+    assert axe_findings(page) == []
+
+
+def _text_boxes(figure: Figure) -> list[tuple[str, Any]]:
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    hidden = {text for axes in figure.axes if not axes.axison for text in axes.findobj(Text)}
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+            hidden |= {text for tick in ticks if not low <= tick.get_loc() <= high for text in tick.findobj(Text)}
+            hidden |= {text for tick in ticks for text in (tick.label1, tick.label2) if not text.get_visible()}
+    return [(text.get_text(), text.get_window_extent()) for text in texts if text not in hidden]
+
+
+def layout_faults(drawing: Drawing) -> list[str]:
+    """Texts that leave the canvas, and pairs of texts that overlap, as they are drawn."""
+    figure = drawing.figure
+    with drawing_style():
+        figure.canvas.draw()
+        boxes, canvas = _text_boxes(figure), figure.bbox
+        faults = [
+            f"{drawing.name}: {text!r} leaves the canvas" for text, box in boxes
+            if min(box.x0 - canvas.x0, box.y0 - canvas.y0, canvas.x1 - box.x1, canvas.y1 - box.y1) < -0.5
+        ]  # fmt: skip
+        for (one, box), (other, beside) in itertools.combinations(boxes, 2):
+            across = min(box.x1, beside.x1) - max(box.x0, beside.x0)
+            up = min(box.y1, beside.y1) - max(box.y0, beside.y0)
+            if across > 1 and up > 1:
+                faults.append(f"{drawing.name}: {one!r} overlaps {other!r}")
+    return faults
+
+
+def _alpha() -> Drawing:
+    alphas = np.linspace(0, 1, 21)
+    bands = pd.DataFrame({
+        "benchmark": "demo", "variant": "char, demo", "alpha": alphas, "models": 1,
+        "accuracy_unequal": 0.977 + 0.006 * alphas, "accuracy_unequal_sd": np.nan,
+    })  # fmt: skip
+    return draw_alpha(bands, "accuracy_unequal")
+
+
+def test_no_text_of_a_figure_is_clipped_or_overlaps_another(made: tuple[FirstScreen, list[ReportSection]]) -> None:
+    drawings = [*made[0].pictures, *(drawing for section in made[1] for drawing in section.drawings), _alpha()]
+    names = {drawing.name for drawing in drawings}
+    assert {"against_zho", "change_points_zho_overall", "shapes_zho_phenomena", "length_bias_accuracy_unequal"} <= names
+    faults = [fault for drawing in drawings for fault in layout_faults(drawing)]
+    assert faults == []
+
+
+def test_a_fault_of_layout_is_found() -> None:
+    figure = Figure()
+    matplotlib.backends.backend_agg.FigureCanvasAgg(figure)
+    figure.text(0.5, 0.999, "above the edge")
+    figure.text(0.1, 0.5, "one on")
+    figure.text(0.12, 0.5, "another")
+    found = layout_faults(Drawing("faulty", "", "", figure, pd.DataFrame()))
+    assert found == ["faulty: 'above the edge' leaves the canvas", "faulty: 'one on' overlaps 'another'"]
