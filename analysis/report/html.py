@@ -176,10 +176,11 @@ def _split_note(note: str) -> tuple[str, str]:
 def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -> dict[str, object]:
     if isinstance(item, str):
         return {"kind": "text", "text": item}
+    caption, more = _split_note(item.note)
     if isinstance(item, Drawing):
         return {
             "kind": "figure", "name": item.name, "title": item.title, "note": item.note, "pixels": item.pixels_wide,
-            "caption": _split_note(item.note)[0] if item.chart is not None else "",  # an image has its own inside
+            "caption": caption, "more": more,
             "numbers": f"Numbers: {item.name}.csv.",
             "png": base64.b64encode(images[item.name]).decode(),
             "wide": item.figure.get_figwidth() > ONE_COLUMN,  # scrolls sideways on a phone
@@ -187,7 +188,6 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
             "menus": item.chart is not None and has_menus(item.chart),
         }  # fmt: skip
     numbers = f"Numbers: {', '.join(f'{name}.csv' for name in item.files)}." if item.files else ""
-    caption, more = _split_note(item.note)
     columns, same = _split_columns(item)
     cells = [[_cell(column.kind, value) for value in item.table[column.name]] for column in columns]
     heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in columns]

@@ -47,7 +47,7 @@ def page(browser: Any, report: Path) -> Iterator[Any]:
     opened.on("pageerror", lambda error: said.append(str(error)))
     opened.goto(report.as_uri())
     opened.get_by_role("button", name="Open all sections").click()
-    opened.locator(".chart svg.marks").nth(2).wait_for()
+    opened.locator(".chart svg.marks").nth(1).wait_for()
     yield opened
     context.close()
     assert not said
