@@ -66,6 +66,7 @@ ORDER = {
         "paradigms",
         "curves shape scaling models",
         "pairs languages ngrams change_points summary",
+        "overview",
         "notebook",
         "api sections",
         "run",
