@@ -50,7 +50,7 @@ def open_study(runs: str | Path | Iterable[str | Path], **settings: object) -> N
 
     The settings are those of ``analyze.py``, such as ``linking="slor"`` or ``benchmark="zhoblimp"``.
 
-    Example:
+    Examples:
         >>> study = ucurve.open("runs/demo/*")
         >>> study
     """

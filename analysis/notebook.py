@@ -72,7 +72,7 @@ class NotebookStudy(Study):
     def overview(self) -> pd.DataFrame:
         """List the runs with the benchmarks they were scored on and their last accuracies.
 
-        Example:
+        Examples:
             >>> study.overview()
         """
         last = last_scored(overall(self.shown_rows()).sort_values("step"))
@@ -90,7 +90,7 @@ class NotebookStudy(Study):
     def scored(self, benchmark: str | None = None, linking: str | None = None) -> BenchmarkScores:
         """Return a benchmark under a linking function, as the functions of ``analysis.api`` take it.
 
-        Example:
+        Examples:
             >>> study.scored(linking="slln_lp:0.8").title
             'demo, slln_lp:0.8, ties counted half'
 
@@ -117,7 +117,7 @@ class NotebookStudy(Study):
         ``by`` is ``run``, a line for each group of runs that differ in the seed only; ``phenomenon``, a line for each;
         or a column of the pairs, such as ``paradigm`` or ``distance``, a line for each of its values.
 
-        Example:
+        Examples:
             >>> study.curve(by="phenomenon", linking="slln_lp:0.8")
         """
         scored = self._with_checkpoints(benchmark, linking)
@@ -136,7 +136,7 @@ class NotebookStudy(Study):
     def flops_curve(self, benchmark: str | None = None, linking: str | None = None) -> OfflineChart:
         """Draw accuracy against training FLOPs, with a color for each model.
 
-        Example:
+        Examples:
             >>> study.flops_curve()
         """
         scored = self._with_checkpoints(benchmark, linking)
@@ -149,7 +149,7 @@ class NotebookStudy(Study):
     def loss_curve(self) -> OfflineChart:
         """Draw the loss in bits per byte against training tokens.
 
-        Example:
+        Examples:
             >>> study.loss_curve()
         """
         table = loss_table(self.metrics, self.held_out)
@@ -164,7 +164,7 @@ class NotebookStudy(Study):
         the depth of the deepest dip with its 95 % interval (fractions of 1), ``dip_tokens`` where it is lowest,
         ``onset`` the tokens from which the curve stays above chance. The test is described in docs/shape.md.
 
-        Example:
+        Examples:
             >>> study.shapes()[["phenomenon", "shape", "p", "dip", "dip_low", "dip_high"]]
         """
         scored = self._with_checkpoints(benchmark, linking)
@@ -179,7 +179,7 @@ class NotebookStudy(Study):
     def items(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Tell what became of each pair in each run, with its sentences; docs/items.md describes the columns.
 
-        Example:
+        Examples:
             >>> study.items().nlargest(5, "flips")[["run", "phenomenon", "good", "bad", "flips", "last"]]
         """
         tables = []
@@ -193,7 +193,7 @@ class NotebookStudy(Study):
     def item_summary(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Summarize ``items`` by phenomenon and paradigm, for each run.
 
-        Example:
+        Examples:
             >>> study.item_summary()[["run", "phenomenon", "paradigm", "ever_right", "lost", "relearned", "flips"]]
         """
         return item_summary(item_table(self._histories(self.scored(benchmark, linking))))
@@ -207,7 +207,7 @@ class NotebookStudy(Study):
         of the good sentence less that of the bad one. ``run`` is a label, or a part that one label alone has. Without a
         ``step`` it is the checkpoint at which most pairs turned from right to wrong.
 
-        Example:
+        Examples:
             >>> study.flips("s0")[["phenomenon", "good", "bad", "before", "now", "margin"]]
         """
         histories = {history.run.label: history for history in self._histories(self.scored(benchmark, linking))}
@@ -238,7 +238,7 @@ class NotebookStudy(Study):
 
         A margin is the linked value of the good sentence less that of the bad one: above 0 the pair is right.
 
-        Example:
+        Examples:
             >>> margins = study.margins()
             >>> margins.groupby(["tokens", "phenomenon"])["margin"].mean().unstack()
         """
@@ -262,7 +262,7 @@ class NotebookStudy(Study):
         ``pairs`` are numbers of pairs, ``steps`` checkpoints; by default all. ``analysis.tokens.table.token_frame``
         describes the columns. Scoring with ``tokens=true`` stores them.
 
-        Example:
+        Examples:
             >>> study.tokens(pairs=[0])[["run", "step", "side", "text", "region", "surprisal"]]
         """
         return token_frame(self.scored(benchmark), pairs, steps)
@@ -270,7 +270,7 @@ class NotebookStudy(Study):
     def critical_regions(self, benchmark: str | None = None) -> pd.DataFrame:
         """Average the surprisal of the tokens in which the sentences of pairs differ, by phenomenon over training.
 
-        Example:
+        Examples:
             >>> study.critical_regions()[["phenomenon", "step", "critical_good", "critical_bad", "margin"]]
         """
         table = region_table(scored := self.scored(benchmark))
@@ -284,7 +284,7 @@ class NotebookStudy(Study):
         ``delta_acc`` is the mean distance of the accuracies on pairs of unequal length to that on pairs of equal length
         (ZhoBLiMP, section 4.2); 0 is best. ``linking`` adds a function that was not scored.
 
-        Example:
+        Examples:
             >>> study.length_bias(linking="slln_lp:0.8")
         """
         rows = self.scored(benchmark, linking).rows
@@ -293,7 +293,7 @@ class NotebookStudy(Study):
     def agreement(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Tell how far runs that differ in the seed only agree on single pairs, at each checkpoint.
 
-        Example:
+        Examples:
             >>> study.agreement()[["phenomenon", "step", "kappa", "agreement"]]
         """
         return agreement_table(self._comparable_lines(self.scored(benchmark, linking)))
@@ -301,7 +301,7 @@ class NotebookStudy(Study):
     def seed_components(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Split the variance between runs into what the initialization and the data order contribute.
 
-        Example:
+        Examples:
             >>> study.seed_components()[["phenomenon", "measure", "step", "init_share", "order_share"]]
 
         Raises:
@@ -316,7 +316,7 @@ class NotebookStudy(Study):
     def column_curves(self, column: str, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Return the curves for each value of a column of the pairs, as numbers.
 
-        Example:
+        Examples:
             >>> study.column_curves("paradigm")[["value", "step", "accuracy", "low", "high"]]
         """
         return self._column_curves(self.scored(benchmark, linking), column)

@@ -87,7 +87,10 @@ def _describe_training(facts: RunFacts) -> dict[str, object]:
 
 
 def missing(study: Study) -> pd.DataFrame:
-    """List what is missing: checkpoints, scores, linking functions, and benchmarks on which other runs were scored."""
+    """List what is missing: checkpoints, scores, linking functions, and benchmarks on which other runs were scored.
+
+    The columns are ``run``, ``missing`` (the kind) and ``detail``.
+    """
     rows = [(run.label, *problem) for run in study.runs for problem in _find_problems(run, study)]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 

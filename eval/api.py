@@ -150,7 +150,7 @@ def score(
         UserError: with the message of ``score.py``, when something is missing, unknown or does not fit.
         RunError: when a score is not finite.
 
-    Example:
+    Examples:
         >>> ucurve.score("runs/demo/tiny-800K-char-demo-s0", [("这三本书很好。", "这三书很好。")])
         >>> ucurve.score("runs/demo/*", benchmarks=["demo"], linking=["slln_lp:0.8"])
     """

@@ -21,7 +21,7 @@ def train(*arguments: str) -> list[Path]:
         UserError: with the message of the command, when something is missing, unknown or does not fit.
         RunError: when a run cannot go on.
 
-    Example:
+    Examples:
         >>> runs = ucurve.train("model=tiny", "tokens=800K", "tokenizer=char", "data=demo", "eval.benchmarks=[demo]")
         >>> ucurve.open(runs)
     """

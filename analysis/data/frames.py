@@ -40,7 +40,9 @@ _TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is use
 def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = None) -> pd.DataFrame:
     """Read the accuracies of many runs, under every rule for ties (see ``one_ties_rule``).
 
-    The columns are ``run``, ``group`` and ``SCORE_COLUMNS``; names are categorical, accuracies fractions of 1.
+    The columns are ``run``, ``group``, ``step``, ``tokens``, ``flops``, ``benchmark``, ``scorer``, ``linking``,
+    ``phenomenon``, ``paradigm``, ``split``, ``ties_rule``, ``n`` (pairs), ``ties``, ``accuracy``, ``ci_low`` and
+    ``ci_high``; names are categorical, accuracies fractions of 1.
     ``where`` keeps rows, such as ``AGGREGATES``; the others never take memory.
     """
     frames = []
@@ -53,7 +55,10 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
 
 
 def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Read the training metrics of many runs: ``run``, ``group`` and ``METRIC_COLUMNS``, one row per step."""
+    """Read the training metrics of many runs, one row per step.
+
+    The columns are ``run``, ``group``, ``step``, ``tokens``, ``loss`` (nats per token) and ``bits_per_byte``.
+    """
     frames = [_read_metrics(run) for run in runs if (run.folder / METRICS).is_file() or _digest(run) is not None]
     return _concatenate(frames, ["run", "group", *METRIC_COLUMNS])
 

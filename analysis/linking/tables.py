@@ -17,8 +17,10 @@ _LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")
 def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
     """Tabulate by linking function the last checkpoint of each run scored with it (ZhoBLiMP, Table 5).
 
-    ``accuracy`` is over all pairs; ``delta_acc`` is the mean of the two absolute differences of a length split to the
-    equal one (section 4.2). A split without pairs leaves NaN.
+    The columns are ``run``, ``group``, ``step``, ``tokens``, ``benchmark``, ``scorer``, ``linking``, ``ties_rule``,
+    ``n`` (pairs), ``ties``, ``accuracy`` (over all pairs), those of ``equal``, ``good_longer`` and ``bad_longer``
+    with their numbers of pairs (``n_equal``), and ``delta_acc``, the mean of the two absolute differences of a length
+    split to the equal one (section 4.2). A split without pairs leaves NaN.
     """
     rows = last_scored(scores[(scores["phenomenon"] == "all") & (scores["paradigm"] == "all")])
     keys = ["run", "group", "step", "tokens", "benchmark", "scorer", "linking", "ties_rule"]
@@ -41,7 +43,12 @@ def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:
-    """Average ``linking_by_run`` over the runs of each line at the same step; ``accuracy_sd`` is a sample deviation."""
+    """Average ``linking_by_run`` over the runs of each line at the same step.
+
+    The columns are ``benchmark``, ``scorer``, ``group``, ``step``, ``tokens``, ``linking``, ``ties_rule``, ``runs``
+    (how many), ``accuracy`` with ``accuracy_sd`` (sample deviation; NaN for one run), ``equal``, ``good_longer``,
+    ``bad_longer`` and ``delta_acc``.
+    """
     keys = ["benchmark", "scorer", "group", "step", "tokens", "linking", "ties_rule"]
     means = {name: (name, "mean") for name in (*SPLITS, "delta_acc")}
     table = by_run.groupby(keys, as_index=False, dropna=False, sort=False).agg(
