@@ -14,7 +14,8 @@ ORDER = {
     "": ["ucurve", "eval", "train analysis generation validation", "launch", "workbench"],
     "ucurve": [
         "errors interpreter",
-        "invocation fields processes progress provenance text_table",
+        "fields invocation",
+        "processes progress provenance text_table",
         "storage config",
         "huggingface help yaml_files",
         "cli token_stream",

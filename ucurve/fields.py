@@ -1,5 +1,6 @@
 """Types of settings that several commands share, such as counts as people write them (``10M``, ``1.5B``, ``3e9``)."""
 
+import math
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -11,6 +12,7 @@ from ucurve.errors import UserError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9, "T": 10**12}
 _LARGEST = 10**18
+_SECONDS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0))
 _WORDS = "w"  # after a count that is one of words
 _COUNT = re.compile(r"(?P<number>\d[\d_]*(\.\d+)?([eE]\+?\d{1,3})?)(?P<unit>[KMBGT]?)", re.IGNORECASE)
 
@@ -66,6 +68,13 @@ def named(find: Callable[[str], _Named]) -> AfterValidator:
             raise ValueError(str(error)) from error
 
     return AfterValidator(check)
+
+
+def format_seconds(seconds: float) -> str:
+    """Write a time in the largest unit of which it has at least two, as ``3 hours`` or ``90 minutes``."""
+    name, unit = next(((name, unit) for name, unit in _SECONDS if seconds >= 2 * unit), _SECONDS[-1])
+    count = max(1, math.ceil(seconds / unit))
+    return f"{count:,} {name.removesuffix('s') if count == 1 else name}"
 
 
 def as_tuple(value: object) -> object:

@@ -12,7 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from ucurve.fields import format_seconds
+
 _SECONDS_BETWEEN_LINES = 10.0
+_SHARE_BETWEEN_LINES = 0.2  # of the time so far, where that is more: long work has few lines
 _console = Console(stderr=True)
 
 
@@ -24,7 +27,8 @@ class ProgressBar:
 
     def __init__(self, title: str, total: int, done: int = 0, transient: bool = False) -> None:
         self._title, self._total, self._done, self._transient = title, total, done, transient
-        self._last_line = time.monotonic()
+        self._begun = self._last_line = time.monotonic()
+        self._done_before = done
         self._bar: Progress | None = None
 
     def __enter__(self) -> Self:
@@ -50,9 +54,12 @@ class ProgressBar:
                 self._bar.update(self._bar.task_ids[0], completed=self._done, note=note)
             return
         now = time.monotonic()
-        if now - self._last_line >= _SECONDS_BETWEEN_LINES:  # what is done sooner needs no lines
-            self._last_line = now
-            log_line(f"{self._title}: {self._done}/{self._total} {note}".rstrip())
+        passed = now - self._begun
+        if now - self._last_line >= max(_SECONDS_BETWEEN_LINES, _SHARE_BETWEEN_LINES * passed):
+            self._last_line = now  # what is done sooner needs no lines
+            left = passed / (self._done - self._done_before) * (self._total - self._done)
+            told = ", ".join(filter(None, [note, f"about {format_seconds(left)} left"]))
+            log_line(f"{self._title}: {self._done}/{self._total} {told}")
 
 
 def log_line(text: str) -> None:

@@ -10,6 +10,7 @@ from train.evaluation import EvalSettings
 from train.model.precision import may_have_accelerator
 from train.plan import Plan
 from ucurve.errors import UcurveError
+from ucurve.fields import format_seconds
 from ucurve.invocation import command
 from ucurve.processes import count_processes
 from ucurve.provenance import processor
@@ -19,7 +20,6 @@ from ucurve.storage.run_folder import METRICS, RECORD, parse_metrics
 _CORE_FLOPS, _ACCELERATOR_FLOPS = 4e10, 5e13  # a second, where nothing was measured; by 6ND
 _LAST_STEPS = 50  # whose rate counts: the first ones compile and fill caches
 _SIMILAR = 2.0  # models of up to so many times the parameters take their rate from each other
-_SECONDS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,6 @@ def describe_forecast(plan: Plan) -> list[str]:
         f"time           about {format_seconds(seconds)} of training without scoring; {source}; {measure}",
         f"scoring        {_describe_scoring(settings.eval, len(plan.checkpoint_steps))}",
     ]
-
-
-def format_seconds(seconds: float) -> str:
-    """Write a time in the largest unit of which it has at least two, as ``3 hours`` or ``90 minutes``."""
-    name, unit = next(((name, unit) for name, unit in _SECONDS if seconds >= 2 * unit), _SECONDS[-1])
-    return f"{max(1, math.ceil(seconds / unit)):,} {name}"
 
 
 def _expect_seconds(plan: Plan, on_accelerator: bool) -> tuple[float, str]:

@@ -6,8 +6,9 @@ import pytest
 from train.config import read_settings
 from train.plan import make_plan
 from train.run import forecast
-from train.run.forecast import describe_forecast, format_seconds
+from train.run.forecast import describe_forecast
 from ucurve.config import compose
+from ucurve.fields import format_seconds
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def lines(tmp_path, *overrides):
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.1, "1 seconds"), (90, "90 seconds"), (121, "3 minutes"), (7200, "2 hours"), (2e6, "24 days")],
+    [(0.1, "1 second"), (90, "90 seconds"), (121, "3 minutes"), (7200, "2 hours"), (2e6, "24 days")],
 )
 def test_a_time_is_in_the_largest_unit_that_fits(seconds, text):
     assert format_seconds(seconds) == text

@@ -1,0 +1,34 @@
+import pytest
+
+from ucurve import progress
+from ucurve.progress import ProgressBar
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time in seconds, which a test sets."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_line_in_a_pipe_says_what_is_left(clock, capsys):
+    with ProgressBar("run", 100) as bar:
+        clock[0] = 20.0
+        bar.advance(10, "loss 3.1")
+    assert capsys.readouterr().err == "run: 10/100 loss 3.1, about 3 minutes left\n"
+
+
+def test_work_that_goes_on_after_an_earlier_start_is_measured_from_there(clock, capsys):
+    with ProgressBar("run", 100, done=90) as bar:
+        clock[0] = 20.0
+        bar.advance(5)
+    assert capsys.readouterr().err == "run: 95/100 about 20 seconds left\n"
+
+
+def test_long_work_has_few_lines(clock, capsys):
+    with ProgressBar("run", 100_000) as bar:
+        for second in range(1, 36_001):
+            clock[0] = float(second)
+            bar.advance()
+    assert 20 < capsys.readouterr().err.count("\n") < 50
