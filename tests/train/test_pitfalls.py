@@ -123,7 +123,7 @@ def test_pitfall_27_seeds_are_cells_of_a_grid():
     cells = grid_cells([Composed(compose("train", ["experiment=demo"]), ("experiment=demo",))])
     settings = [cell.settings for cell in cells]
     assert len({cell.run_name for cell in settings}) == len(settings) > 1
-    assert {cell.seeds.init for cell in settings} == {cell.seeds.data for cell in settings} == {0, 1}
+    assert {cell.seeds.init for cell in settings} == {cell.seeds.data for cell in settings} == {0, 1, 2}
 
 
 def test_pitfall_28_a_plan_tells_whether_embeddings_are_tied_and_the_first_rate(settings_of):

@@ -1,6 +1,7 @@
 import re
 from collections import Counter, defaultdict
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ PHENOMENA = {
     "nominal_expression", "npi_licensing", "passive", "quantifiers", "question", "relativization", "topicalization",
     "verb_phrase",
 }  # fmt: skip
+GRAMMAR = Path(demo.__file__).parent / "demo_grammar"
+HEADS = ("画册", "海报", "广告", "样品", "货车", "招牌")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,7 @@ def text():
 
 
 def test_there_are_enough_paradigms_of_the_papers_phenomena(pairs):
-    assert {row["phenomenon"] for row in pairs} == PHENOMENA
+    assert {row["phenomenon"] for row in pairs} == PHENOMENA | {"compound_classifier"}
     counts = Counter(row["UID"] for row in pairs)
     assert len(counts) == len(demo._grammar()[0]) >= 15
     assert set(counts.values()) == {PAIRS_PER_PARADIGM}
@@ -84,3 +87,25 @@ def test_single_words_do_not_tell_good_from_bad(pairs):
             for character, count in difference.items():
                 surplus[character] += count
     assert max(map(abs, surplus.values())) <= PAIRS_PER_PARADIGM
+
+
+def test_the_wrong_classifier_of_a_compound_suits_the_noun_beside_it_and_no_direction_is_preferred(pairs):
+    """What short noun phrases teach favors the bad member in every pair, and the classifiers themselves favor none."""
+    vocabulary = [line.split("\t") for line in (GRAMMAR / "vocabulary.tsv").read_text(encoding="utf-8").splitlines()]
+    classifiers = {word: classifier for word, tag, _, _, _, _, classifier, *_ in vocabulary if tag == "NN"}
+    edits = Counter()
+    for row in pairs:
+        if row["phenomenon"] != "compound_classifier":
+            continue
+        good, bad = row["sentence_good"], row["sentence_bad"]
+        [place] = [place for place in range(len(good)) if good[place] != bad[place]]
+        head = next(head for head in HEADS if head in good)
+        beside = good[place + 1 : good.index(head)]
+        assert (good[place], bad[place]) == (classifiers[head], classifiers[beside])
+        edits[good[place], bad[place]] += 1
+    assert len(edits) == 30, "every two of the six classifiers, in both directions"
+    assert sum(edits.values()) == 6 * PAIRS_PER_PARADIGM
+    for classifier in {good for good, _ in edits}:
+        as_good = sum(count for (good, _), count in edits.items() if good == classifier)
+        as_bad = sum(count for (_, bad), count in edits.items() if bad == classifier)
+        assert abs(as_good - as_bad) <= 40

@@ -122,7 +122,7 @@ def test_a_cell_given_twice_is_one():
 
 def test_a_product_of_the_command_line_and_a_grid_of_an_experiment_make_one_grid():
     names = [settings.run_name for settings in settings_of("experiment=demo", "tokens=400K,800K")]
-    assert names == [f"tiny-{tokens}-char-demo-s{seed}" for tokens in ("400K", "800K") for seed in (0, 1)]
+    assert names == [f"tiny-{tokens}-char-demo-s{seed}" for tokens in ("400K", "800K") for seed in (0, 1, 2)]
 
 
 def test_a_mistake_of_some_cells_names_them_and_nothing_starts(monkeypatch):
@@ -193,6 +193,7 @@ def test_the_demo_experiment_plans():
     assert [settings.run_name for settings in settings_of("experiment=demo")] == [
         "tiny-800K-char-demo-s0",
         "tiny-800K-char-demo-s1",
+        "tiny-800K-char-demo-s2",
     ]
 
 

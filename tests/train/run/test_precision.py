@@ -55,7 +55,7 @@ def test_the_plan_names_the_precision(settings_of):
 
 @pytest.mark.long
 def test_two_hundred_steps_of_the_demo_in_bfloat16_are_within_a_fiftieth_of_a_nat(tmp_path):
-    demo = ["train.py", "experiment=demo", "grid=[]", "eval.when=never", f"tokens={200 * 64 * 32}", "schedule.count=2"]
+    demo = ["train.py", "experiment=demo", "grid=[]", "eval.when=never", f"tokens={200 * 32 * 32}", "schedule.count=2"]
     paths = [f"paths.{name}={tmp_path / name}" for name in ("runs", "cache", "tokenizers")]
     losses = {}
     for engine, precision in [("torch", "float32"), ("torch", "bfloat16"), ("deepspeed", "bfloat16")]:
