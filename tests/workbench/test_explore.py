@@ -342,6 +342,8 @@ def test_curves_are_described_and_those_that_turn_come_first():
     assert say(found["early"]) == "rises from 20 to 100 %"
     assert say(found["flat"]) == "stays near 52 %"
     assert say(found["lost"]) == "falls from 90 to 50 %"
+    level = pd.DataFrame({"group": ["a model"], "value": "x", "step": -1, "tokens": 0.0, "accuracy": 0.67})
+    assert say(courses(level)["x"]) == "is at 67 %"
 
 
 def test_a_new_checkpoint_is_a_change(tmp_path):

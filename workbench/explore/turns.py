@@ -23,7 +23,7 @@ class Course:
     fall_from: float  # the highest accuracy before the deepest point of the largest dip
     low: float  # the accuracy there
     tokens: float
-    step: int
+    step: int  # -1 for a model without checkpoints, which is level
     back_to: float  # the highest one after it
 
     @property
@@ -34,6 +34,8 @@ class Course:
     @property
     def sentence(self) -> str:
         """What it does, in words."""
+        if self.step < 0:
+            return f"is at {_percent(self.last)} %"
         if self.depth >= SHOWN:
             fall = f"falls from {_percent(self.fall_from)} to {_percent(self.low)} % at {_tokens(self.tokens)} tokens"
             return f"{fall} and comes back to {_percent(self.back_to)} %"

@@ -416,9 +416,14 @@ function showTraining(runs) {
   place("training").textContent = growing.length ? `In training: ${growing.map(run => `${run.run} (${count(run.steps.length ?? run.steps)} checkpoints scored)`).join(", ")}. New checkpoints are drawn as they come.` : "";
 }
 
+let lost = false;
 const grow = latest(async () => {
   if (document.hidden || !found) return;
+  const before = lost;
+  lost = true;
   const now = await api("changes", {benchmark: state.benchmark, scorer: state.scorer});
+  lost = false;
+  if (before) say("");
   if (now.version === version) return;
   try {
     await api("curves", asked()); // a score may be there before the table of its run is written
