@@ -97,7 +97,7 @@ def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
         check_same_data(run.plan.settings, run.store, before)
     _write_static_files(run, record, first_start=before is None)
     if before is None or not before.finished:
-        log_line(f"start token: {describe_start_token(run.plan, run.store)}")
+        log_line(f"{run.folder.name}: start token: {describe_start_token(run.plan, run.store)}")
         evaluation.log_what_is_not_scored(run.folder, run.plan.settings.eval)
         record.write("running")
         return False
