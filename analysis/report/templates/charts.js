@@ -1,6 +1,8 @@
 // Draws every chart where it stands. With ast its expressions are interpreted, so that the page can forbid eval.
 function draw(place) {
-  vegaEmbed(place, JSON.parse(place.nextElementSibling.textContent), {
+  const chart = JSON.parse(place.nextElementSibling.textContent);
+  if (chart.facet) chart.columns = Math.max(1, Math.floor((place.clientWidth - 70) / 180)); // panels beside each other
+  vegaEmbed(place, chart, {
     mode: "vega-lite", ast: true, renderer: "svg", downloadFileName: place.dataset.name,
     bind: place.previousElementSibling,
     actions: {export: true, source: false, compiled: false, editor: false},
