@@ -99,7 +99,7 @@ class NotebookStudy(Study):
                 the stored scores lack what the linking function reads.
         """
         if not self._named:
-            raise UserError("no run of the study was scored; ucurve.score(RUNS, benchmarks=[...]) scores them")
+            raise UserError('no run of the study was scored; ucurve.score(RUNS, benchmarks=["NAME"]) scores them')
         if benchmark is None and len(self._named) > 1:
             raise UserError(f"several benchmarks were scored; name one of {', '.join(self._named)}")
         name = next(iter(self._named)) if benchmark is None else benchmark
@@ -263,7 +263,7 @@ class NotebookStudy(Study):
         describes the columns. Scoring with ``tokens=true`` stores them.
 
         Examples:
-            >>> study.tokens(pairs=[0])[["run", "step", "side", "text", "region", "surprisal"]]
+            >>> study.tokens(pairs=[0, 3])[["run", "step", "side", "text", "region", "surprisal"]]
         """
         return token_frame(self.scored(benchmark), pairs, steps)
 
