@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from contextlib import contextmanager
 
@@ -277,3 +278,15 @@ def test_answers_of_two_people_become_the_tables_of_the_analysis(browser, questi
     with (tmp_path / "judged" / "human.csv").open(encoding="utf-8") as file:
         human = {row["UID"]: (row["correct"], row["total"]) for row in csv.DictReader(file)}
     assert human == {"agreement": ("6", "6"), "past": ("6", "6")}
+
+
+def test_a_small_dark_screen_shows_the_page_whole_and_dark(browser, questionnaire):
+    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    page.goto((questionnaire / "index.html").as_uri())
+    page.locator(".jspsych-btn", has_text="Begin").click()
+    page.locator(".sentence").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    for element in ("html", ".sentence"):
+        color = page.evaluate("one => getComputedStyle(document.querySelector(one)).backgroundColor", element)
+        assert max(map(int, re.findall(r"\d+", color))) < 60
+    page.close()

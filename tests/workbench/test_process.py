@@ -113,3 +113,14 @@ def test_it_ends_while_a_questionnaire_is_made(tmp_path, number, code):
         long.join()
     finally:
         server.kill()
+
+
+def test_the_address_is_printed_before_the_slow_imports(tmp_path):
+    blocked = "import sys\nsys.modules['pandas'] = sys.modules['torch'] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(blocked, encoding="utf-8")
+    started = Server(tmp_path, libraries=[tmp_path])
+    with pytest.raises(AssertionError, match="after the slow imports"):
+        started.start()
+    assert started.port
+    assert started.token
+    assert started.process.wait(60) == 2
