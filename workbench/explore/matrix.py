@@ -31,7 +31,9 @@ from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
 from ucurve.errors import UserError
 from ucurve.progress import log_line
+from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import new_folder
+from ucurve.storage.run_folder import checkpoint_folder
 
 _STEPS_AT_ONCE, _PAIRS_AT_ONCE = 12, 12_288  # decided together, so that all of it stays in the processor's cache
 _THREADS = 2
@@ -227,13 +229,16 @@ def _copy(run: Run, files: Collection[Path], pairs: pd.DataFrame, folder: Path) 
 
 
 def _places(run: Run, benchmark: str, scorer: str, steps: Sequence[int]) -> tuple[list[float], list[float]]:
-    """Return training tokens and FLOPs of each step, as the table of accuracies says."""
+    """Return training tokens and FLOPs of each step, as the table of accuracies says, or else the checkpoint."""
     import pyarrow.compute
 
     column = pyarrow.compute.field
     named = (column("benchmark") == benchmark) & (column("scorer") == scorer) & (column("phenomenon") == "all")
     rows = score_frame([run], AGGREGATES & named).drop_duplicates("step").set_index("step")
     known = rows[["tokens", "flops"]].reindex(list(steps)).astype(float)
+    for step in set(known.index[known["tokens"].isna()]) & set(run.saved):  # scored just now: no row of the table yet
+        manifest = read_manifest(checkpoint_folder(run.folder, step))
+        known.loc[step] = float(manifest.tokens), float(manifest.flops)
     return known["tokens"].tolist(), known["flops"].tolist()
 
 
