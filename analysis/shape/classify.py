@@ -3,12 +3,8 @@
 The curve is smoothed, and its means over stretches of the log axis are compared, every stretch i with every k after it:
 a fall where i lies above k, a rise where k lies above i, each as a studentized difference t(i, k). A curve falls
 somewhere when the largest of all its falls is beyond what the largest of so many would be by chance (max-t); likewise
-it rises. It is U-shaped when a fall is followed by a rise from the same stretch k:
-
-    T_U = max over k of min(largest fall from before k down to k, largest rise from k up to after k)
-
-and inverted-U when a rise is followed by a fall. Both sides have to hold at once (intersection-union, Berger 1982), and
-each side is held to the max over all pairs, so that the test keeps its level on monotone curves as on flat ones.
+it rises. It is U-shaped when it lies farther from all curves that rise and then fall than its error explains
+(``unimodal``), and inverted-U when its mirror image does.
 
 A curve is flat when every one of these differences lies within a margin, both ways: two one-sided tests for each
 (Schuirmann 1987), all of which have to hold. Where neither a change nor flatness is shown, it is undetermined.
@@ -28,6 +24,7 @@ from scipy.stats import t as student
 
 from analysis.data.settings import FLAT_MARGIN
 from analysis.shape.smoothing import DRAWS, Array, Curve, covariance_root, curve_draws, errors, smoothing_weights
+from analysis.shape.unimodal import dip_tests
 from eval.metrics.accuracy import TAIL
 from eval.metrics.levels import Ids
 from eval.metrics.significance import holm
@@ -92,7 +89,7 @@ def is_testable(tokens: Array) -> bool:
 def shape_test(
     curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
 ) -> ShapeTest:
-    """Test the shape of a curve that ``is_testable``, with ``draws`` of the largest difference for the p values."""
+    """Test the shape of a curve that ``is_testable``; ``draws`` of the error decide how small p values can be."""
     return ShapeTest(*change_tests(curve, draws, seed, margin), *_turns(curve, seed))
 
 
@@ -102,7 +99,11 @@ def change_tests(
     """Return the p values of ``shape_test`` alone, in the order of ``ALTERNATIVES``; the margin is a fraction."""
     compared = _compare(curve)
     drawn = _largest(compared, draws, seed)
-    rise, fall, u, inverted = (_p_of_largest(change, drawn, compared) for change in _largest_changes(compared))
+    *changes, falls_and_rises, rises_and_falls = _largest_changes(compared)
+    rise, fall = (_p_of_largest(change, drawn, compared) for change in changes)
+    dip, bump = dip_tests(curve, 2 * draws, seed)
+    u = _p_of_turn(dip, falls_and_rises, draws, compared)
+    inverted = _p_of_turn(bump, rises_and_falls, draws, compared)
     # Flat: all one-sided tests of a margin have to hold (Berger 1982), so the largest of their p values is that of all.
     nearest = (margin - np.abs(compared.difference)) / compared.error
     return rise, fall, u, inverted, float(student.sf(nearest.min(), compared.freedom))
@@ -213,7 +214,10 @@ def _compare(curve: Curve) -> _Comparison:
 
 
 def _largest_changes(compared: _Comparison) -> tuple[float, float, float, float]:
-    """Return the largest rise, the largest fall, T_U and T of the inverted U."""
+    """Return the largest rise, the largest fall, and the largest smaller side of a fall then a rise, and of the reverse.
+
+    Both sides of a turn at the same stretch have to be as large (intersection-union, Berger 1982).
+    """
     stretches, ratio = compared.stretches, compared.ratio
     falls = np.full((stretches.count, stretches.count), -np.inf)
     rises = falls.copy()
@@ -242,9 +246,21 @@ def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
 def _p_of_largest(statistic: float, drawn: Array, compared: _Comparison) -> float:
     """Return the p value of a largest difference under no change."""
     beyond = len(drawn) - int(np.searchsorted(drawn, statistic, side="left"))
-    # Beyond the draws the bound of Bonferroni is at least the exact p, and small enough for families of many curves.
-    bound = compared.ratio.size * float(student.sf(statistic, compared.freedom))
-    return min(1.0, (1 + beyond) / (1 + len(drawn)), bound)
+    return min(1.0, (1 + beyond) / (1 + len(drawn)), _bound(statistic, compared))
+
+
+def _bound(statistic: float, compared: _Comparison) -> float:
+    """Return Bonferroni's bound of the p value of a largest difference, small enough for families of many curves."""
+    return compared.ratio.size * float(student.sf(statistic, compared.freedom))
+
+
+def _p_of_turn(p: float, both_sides: float, draws: int, compared: _Comparison) -> float:
+    """Return a p value that may be smaller than the draws of ``dip_tests`` can tell.
+
+    Where none of these draws is as far from unimodal as the curve, the two sides of the turn at one stretch bound p.
+    At a level below that of one draw this bound alone decides, so that the test keeps it.
+    """
+    return min(p, _bound(both_sides, compared)) if p <= 1 / (1 + 2 * draws) else p
 
 
 def _turns(curve: Curve, seed: int) -> tuple[Turn, Turn]:
