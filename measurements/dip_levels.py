@@ -2,11 +2,11 @@
 
 python -m measurements.dip_levels --out FILE [--curves 400] [--draws 999]
 
-Run it from the root of the project. Nothing here is shared with the other simulations of this folder. Each pair follows a
-two-parameter logistic model: its own discrimination and difficulty, a part of the difficulty shared by the pairs of a
-template, and outcomes that hang together between checkpoints (a part lasts in a run, most of it fades from one
-checkpoint to the next). Each run has its own level and its own slow noise. FILE gets a line of JSON for each cell (kind
-of curve, noise, pairs, checkpoints, runs); a cell that is there already is not simulated again.
+Run it from the root of the project. Nothing here is shared with the other simulations of this folder. Each pair
+follows a two-parameter logistic model: its own discrimination and difficulty, a part of the difficulty shared by the
+pairs of a template, and outcomes that hang together between checkpoints (a part lasts in a run, most of it fades from
+one checkpoint to the next). Each run has its own level and its own slow noise. FILE gets a line of JSON for each cell
+(kind of curve, noise, pairs, checkpoints, runs); a cell that is there already is not simulated again.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -103,8 +104,9 @@ def _bell(place: np.ndarray, middle: float, width: float, height: float) -> np.n
     return height * np.exp(-(((place - middle) / width) ** 2) / 2)
 
 
-NULLS: tuple[Truth, ...] = (flat, late, plateau, bump, rise)
-DIPS: tuple[Truth, ...] = (u5, u10, u5_near_the_end, w, dip_then_rise)
+TRUTHS: dict[str, Truth] = {
+    truth.__name__: truth for truth in (flat, late, plateau, bump, rise, u5, u10, u5_near_the_end, w, dip_then_rise)
+}
 
 
 @dataclass(frozen=True)
@@ -119,26 +121,17 @@ class Cell:
 
 
 def cells() -> Iterator[Cell]:
-    """Yield the cells, those first that are read first."""
-    for runs in (3, 2, 5, 1):
-        for pairs in (300, 1500):
-            for truth in (u5, late, flat):
-                yield Cell(truth.__name__, "ar1", pairs, 24, runs)
-    for runs in (3, 2, 5, 1):
-        for pairs in (300, 1500):
-            for checkpoints in (24, 15, 47):
-                for truth in NULLS:
-                    yield Cell(truth.__name__, "ar1", pairs, checkpoints, runs)
-                for noise in list(NOISES)[1:]:
-                    for null in (flat, late):
-                        yield Cell(null.__name__, noise, pairs, checkpoints, runs)
-                for truth in DIPS:
-                    yield Cell(truth.__name__, "ar1", pairs, checkpoints, runs)
-                yield Cell("u5", "ar2", pairs, checkpoints, runs)
+    """Yield the cells of the table: every kind of curve and noise, for each number of runs, pairs and checkpoints."""
+    kinds = [(truth, "ar1") for truth in TRUTHS]
+    kinds += [(null, noise) for noise in list(NOISES)[1:] for null in ("flat", "late")]
+    kinds += [("u5", "ar2")]
+    for runs, pairs, checkpoints in product((3, 2, 5, 1), (300, 1500), (24, 15, 47)):
+        for truth, noise in kinds:
+            yield Cell(truth, noise, pairs, checkpoints, runs)
 
 
 def simulate(cell: Cell, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return tokens, half points (uint8[runs, checkpoints, pairs]), paradigms and templates of one benchmark and its runs."""
+    """Return what ``estimate_curve`` takes: tokens, half points (uint8[runs, checkpoints, pairs]), strata, clusters."""
     noise, count = NOISES[cell.noise], cell.pairs
     place = np.linspace(0, 1, cell.checkpoints)
     paradigm = np.arange(count) % PARADIGMS
@@ -150,7 +143,7 @@ def simulate(cell: Cell, draw: np.random.Generator) -> tuple[np.ndarray, np.ndar
     half_points = np.empty((cell.runs, cell.checkpoints, count), dtype=np.uint8)
     together = noise.together * _fading(draw, (cell.checkpoints, of_template.max() + 1), 0.8)[:, of_template]
     for run in range(cell.runs):
-        level = globals()[cell.truth](place) + noise.level * draw.standard_normal()
+        level = TRUTHS[cell.truth](place) + noise.level * draw.standard_normal()
         level = level + noise.run * _fading(draw, (cell.checkpoints, 1), 0.8)[:, 0]
         if noise.transient and run == 0:
             level = level - _bell(place, draw.uniform(), 0.05, noise.transient)
@@ -208,12 +201,12 @@ def main() -> None:
     lines = arguments.out.read_text(encoding="utf-8").splitlines() if arguments.out.exists() else []
     names = list(Cell.__dataclass_fields__)
     done = {tuple(json.loads(line)[name] for name in names) for line in lines}
-    for cell in dict.fromkeys(cells()):
+    for cell in cells():
         if tuple(asdict(cell).values()) not in done:
             line = json.dumps(measure(cell, arguments.curves, arguments.draws))
             with arguments.out.open("a", encoding="utf-8") as file:
                 file.write(f"{line}\n")
-            print(line, flush=True)  # noqa: T201
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -214,7 +214,7 @@ def _compare(curve: Curve) -> _Comparison:
 
 
 def _largest_changes(compared: _Comparison) -> tuple[float, float, float, float]:
-    """Return the largest rise, the largest fall, and the largest smaller side of a fall then a rise, and of the reverse.
+    """Return the largest rise and fall, and of a fall then a rise, and of the reverse, the largest smaller side.
 
     Both sides of a turn at the same stretch have to be as large (intersection-union, Berger 1982).
     """

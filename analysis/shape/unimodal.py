@@ -63,10 +63,11 @@ def unimodal_fit(curve: Array, precision: Array) -> Array:
     rising = np.append(0.0, _prefix_squares(curve[None], precision)[0])
     falling = np.append(0.0, _prefix_squares(curve[None, ::-1], precision[::-1])[0])
     top = int((rising + falling[::-1]).argmin())  # checkpoints in the rising part
-    parts = ((curve[:top], precision[:top], True), (curve[top:], precision[top:], False))
-    return np.concatenate([
-        isotonic_regression(values, weights=of_values, increasing=up).x for values, of_values, up in parts if len(values)
-    ])  # fmt: skip
+    fit = curve.copy()
+    for part, up in ((slice(None, top), True), (slice(top, None), False)):
+        if len(curve[part]):
+            fit[part] = isotonic_regression(curve[part], weights=precision[part], increasing=up).x
+    return fit
 
 
 def _prefix_squares(curves: Array, precision: Array) -> Array:
