@@ -202,10 +202,10 @@ def test_note(classes: pd.DataFrame, margin: float) -> str:
     return (
         f"Curves are smoothed on the log axis of tokens (normal kernel, sd {SMOOTHING} decades; step 0 has no place on "
         "it and takes no part). A curve falls (rises) where the largest of its falls (rises) between two stretches of "
-        f"it is beyond chance, by a bootstrap over {over}; it is U-shaped where a fall is followed by a rise, both "
-        f"beyond chance. It is flat where all differences lie within {margin:g} points by an equivalence test; where "
-        "neither a change nor flatness is shown it is undetermined. p values are adjusted by Holm over all curves of "
-        "this table; "
+        f"it is beyond chance, by a bootstrap over {over}; it is U-shaped where it lies farther from "
+        "every curve that rises and then falls than its error explains. It is flat where all differences lie within "
+        f"{margin:g} points by an equivalence test; where neither a change nor flatness is shown it is undetermined. p "
+        "values are adjusted by Holm over all curves of this table; "
         f"the level is {LEVEL:g}. {_drawn_note(classes)}"
         + (_ONE_RUN if 1 in runs else "")
         + (_TWO_RUNS if 2 in runs else "")
