@@ -24,7 +24,7 @@ BEGINS_ANEW = "the same command starts again from the beginning"
     [
         ("train.py", ["tokens=1M"], "train.cli.train_command", GOES_ON),
         ("score.py", SCORE, "eval.run.execute", f"scores made so far are kept, {GOES_ON}"),
-        ("analyze.py", [], "analysis.run.analyze", f"every file written so far is whole, {BEGINS_ANEW}"),
+        ("analyze.py", [], "analysis.run.analyze_command", f"every file written so far is whole, {BEGINS_ANEW}"),
         ("verify.py", ["run=x"], "train.verify.verify_command", BEGINS_ANEW),
         (
             "tokenizers/build.py",

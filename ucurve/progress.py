@@ -57,9 +57,15 @@ class ProgressBar:
         passed = now - self._begun
         if now - self._last_line >= max(_SECONDS_BETWEEN_LINES, _SHARE_BETWEEN_LINES * passed):
             self._last_line = now  # what is done sooner needs no lines
-            left = passed / (self._done - self._done_before) * (self._total - self._done)
-            told = ", ".join(filter(None, [note, f"about {format_seconds(left)} left"]))
+            told = ", ".join(filter(None, [note, self._time_left(passed)]))
             log_line(f"{self._title}: {self._done}/{self._total} {told}")
+
+    def _time_left(self, passed: float) -> str:
+        """Say how long the rest will take; nothing before a unit is done, as when a batch was too large."""
+        done = self._done - self._done_before
+        if done <= 0:
+            return ""
+        return f"about {format_seconds(passed / done * (self._total - self._done))} left"
 
 
 def log_line(text: str) -> None:

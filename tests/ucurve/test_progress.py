@@ -32,3 +32,13 @@ def test_long_work_has_few_lines(clock, capsys):
             clock[0] = float(second)
             bar.advance()
     assert 20 < capsys.readouterr().err.count("\n") < 50
+
+
+def test_work_that_lost_its_first_units_has_no_time_left_yet(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress.ProgressBar("scoring", 10) as bar:
+        bar.advance(2)
+        now[0] = 11.0
+        bar.advance(-2, "smaller batches")
+    assert capsys.readouterr().err == "scoring: 0/10 smaller batches\n"

@@ -6,6 +6,7 @@ from eval.scoring.batching import within_memory
 from eval.scoring.causal import log_probabilities as causal
 from eval.scoring.sizes import ACCELERATOR, PROCESSOR
 from eval.settings import ScoreSettings
+from ucurve import progress
 from ucurve.errors import RunError
 
 FIRST = PROCESSOR.batch_tokens
@@ -67,6 +68,8 @@ def test_a_sweep_goes_on_with_smaller_batches_and_counts_each_sentence_once(
         return scores
 
     monkeypatch.setattr(causal, "token_log_probabilities", full_at_the_end)
+    for name in ("_SECONDS_BETWEEN_LINES", "_SHARE_BETWEEN_LINES"):  # so that every count is a line
+        monkeypatch.setattr(progress, name, 0.0)
     score_run(run, settings, steps=[0])
     assert sizes == [FIRST, FIRST // 2, FIRST // 4]
     said = capsys.readouterr().err

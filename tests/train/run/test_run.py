@@ -356,7 +356,7 @@ def test_verify_names_a_broken_record(finished, text):
 def test_verify_refuses_what_is_no_run(tmp_path):
     with pytest.raises(UserError, match="run: no folder"):
         verify_command({"run": str(tmp_path / "nothing")})
-    with pytest.raises(UserError, match="no readable configuration"):
+    with pytest.raises(UserError, match=r"is not a run folder, which holds config\.yaml and run\.json"):
         verify_command({"run": str(tmp_path)})
     with pytest.raises(UserError, match="run: no value given"):
         verify_command({})
