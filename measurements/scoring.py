@@ -50,7 +50,7 @@ def ours(model: Path, pairs: Path, device: "Device", dtype: "Dtype") -> Callable
 
     def score() -> Scores:
         (job,) = prepare(target, [table], ScoreSettings(scorer=("sentence",)), cache)
-        scores, _ = within_memory(None, loaded, lambda size: job.score(loaded, size))
+        scores, _ = within_memory(None, loaded, lambda size: job.scorer.score(loaded, size))
         return scores[["lp_good", "lp_bad"]].to_numpy().T.ravel()
 
     return score

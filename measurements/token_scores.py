@@ -42,11 +42,11 @@ def measure(folder: Path, model: Path, pairs: Path, rounds: int) -> None:
     store, path = TokenStore(folder, settings), job.path(folder)
 
     def without() -> None:
-        scores, notes = within_memory(None, loaded, lambda size: job.score(loaded, size))
+        scores, notes = within_memory(None, loaded, lambda size: job.scorer.score(loaded, size))
         write_scores(path, scores, job.inputs, job.target.name, notes)
 
     def with_tokens() -> None:
-        scores, notes, values = within_memory(None, loaded, lambda size: job.score_tokens(loaded, size))
+        scores, notes, values = within_memory(None, loaded, lambda size: job.scorer.score_tokens(loaded, size))
         began = time.perf_counter()
         extra = store.write(job, values)
         writing.append(time.perf_counter() - began)
