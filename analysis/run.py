@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import textwrap
 from pathlib import Path
 
 from analysis.data.runs import Run, find_runs
@@ -10,6 +11,8 @@ from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.invocation import command
 from ucurve.storage.files import write_text
+
+_WIDTH = 110  # columns of the terminal
 
 
 def analyze_command(values: dict[str, object]) -> None:
@@ -56,4 +59,5 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> tuple[Path,
     write_text(report, report_html("Learning curves on minimal pairs", sections, images, first))
     lines = headline_lines(tables["headline"]) if "headline" in tables else []
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
-    return report, [*lines, *first.turns, f"{count}; {len(written)} figures and tables in {out}"]
+    turns = [line for text in first.turns for line in textwrap.wrap(text, _WIDTH, subsequent_indent="  ")]
+    return report, [*lines, *turns, f"{count}; {len(written)} figures and tables in {out}"]
