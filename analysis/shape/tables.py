@@ -182,6 +182,7 @@ class _ShapeRows:
     estimates: dict[tuple[str, str], Curve] = field(default_factory=dict)
 
     def add_line(self, group: str, members: Sequence[Items]) -> None:
+        """Add the rows of the curves of one line, whose members are its runs; a note where they had different pairs."""
         first = members[0]
         if any(not first.pairs.equals(other.pairs) for other in members[1:]):
             self.notes.append(f"{group}: its runs were scored on different pairs, so its shapes are not tested.")

@@ -118,6 +118,7 @@ class _Share:
             self.group.gather(None, error)
 
     def gather(self, value: Value) -> list[Value]:
+        """Return the values of all processes, by rank; torch.OutOfMemoryError where the memory of one is full."""
         import torch
 
         try:

@@ -28,6 +28,7 @@ class _Size:
     elements: int = 0  # of phrases, that a sentence has so far
 
     def add(self, elements: int) -> None:
+        """Count elements; a ``DrawFailed`` where the sentence gets too long."""
         self.elements += elements
         if self.elements > MAX_ELEMENTS:
             raise DrawFailed(Reason.TOO_LONG)

@@ -48,9 +48,11 @@ class _Parser:
         self._sentenize, self._tokenize = sentenize, tokenize
 
     def split(self, line: str) -> list[str]:
+        """Return the sentences of a line, without empty ones."""
         return [part.text for part in self._sentenize(line.strip()) if part.text.strip()]
 
     def parse(self, texts: Sequence[str]) -> Iterator[tuple[Word, ...]]:
+        """Yield the analyzed words of each sentence."""
         tokens = [list(self._tokenize(text)) for text in texts]
         forms = [[token.text for token in sentence] for sentence in tokens]
         for places, morph, syntax in zip(tokens, self._morph.map(forms), self._syntax.map(forms), strict=True):

@@ -103,16 +103,19 @@ class _Choices:
         self._objects_of = cache(self._make_objects)
 
     def object(self, state: State) -> list[Option]:
+        """Return the objects that fit the verb, other than its subject."""
         fitting, subject = self._objects_of(state["verb"]), state["subject"][0].word
         if self._as_published and self._with_noun:
             return fitting
         return [option for option in fitting if option.choice.noun.word != subject]
 
     def possessor(self, state: State) -> list[Option]:
+        """Return the animate nouns that are neither subject nor object."""
         taken = (state["subject"][0].word, state["object"].noun.word)
         return [option for option in self._possessors if option.choice[0].word not in taken]
 
     def pronoun(self, state: State) -> list[Option]:
+        """Return the possessive pronouns, which agree with what they stand before."""
         thing: Object = state["object"]
         noun, number = state["possessor"] if self._with_noun else (thing.noun, thing.number)
         oblique = self._with_noun or thing.marked or self._as_published
@@ -120,6 +123,7 @@ class _Choices:
         return [Option(stem + ending, stem) for stem in self._grammar.pronouns]
 
     def possessor_form(self, state: State) -> list[Option]:
+        """Return the possessor with a genitive that agrees with the object."""
         thing: Object = state["object"]
         noun, number = state["possessor"]
         oblique = thing.marked and not self._as_published
@@ -127,6 +131,7 @@ class _Choices:
         return [Option(f"{form_of(noun, number, True)} {genitive}", None)]
 
     def target(self, state: State) -> Target:
+        """Return the verb in the good and the bad form; the bad one has the aspect of the other construction."""
         noun, number = state["subject"]
         thing: Object = state["object"]
         if not self._ne:
@@ -139,6 +144,7 @@ class _Choices:
         return Target(good, bad, known)
 
     def object_text(self, thing: Object) -> str:
+        """Return the object with its case marker, where it has one."""
         marker = f" {self._grammar.marker}" if thing.marked else ""
         return form_of(thing.noun, thing.number, thing.marked) + marker
 

@@ -109,6 +109,7 @@ class _Choices:
         self._relatives_of = cache(self._make_relatives)
 
     def linker(self, state: State) -> list[Option]:
+        """Return the associative word, which agrees with the head noun."""
         return [Option(self._grammar.of[concord(self._grammar, state["noun"]) - 1], None)]
 
     def possessor(self, state: State) -> list[Option]:
@@ -119,16 +120,20 @@ class _Choices:
         return fitting if self._as_published else [one for one in fitting if one.text != state["noun"].word]
 
     def demonstrative(self, state: State) -> list[Option]:
+        """Return the demonstratives of the possessor's concord."""
         of = state["possessor"][1]
         return [Option(forms[of - 1], kind) for kind, forms in self._grammar.demonstratives.items()]
 
     def adjective(self, state: State) -> list[Option]:
+        """Return the adjectives that fit the possessor."""
         return self._others(self._adjectives_of(*state["possessor"]), state)
 
     def relative(self, state: State) -> list[Option]:
+        """Return the relative verbs that fit the possessor."""
         return self._others(self._relatives_of(*state["possessor"]), state)
 
     def target(self, state: State) -> Target:
+        """Return the predicate that agrees with the head noun, and the one that agrees with the possessor."""
         head, (possessor, of) = state["noun"], state["possessor"]
         word, tense, right = state["predicate"].word, state["tense"], concord(self._grammar, state["noun"])
         good, bad = (f"{self._form(word, tense, number)}." for number in (right, of))

@@ -88,6 +88,7 @@ class _Sample:
         self._bytes = 0
 
     def add(self, number: int, text: str) -> None:
+        """Keep a text if its hash is among the lowest; texts with higher ones make room."""
         is_full = self._bytes >= SAMPLE_BYTES
         if number in self._hashes or (is_full and number > -self._highest_first[0][0]):
             return

@@ -147,6 +147,7 @@ class _Row(NamedTuple):
     place: str
 
     def knows(self, name: str) -> bool:
+        """Say whether some column has this name."""
         return name in self.made or name in self.published or name in self.about
 
     def get(self, name: str) -> object:

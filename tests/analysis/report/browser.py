@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,3 +24,16 @@ def open_browser() -> Iterator[Any]:
         browser = play.chromium.launch(executable_path=path, args=[*flags, "--disable-dev-shm-usage"])
         yield browser
         browser.close()
+
+
+@contextmanager
+def open_page(browser: Any, path: Path, viewport: dict[str, int]) -> Iterator[Any]:
+    """Open a file of the report; errors and warnings of the console fail the test that opened it."""
+    context = browser.new_context(viewport=viewport)
+    opened, said = context.new_page(), []
+    opened.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.goto(path.as_uri())
+    yield opened
+    context.close()
+    assert not said

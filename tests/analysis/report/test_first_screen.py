@@ -21,6 +21,7 @@ from analysis.plotting.style import drawing_style
 from analysis.report.html import FirstScreen, ReportSection
 from analysis.run import analyze
 from analysis.sections import LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, QUESTIONS, make_report
+from tests.analysis.report.browser import open_page
 from tests.analysis.report.demo import CURVES, make_demo_runs
 from tests.axe import axe_findings
 
@@ -49,14 +50,8 @@ def report(settings: AnalyzeSettings) -> Path:
 
 @pytest.fixture
 def page(browser: Any, report: Path) -> Iterator[Any]:
-    context = browser.new_context(viewport=SCREEN)
-    opened, said = context.new_page(), []
-    opened.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.goto(report.as_uri())
-    yield opened
-    context.close()
-    assert not said
+    with open_page(browser, report, SCREEN) as opened:
+        yield opened
 
 
 def test_the_first_screen_tells_what_was_trained_learned_and_turns(

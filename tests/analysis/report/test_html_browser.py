@@ -13,6 +13,7 @@ import pytest
 from analysis.data.settings import AnalyzeSettings
 from analysis.report.html import Column, ReportSection, TableView, report_html
 from analysis.run import analyze
+from tests.analysis.report.browser import open_page
 from tests.analysis.synthetic import run_maker, score_row
 from tests.axe import axe_findings
 
@@ -40,17 +41,11 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser: Any, report: Path) -> Iterator[Any]:
-    """The report opened on a screen; errors and warnings of the console fail the test that opened it."""
-    context = browser.new_context(viewport=SCREEN)
-    opened, said = context.new_page(), []
-    opened.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.goto(report.as_uri())
-    opened.get_by_role("button", name="Open all sections").click()
-    opened.locator(".chart svg.marks").nth(1).wait_for()
-    yield opened
-    context.close()
-    assert not said
+    """The report opened on a screen, with all of its sections."""
+    with open_page(browser, report, SCREEN) as opened:
+        opened.get_by_role("button", name="Open all sections").click()
+        opened.locator(".chart svg.marks").nth(1).wait_for()
+        yield opened
 
 
 def _headline(page: Any) -> Any:
