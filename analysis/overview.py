@@ -143,7 +143,7 @@ def _describe_line(members: Sequence[Run]) -> str:
     epochs = facts.tokens_budget / facts.corpus.tokens if facts.corpus.tokens else 0
     passes = f" ({epochs:.3g} passes over the text)" if epochs else ""
     model = f"{facts.model} ({facts.parameters['total']:,} parameters)"
-    checkpoints = f", with {len(first.saved)} checkpoints each" if first.saved else ""
+    checkpoints = f", with {len(first.saved)} checkpoints{' each' if len(members) > 1 else ''}" if first.saved else ""
     return (
         f"{count} of {model} on {format_count(facts.tokens_budget)} tokens of {facts.data}{passes}; "
         f"tokenizer {facts.tokenizer} ({facts.vocabulary:,} tokens); "

@@ -140,7 +140,7 @@ def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFa
         return None
     size = sum(len(text.encode()) for text in texts)
     _save_array(folder / HELD_OUT_TOKENS, ids)
-    log_line(f"held-out text: {len(texts):,} documents, {size:,} bytes, from {where}")
+    log_line(f"held-out text: {len(texts):,} document{'' if len(texts) == 1 else 's'}, {size:,} bytes, from {where}")
     return HeldOutFacts(
         source=held_out.source,
         documents=len(texts),
