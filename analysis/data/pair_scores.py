@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.clusters import names_a_column, pair_clusters
 from analysis.data.files import PAIR_COLUMNS, known_linking, read_stored
 from analysis.data.runs import Run
-from analysis.data.settings import BY_EDITS
 from eval.linking import Linking
 from eval.metrics.accuracy import TiesRule, pair_credits
+from eval.metrics.clusters import BY_EDITS, names_a_column, pair_clusters
 from eval.pairs import in_accuracies
 from eval.store.keys import check_pairs, check_scores
 from eval.store.scores import pairs_path, score_path

@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from eval.metrics.clusters import BY_EDITS
 from ucurve.fields import as_tuple
 
-BY_EDITS = "auto"  # pairs that differ in the same way are drawn together where a paradigm has few such edits
 FLAT_MARGIN = 3.0  # points of accuracy
 
 

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.clusters import PAIR, PARADIGM, names_a_column
 from analysis.data.pair_scores import HALVES
-from analysis.data.settings import BY_EDITS
+from eval.metrics.clusters import BY_EDITS, PAIR, PARADIGM, names_a_column
 from eval.metrics.levels import Ids
 
 Array = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from analysis.data.frames import stack
 from analysis.data.pair_scores import HALVES, Items
 from analysis.data.runs import Run
-from analysis.data.settings import BY_EDITS, FLAT_MARGIN
+from analysis.data.settings import FLAT_MARGIN
 from analysis.shape.below import BELOW_NUMBERS, below_chance, name_below
 from analysis.shape.classify import (
     ALTERNATIVES,
@@ -35,6 +35,7 @@ from analysis.shape.smoothing import (
     without_seed_error,
 )
 from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.clusters import BY_EDITS
 from eval.metrics.levels import Ids
 
 SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it

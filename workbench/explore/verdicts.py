@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analysis.data.clusters import pair_clusters
 from analysis.data.groups import ALL
 from analysis.data.pair_scores import Items
-from analysis.data.settings import BY_EDITS, FLAT_MARGIN
+from analysis.data.settings import FLAT_MARGIN
 from analysis.shape.section import test_note
 from analysis.shape.tables import find_shapes
+from eval.metrics.clusters import BY_EDITS, pair_clusters
 from workbench.explore.curves import Asked, count_curves, curve_values, usable_matrices
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from analysis.shape.smoothing import curve_draws, errors, estimate_curve, smoothing_weights
+from analysis.shape.smoothing import curve_draws, drawn_together, errors, estimate_curve, smoothing_weights
 
 LOGS = np.linspace(4, 7, 12)
 ONE_STRATUM = np.zeros(4, dtype=np.int64)
@@ -166,3 +166,17 @@ def test_smoothing_adds_no_turn(values: np.ndarray) -> None:
     raw = np.diff(values)
     signs = np.sign(raw[raw != 0])
     assert turns(smoothing_weights(LOGS) @ values) <= int((signs[1:] != signs[:-1]).sum())
+
+
+def test_clusters_across_paradigms_are_drawn_from_all_pairs() -> None:
+    paradigms, clusters = np.repeat([0, 1], 20), np.tile(np.arange(10), 4)
+    strata, kept, drawn = drawn_together(paradigms, clusters, "lemma")
+    assert (set(strata), drawn) == ({0}, "lemma")
+    assert kept.tolist() == clusters.tolist()
+
+
+def test_too_few_edits_leave_pairs_to_be_drawn_unless_edits_are_asked_for() -> None:
+    paradigms, clusters = np.zeros(50, dtype=np.int64), np.repeat(np.arange(5), 10)
+    assert drawn_together(paradigms, clusters, "auto")[2] == "pairs of few edits"
+    assert len(set(drawn_together(paradigms, clusters, "auto")[1])) == 50
+    assert drawn_together(paradigms, clusters, "edit")[2] == "edits"

@@ -1,13 +1,11 @@
 import os
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.clusters import edit, pair_clusters
-from analysis.shape.smoothing import drawn_together
 from eval.benchmarks.load import load_benchmark
+from eval.metrics.clusters import edit, pair_clusters
 from ucurve.errors import UserError
 
 PAIRS = pd.DataFrame({
@@ -57,20 +55,6 @@ def test_paradigms_with_many_edits_have_their_pairs_drawn_by_themselves() -> Non
 def test_an_unknown_column_is_named_with_the_nearest_one() -> None:
     with pytest.raises(UserError, match=r"unknown cluster 'verbs' in pairs.parquet; allowed: .*Did you mean 'verb'"):
         pair_clusters(PAIRS, "verbs", "pairs.parquet")
-
-
-def test_clusters_across_paradigms_are_drawn_from_all_pairs() -> None:
-    paradigms, clusters = np.repeat([0, 1], 20), np.tile(np.arange(10), 4)
-    strata, kept, drawn = drawn_together(paradigms, clusters, "lemma")
-    assert (set(strata), drawn) == ({0}, "lemma")
-    assert kept.tolist() == clusters.tolist()
-
-
-def test_too_few_edits_leave_pairs_to_be_drawn_unless_edits_are_asked_for() -> None:
-    paradigms, clusters = np.zeros(50, dtype=np.int64), np.repeat(np.arange(5), 10)
-    assert drawn_together(paradigms, clusters, "auto")[2] == "pairs of few edits"
-    assert len(set(drawn_together(paradigms, clusters, "auto")[1])) == 50
-    assert drawn_together(paradigms, clusters, "edit")[2] == "edits"
 
 
 def test_the_39_paradigms_of_zhoblimp_with_one_edit() -> None:

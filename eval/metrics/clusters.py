@@ -1,4 +1,4 @@
-"""Clusters of pairs for the bootstrap: pairs of a template with the same edit are not independent draws."""
+"""Clusters of pairs: pairs of a template that differ in the same words, the same edit, are not independent draws."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -6,10 +6,10 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from analysis.data.settings import BY_EDITS
 from eval.metrics.levels import Ids
 from ucurve.errors import unknown_name
 
+BY_EDITS = "auto"  # by edit where a paradigm has few of them, else pair by pair
 PAIR, EDIT, PARADIGM = "pair", "edit", "paradigm"
 FEW_EDITS = 30  # from so many different ones in a paradigm on, its pairs are drawn by themselves
 _NAMED = (BY_EDITS, PAIR, EDIT, PARADIGM)
