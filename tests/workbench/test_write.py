@@ -55,7 +55,7 @@ def start(projects):
 @pytest.fixture
 def browser(start):
     client = start()
-    assert client.get("/write/api/projects").json() == [{"project": "demo", "templates": 37}]
+    assert client.get("/write/api/projects").json() == [{"project": "demo", "templates": 36}]
     return Browser(client)
 
 
@@ -174,7 +174,7 @@ def test_saving_never_overwrites_another_change(browser, projects):
 
 def test_words_are_filtered_sorted_changed_and_saved(browser, projects):
     first = browser.get("words").json()
-    assert first["words"] == 217
+    assert first["words"] == 218
     found = browser.get("words", filter="pos:NR 林").json()
     assert found["found"] == 4
     assert all(row["cells"][0].startswith("林") for row in found["rows"])
@@ -212,7 +212,7 @@ def test_words_that_someone_else_saved_are_not_overwritten(browser, projects):
     assert browser.get("words").json()["changed_on_disk"]
     third = Browser(browser.client, "b3")
     assert "someone else saved other words" in third.post("words", change=new, base=first["base"]).json()["error"]
-    assert browser.post("words/theirs").json()["words"] == 216
+    assert browser.post("words/theirs").json()["words"] == 217
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_changes_that_cannot_be_are_refused(browser, change, message):
     reply = browser.post("words", change=change, base=browser.get("words").json()["base"])
     assert reply.status_code == 400
     assert re.search(message, reply.json()["error"])
-    assert browser.get("words").json()["words"] == 217
+    assert browser.get("words").json()["words"] == 218
 
 
 def test_phrases_are_the_same_as_lines_and_as_their_file(browser, projects):
@@ -267,7 +267,7 @@ def test_phrases_that_cannot_be_read_are_named_in_the_preview(browser, text, mes
 
 def test_a_whole_project_is_checked(browser):
     rows = browser.post("validate").json()
-    assert len(rows) == 37
+    assert len(rows) == 36
     assert not any(row["problem"] for row in rows)
     broken = template(["pos:XX"], ["x"], uid="anaphor_number")
     browser.type("numeral_men", broken, browser.open("numeral_men")["base"])
@@ -374,9 +374,9 @@ def test_a_vocabulary_of_a_hundred_thousand_words_is_answered(browser):
     base = browser.get("words").json()["base"]
     words = [{"expression": f"w{number}", "pos": "NN", "animate": str(number % 2)} for number in range(100_000)]
     start = time.process_time()
-    assert browser.post("words", change={"do": "add", "words": words}, base=base).json()["words"] == 100_217
+    assert browser.post("words", change={"do": "add", "words": words}, base=base).json()["words"] == 100_218
     found = browser.get("words", filter="w9999", sort="expression", descending="true").json()
     assert (found["found"], len(found["rows"])) == (11, 11)
     assert browser.post("preview", text=template(["pos:NN animate:1", "。"], ["x", "。"])).json()["pairs"]
-    assert browser.post("words/step", to="undo").json()["words"] == 217
+    assert browser.post("words/step", to="undo").json()["words"] == 218
     assert time.process_time() - start < 30
