@@ -172,12 +172,13 @@ def read_stored(
     What says which pairs count is read too, where the file has it.
     """
     try:
-        names = pyarrow.parquet.read_schema(path).names
-        missing = [name for name in columns or needed if name not in names]
-        if missing:
-            raise UserError(f"{path}: no column {', '.join(missing)}; score it again")
-        also = [COUNTED] if COUNTED in names else []
-        table = pyarrow.parquet.read_table(path, columns=columns and [*columns, *also], use_threads=False)
+        with pyarrow.parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            missing = [name for name in columns or needed if name not in names]
+            if missing:
+                raise UserError(f"{path}: no column {', '.join(missing)}; score it again")
+            also = [COUNTED] if COUNTED in names else []
+            table = file.read(columns and [*columns, *also], use_threads=False)
     except (pa.ArrowException, OSError) as error:
         why = str(error).splitlines()[0]
         what = "score it again, or delete it and its key to leave a gap"

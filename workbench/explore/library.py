@@ -5,6 +5,7 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar, cast
@@ -22,6 +23,7 @@ CACHE = Path("cache") / "workbench"
 Found = TypeVar("Found")
 _LONGEST_NAME = 255  # bytes, of a folder
 _KEPT = 24  # tables of curves and verdicts
+_OPENED_AT_ONCE = 2  # runs, since one thread computes while another waits for the disk
 
 
 @dataclass
@@ -32,6 +34,7 @@ class Library:
     cache: Path = CACHE  # where the copies of the scores go
     _open: dict[tuple[str, str, str], ScoreMatrix] = field(default_factory=dict, init=False)
     _pairs: dict[str, Pairs] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
+    _reading_pairs: threading.Lock = field(default_factory=threading.Lock, init=False)
     _copying: dict[tuple[str, str, str], threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock), init=False
     )
@@ -59,10 +62,11 @@ class Library:
             if label not in known:
                 raise unknown_name("run", label, known)
         chosen = runs if labels is None else [known[label] for label in labels]
-        found = [self._matrix(run, benchmark, scorer) for run in chosen if stored_steps(run.folder, benchmark, scorer)]
-        if not found:
+        scored = [run for run in chosen if stored_steps(run.folder, benchmark, scorer)]
+        if not scored:
             raise UserError(f"no scores of {benchmark} by {scorer} in {', '.join(run.label for run in chosen)}")
-        return found
+        with ThreadPoolExecutor(_OPENED_AT_ONCE) as pool:
+            return list(pool.map(lambda run: self._matrix(run, benchmark, scorer), scored))
 
     def matrix(self, label: str, benchmark: str, scorer: str) -> ScoreMatrix:
         """Open the scores of one run."""
@@ -85,9 +89,10 @@ class Library:
 
     def _read_pairs(self, path: Path) -> Pairs:
         digest = sha256_file(path)
-        if digest not in self._pairs:
-            self._pairs[digest] = Pairs(read_stored(path, needed=PAIR_COLUMNS))
-        return self._pairs[digest]
+        with self._reading_pairs:
+            if digest not in self._pairs:
+                self._pairs[digest] = Pairs(read_stored(path, needed=PAIR_COLUMNS))
+            return self._pairs[digest]
 
 
 def list_scores(run: Run) -> list[dict[str, object]]:

@@ -229,17 +229,24 @@ def _copy(run: Run, files: Collection[Path], pairs: pd.DataFrame, folder: Path) 
 
 
 def _places(run: Run, benchmark: str, scorer: str, steps: Sequence[int]) -> tuple[list[float], list[float]]:
-    """Return training tokens and FLOPs of each step, as the table of accuracies says, or else the checkpoint."""
+    """Return training tokens and FLOPs of each step, as the checkpoint says, or else the table of accuracies."""
+    known = pd.DataFrame(index=list(steps), columns=["tokens", "flops"], dtype=float)
+    for step in set(steps) & set(run.saved):
+        manifest = read_manifest(checkpoint_folder(run.folder, step))
+        known.loc[step] = float(manifest.tokens), float(manifest.flops)
+    if known["tokens"].isna().any():  # checkpoints that were deleted; the table of accuracies takes long to read
+        known = known.combine_first(_scored_places(run, benchmark, scorer)).loc[list(steps)]
+    return known["tokens"].tolist(), known["flops"].tolist()
+
+
+def _scored_places(run: Run, benchmark: str, scorer: str) -> pd.DataFrame:
+    """Read ``tokens`` and ``flops`` by step from the table of accuracies."""
     import pyarrow.compute
 
     column = pyarrow.compute.field
     named = (column("benchmark") == benchmark) & (column("scorer") == scorer) & (column("phenomenon") == "all")
     rows = score_frame([run], AGGREGATES & named).drop_duplicates("step").set_index("step")
-    known = rows[["tokens", "flops"]].reindex(list(steps)).astype(float)
-    for step in set(known.index[known["tokens"].isna()]) & set(run.saved):  # scored just now: no row of the table yet
-        manifest = read_manifest(checkpoint_folder(run.folder, step))
-        known.loc[step] = float(manifest.tokens), float(manifest.flops)
-    return known["tokens"].tolist(), known["flops"].tolist()
+    return rows[["tokens", "flops"]].astype(float)
 
 
 def _signature(paths: Sequence[Path]) -> str:
