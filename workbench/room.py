@@ -38,3 +38,4 @@ class Room:
     actions: tuple[Action, ...]
     # gives the file of an address below ``/<name>/files/``, or raises UserError (status 404)
     files: Callable[[str], File] | None = None
+    end: Callable[[], object] = lambda: None  # is called when the workbench ends

@@ -1,6 +1,7 @@
 """The application: the pages of the rooms and their requests, behind the gate."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
 from importlib.resources import files
 
 from starlette.applications import Starlette
@@ -44,7 +45,16 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
     ]
     for room in rooms:
         routes += [Route(f"/{room.name}", page(room)), *_requests(room)]
-    return Starlette(routes=routes, middleware=[Middleware(Gate, settings=settings, login=login)])
+
+    @contextlib.asynccontextmanager
+    async def until_it_ends(app: Starlette) -> AsyncIterator[None]:
+        del app
+        yield
+        for room in rooms:
+            room.end()
+
+    gate = Middleware(Gate, settings=settings, login=login)
+    return Starlette(routes=routes, middleware=[gate], lifespan=until_it_ends)
 
 
 def _requests(room: Room) -> list[Route]:

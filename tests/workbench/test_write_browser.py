@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 
 import pytest
 
@@ -169,11 +170,21 @@ def test_the_curve_grows_while_it_is_scored_and_is_found_again(demo_run, page, t
         expect(page.locator("#curve")).to_be_hidden()
         page.select_option("#template", "adverb_order")
         page.click("#cancel")
-        expect(said).to_have_text(
-            f"Cancelled. 2 of {of} checkpoints of {demo_run.name} are scored; scoring again continues from there."
-        )
+        stopped = "Stopped. {} of %s checkpoints of %s are scored; go on to score the others." % (of, demo_run.name)
+        expect(said).to_have_text(stopped.format(2))
+        (tmp_path / "go-1").unlink()
+        page.click("#go-on")
+        expect(said).to_contain_text(f"Checkpoint 3 of {of} is scored", timeout=120_000)
+
+        page.goto("about:blank")
+        server.process.send_signal(signal.SIGTERM)  # which ends the scoring too
+        server.process.wait()
+        server.start()
+        page.goto(f"{server.url}/write?template=adverb_order&token={server.token}")
+        expect(said).to_have_text(stopped.format(3))
+        page.wait_for_selector("#curve svg .mark-symbol path", state="attached")
         (tmp_path / "go-all").touch()
-        page.click("#score-button")
+        page.click("#go-on")
         expect(said).to_contain_text(f"{of} of {of} checkpoints of {demo_run.name} are scored.", timeout=120_000)
     finally:
         server.kill()

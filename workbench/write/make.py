@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal, TypedDict, cast
 
 from analysis.data.files import scored_steps
 from analysis.data.runs import Run, find_runs
@@ -20,11 +21,12 @@ from generation.benchmark_folder import REPORT_FILE
 from generation.run import GenerateSettings, build_benchmark
 from generation.templates.make import Settings, make
 from ucurve.errors import UserError, unknown_name
-from ucurve.storage.files import new_folder, read_json_object
+from ucurve.storage.files import new_folder, read_json_object, read_json_or_empty, write_json
 from ucurve.storage.run_folder import EVAL
 from workbench.settings import WorkbenchSettings
 from workbench.write.projects import Project, check_name
 
+State = Literal["running", "stopped", "failed", "done"]
 _LINES = 12  # of what a scoring that failed printed, that are shown
 
 
@@ -79,12 +81,21 @@ class Scored:
         scorers = [path.name for path in (folder / EVAL / name).iterdir() if path.is_dir()]
         return max((set(scored_steps(folder, name, scorer)) for scorer in scorers), key=len, default=set())
 
-    def describe(self, state: str, planned: Sequence[int], problem: str = "") -> dict[str, object]:
+    def describe(self, state: State, planned: Sequence[int], problem: str = "") -> dict[str, object]:
         """Return what the page shows of a scoring, with the number of checkpoints that are ``done``."""
         return {
             "state": state, "run": self.run.label, "benchmark": self.benchmark.name, "problem": problem,
-            "done": len(self.steps() & set(planned)), "of": len(planned),
+            "step": planned[0] if len(planned) == 1 else None, "done": len(self.steps() & set(planned)),
+            "of": len(planned),
         }  # fmt: skip
+
+
+class Order(TypedDict):
+    """What a scoring was asked for, kept in a file so that a workbench that is started later knows it."""
+
+    run: str
+    steps: list[int]
+    pairs: str  # their hash
 
 
 @dataclass
@@ -95,19 +106,26 @@ class Job:
     scored: Scored
     planned: Sequence[int]  # steps
     printed: Path
-    cancelled: bool = False
+    stopped: bool = False
 
     @property
     def is_running(self) -> bool:
         """Whether the process has not ended yet."""
         return self.process.poll() is None
 
+    def stop(self) -> None:
+        """End the process; the scores that were made stay."""
+        if self.is_running:
+            self.stopped = True
+            self.process.terminate()
+            self.process.wait()
+
     def describe(self) -> dict[str, object]:
         """Return its state, and of one that failed what the process printed last."""
         if self.is_running:
             return self.scored.describe("running", self.planned)
-        if self.cancelled:
-            return self.scored.describe("cancelled", self.planned)
+        if self.stopped:
+            return self.scored.describe("stopped", self.planned)
         if self.process.returncode == 0:
             return self.scored.describe("done", self.planned)
         lines = [line for line in self.printed.read_text(encoding="utf-8", errors="replace").splitlines() if line]
@@ -133,8 +151,8 @@ class Scoring:
         if not folder.is_dir():
             raise UserError(f"{template}: no pairs were made yet; make them first")
         target = self._find(run, step)
+        planned = target.saved if step is None else (step,)
         scored = Scored(target, folder, _pairs_hash(folder))
-        printed = project.drafts.parent / "scoring.log"
         with self._lock:
             if self._job is not None and self._job.is_running:
                 busy = self._job.scored
@@ -142,8 +160,10 @@ class Scoring:
                     f"run: {busy.benchmark.name} is being scored with {busy.run.label}; wait until that is done, or "
                     "cancel it"
                 )
-            process = _start(target, folder, step, printed)
-            self._job = Job(process, scored, target.saved if step is None else (step,), printed)
+            order = Order(run=target.label, steps=list(planned), pairs=scored.pairs_hash)
+            write_json(_order_file(project, template), order)
+            printed = _order_file(project, template).with_suffix(".log")
+            self._job = Job(_start(target, folder, step, printed), scored, planned, printed)
             return self._job.describe()
 
     def state(self, project: Project, template: str) -> dict[str, object]:
@@ -152,6 +172,11 @@ class Scoring:
         if self._job is not None and self._job.scored.benchmark == folder:
             return self._job.describe()
         found = [Scored(run, folder, _pairs_hash(folder)) for run in self._runs()] if folder.is_dir() else []
+        order = cast(Order, read_json_or_empty(_order_file(project, template)))
+        for scored in found:
+            if order and (scored.run.label, scored.pairs_hash) == (order["run"], order["pairs"]):
+                left = set(order["steps"]) - scored.steps()  # by a workbench that has ended
+                return scored.describe("stopped" if left else "done", order["steps"])
         last = max(found, key=lambda scored: len(scored.steps()), default=None)
         steps = last.steps() if last else set()
         return last.describe("done", sorted(steps)) if last and steps else {"state": "none"}
@@ -160,10 +185,7 @@ class Scoring:
         """End the scoring that is under way; the scores that were made stay."""
         if self._job is None:
             return {"state": "none"}
-        if self._job.is_running:
-            self._job.cancelled = True
-            self._job.process.terminate()
-            self._job.process.wait()
+        self._job.stop()
         return self._job.describe()
 
     def _runs(self) -> list[Run]:
@@ -179,6 +201,10 @@ class Scoring:
         return known[label]
 
 
+def _order_file(project: Project, template: str) -> Path:
+    return project.scoring / f"{template}.json"
+
+
 def _pairs_hash(folder: Path) -> str:
     return data_hash(load_benchmark(find_benchmark(str(folder))))
 
@@ -188,8 +214,7 @@ def _start(run: Run, benchmark: Path, step: int | None, printed: Path) -> "subpr
         sys.executable, "-m", "ucurve", "score", f"run={_quoted(run.folder)}",
         f"benchmarks=[{_quoted(benchmark)}]", *([] if step is None else [f"steps=[{step}]"]),
     ]  # fmt: skip
-    printed.parent.mkdir(parents=True, exist_ok=True)
-    with printed.open("wb") as file:  # not a pipe: scoring goes on when the workbench ends
+    with printed.open("wb") as file:  # not a pipe, which would have to be read
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
 
 

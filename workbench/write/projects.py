@@ -15,7 +15,7 @@ VOCABULARY, PHRASES = "vocabulary.tsv", "phrases.json"
 DEMO = "demo"
 _TEMPLATES = "templates"
 QUESTIONNAIRES = "questionnaires"  # a folder beside the projects, of another room
-_OWN = ".workbench"  # drafts and locks, in each project
+_OWN = ".workbench"  # drafts, locks and what was scored, in each project
 _NAME = re.compile(r"[\w-][\w.-]{0,79}")
 _COLUMNS = "expression\tpos\n"
 
@@ -30,6 +30,7 @@ class Project:
         self.phrases = folder / PHRASES
         self.templates = folder / _TEMPLATES
         self.drafts = folder / _OWN / "drafts"  # what was typed and is not saved
+        self.scoring = folder / _OWN / "scoring"  # what was asked to be scored, and what the scorer printed
         self.made = folder / "made"  # the benchmarks that were made here
 
     def template(self, name: str) -> Path:

@@ -113,6 +113,7 @@ def write_room(settings: WorkbenchSettings) -> Room:
             Action("POST", "score/cancel", lambda _: scoring.cancel()),
             Action("GET", "made", on(lambda call: made_pairs(call.project, call.text("name")))),
         ),
+        end=scoring.cancel,  # nobody could see or cancel it afterwards
     )
 
 

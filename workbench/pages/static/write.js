@@ -5,7 +5,7 @@ import {CurveChart} from "/static/curves.js";
 import {browser, describe, isConflict, KeptText} from "/static/document.js";
 import {Words} from "/static/words.js";
 
-const state = {project: "", template: null, phrases: null, record: null, known: {properties: {}, phrases: []}, seed: 0, conflict: null, part: "templates", following: 0};
+const state = {project: "", template: null, phrases: null, record: null, known: {properties: {}, phrases: []}, seed: 0, conflict: null, part: "templates", job: null, following: 0};
 const asked = Object.fromEntries(new URLSearchParams(location.search)); // by the address
 const chart = new CurveChart(place("curve"));
 const here = () => ({project: state.project, browser});
@@ -242,8 +242,12 @@ async function showRuns() {
 async function score(event) {
   event.preventDefault();
   const step = place("step").value;
-  const wanted = {...here(), name: state.template.name, run: place("run").value, step: step === "" ? null : Number(step)};
-  const started = await attemptAt({step: place("step"), run: place("run")}, () => busy(place("score-button"), () => ask("POST", "/write/api/score", wanted)));
+  await scoreWith(place("score-button"), place("run").value, step === "" ? null : Number(step));
+}
+
+async function scoreWith(button, run, step) {
+  const wanted = {...here(), name: state.template.name, run, step};
+  const started = await attemptAt({step: place("step"), run: place("run")}, () => busy(button, () => ask("POST", "/write/api/score", wanted)));
   if (started) await attempt(follow);
 }
 
@@ -285,8 +289,10 @@ async function follow() {
 
 function showJob(now, start) {
   const running = now.state === "running";
+  state.job = now;
   place("job").hidden = false;
   place("bar").hidden = place("cancel").hidden = !running;
+  place("go-on").hidden = now.state !== "stopped";
   place("bar").max = now.of;
   if (now.done) place("bar").value = now.done;
   else place("bar").removeAttribute("value");
@@ -299,7 +305,7 @@ function showJob(now, start) {
 function jobText({state: how, run, done, of}, start) {
   const checkpoints = `${count(of)} checkpoint${of === 1 ? "" : "s"}`;
   if (how === "done") return `${done} of ${checkpoints} of ${run} ${of === 1 ? "is" : "are"} scored.`;
-  if (how === "cancelled") return `Cancelled. ${done} of ${checkpoints} of ${run} are scored; scoring again continues from there.`;
+  if (how === "stopped") return `Stopped. ${done} of ${checkpoints} of ${run} ${done === 1 ? "is" : "are"} scored; go on to score the others.`;
   if (how === "failed") return `The scoring with ${run} failed after ${done} of ${checkpoints}.`;
   if (!done) return `The scorer is starting; it will score ${checkpoints} of ${run}.`;
   const seconds = done > start.done ? (performance.now() - start.time) / 1000 / (done - start.done) * (of - done) : 0;
@@ -423,6 +429,7 @@ function listen() {
   place("make").addEventListener("submit", makePairs);
   place("score").addEventListener("submit", score);
   place("cancel").addEventListener("click", () => attempt(() => ask("POST", "/write/api/score/cancel", {})));
+  place("go-on").addEventListener("click", () => scoreWith(place("go-on"), state.job.run, state.job.step));
   place("check").addEventListener("click", checkAll);
 }
 
