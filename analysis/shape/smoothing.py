@@ -143,23 +143,27 @@ def errors(curve: Curve, functions: Array) -> Errors:
 
     A few seeds tell little about how they vary in one function alone, and of many functions the one where they happen
     to agree would win: all functions get the mean variance over the seeds. It is a difference of mean squares, that of
-    the seeds less the rest. Degrees of freedom are Satterthwaite's (1946), whose denominator has the squares of the
-    mean squares and not of their difference. The mean square of the seeds is a mean over all functions, which counts
-    S - 1 as often as there are independent ones: 2 times for what runs do by themselves, which is smooth (measured:
-    docs/shape.md), and for the rest as often as its covariance says.
+    the seeds less the rest, or zero where that is below zero. Degrees of freedom are Satterthwaite's (1946, "An
+    approximate distribution of estimates of variance components"), whose denominator has the squares of the mean
+    squares and not of their difference. This holds where the difference is zero too, which was found by a mean square
+    as uncertain as any: the degrees of freedom are a continuous function of all three parts. Without differences
+    between runs they are those of the items, without items 2 (S - 1). The mean square of the seeds is a mean over all
+    functions, which counts S - 1 as often as there are independent ones: 2 times for what runs do by themselves, which
+    is smooth (measured: docs/shape.md), and for the rest as often as its covariance says.
     """
     parts = (curve.item_cov, curve.seed_cov, curve.rest_cov)
     items, seeds, rest = (np.maximum(0, ((functions @ part) * functions).sum(axis=1)) for part in parts)
-    share = max(0.0, 1 - float(rest.sum() / seeds.sum())) if seeds.sum() else 0.0
-    if not share:
+    of_items, of_seeds = float(items.mean()), float(seeds.mean())
+    if not of_seeds:
         return Errors(items, curve.item_freedom, 0.0)
-    of_seeds, of_items = float(seeds.mean()), float(items.mean())
-    between, left = share * of_seeds, (1 - share) * of_seeds
+    left = min(of_seeds, float(rest.mean()))
+    between = of_seeds - left
     product = (functions.T @ functions) @ curve.rest_cov
-    independent = float(np.trace(product) ** 2 / np.trace(product @ product))  # functions that these are worth
+    square = np.trace(product @ product)
+    independent = float(np.trace(product) ** 2 / square) if square else 1.0  # functions that these are worth
     doubt_of_seeds = between / np.sqrt(_SMOOTH_TURNS) + left / np.sqrt(independent)
     doubt = doubt_of_seeds**2 / (curve.seeds - 1) + of_items**2 / curve.item_freedom
-    return Errors(items + between, (between + of_items) ** 2 / doubt, share)
+    return Errors(items + between, (between + of_items) ** 2 / doubt, between / of_seeds)
 
 
 def covariance_root(curve: Curve, seed_share: float) -> Array:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from analysis.shape.smoothing import curve_draws, drawn_together, errors, estimate_curve, smoothing_weights
+from analysis.shape.smoothing import Curve, curve_draws, drawn_together, errors, estimate_curve, smoothing_weights
 
 LOGS = np.linspace(4, 7, 12)
 ONE_STRATUM = np.zeros(4, dtype=np.int64)
@@ -117,6 +117,39 @@ def test_the_seeds_of_few_runs_leave_the_freedom_of_their_mean_square() -> None:
     found = errors(curve, np.array([[1.0, 0, 0, 0, 0, -1.0]]))
     assert found.seed_share > 0.99
     assert found.freedom == pytest.approx(2, rel=0.02)
+
+
+def curve_of_parts(between: float, rest: float, items: float, seeds: int = 3) -> Curve:
+    """A curve at 6 checkpoints whose errors are the same and independent at each: variances over seeds, rest, items."""
+    one = np.eye(6)
+    return Curve(
+        np.logspace(4, 6, 6), np.full(6, 0.7), seeds, 300, (items + rest) * one, (between + rest) * one, rest * one,
+        item_freedom=294.0, effective_items=300.0,
+    )  # fmt: skip
+
+
+def freedom_of_parts(between: float, rest: float, items: float, seeds: int = 3) -> float:
+    return errors(curve_of_parts(between, rest, items, seeds), np.eye(6)).freedom
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 5])
+def test_degrees_of_freedom_go_from_those_of_the_items_to_those_of_the_seeds(seeds: int) -> None:
+    assert freedom_of_parts(0, 0, 1, seeds) == 294
+    assert freedom_of_parts(1, 0, 0, seeds) == pytest.approx(2 * (seeds - 1))
+    of_rest = 1 / (1 / (6 * (seeds - 1)) + 1 / 294)  # six independent differences, each with seeds - 1
+    assert freedom_of_parts(0, 1, 0, seeds) == pytest.approx(of_rest)
+
+
+@pytest.mark.parametrize("rest", [0.1, 0.5, 1.0])
+def test_degrees_of_freedom_fall_without_a_jump_as_the_share_of_the_seeds_grows(rest: float) -> None:
+    """From runs that differ less than their pairs would make them (a negative part) to runs that differ only."""
+
+    def freedom_at(share: float) -> float:
+        return freedom_of_parts(share * rest / (1 - share), rest, 1 - rest)
+
+    assert (np.diff([freedom_at(share) for share in np.linspace(-0.9, 0.99, 400)]) < 0).all()
+    assert freedom_at(-1e-6) == pytest.approx(freedom_at(1e-6), rel=1e-4)
+    assert errors(curve_of_parts(-1e-9, rest, 0), np.eye(6)).seed_share == 0
 
 
 def test_offsets_of_seeds_are_no_error_of_differences() -> None:
