@@ -25,6 +25,7 @@ from analysis.items.table import VERDICT_NAMES, item_summary, item_table
 from analysis.items.variance import seed_components, why_not_crossed
 from analysis.items.verdicts import RIGHT, WRONG
 from analysis.linking.tables import linking_by_line, linking_by_run
+from analysis.shape.over_sizes import read_size_shapes
 from analysis.shape.section import read_shapes
 from analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, unknown_name
@@ -38,6 +39,7 @@ _SHAPES = {
     "dip_depth_high": "dip_high", "dip_place": "dip_tokens", "holm_u": "p_dip", "start": "start", "end": "end",
     "onset": "onset",
 }  # fmt: skip
+_OVER = ("tokens", "sizes")
 _MOST_RUNS = 20  # that are listed
 
 
@@ -157,24 +159,30 @@ class NotebookStudy(Study):
             raise UserError("no run has training metrics with bits per byte, so there is no loss to draw")
         return loss_chart(table, "Training curves", "Loss in bits per byte.").properties(title="Training curves")
 
-    def shapes(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+    def shapes(self, benchmark: str | None = None, linking: str | None = None, *, over: str = "tokens") -> pd.DataFrame:
         """Classify every curve: rising, falling, U-shaped, flat; one row a curve, those that dip first.
 
         ``p`` is of the test that names the shape and ``p_dip`` of the dip, both after Holm over the curves. ``dip`` is
         the depth of the deepest dip with its 95 % interval (fractions of 1), ``dip_tokens`` where it is lowest,
         ``onset`` the tokens from which the curve stays above chance. The test is described in docs/shape.md.
 
+        With ``over="sizes"`` the curves are means over the model sizes, and ``p_sizes_differ`` is the p value of a
+        difference between the sizes in the turn of the mean.
+
         Examples:
             >>> study.shapes()[["phenomenon", "shape", "p", "dip", "dip_low", "dip_high"]]
         """
+        if over not in _OVER:
+            raise unknown_name("axis of shapes", over, _OVER, "over")
         scored = self._with_checkpoints(benchmark, linking)
+        if over == "sizes":
+            return _size_shapes(scored)
         found = read_shapes(scored)
         if found is None or found.classes.empty:
             raise UserError(
                 " ".join([f"{scored.benchmark}: no curve could be tested.", *(found.notes if found else ())])
             )
-        ordered = found.classes.sort_values(["holm_u", "dip"], ascending=[True, False], ignore_index=True)
-        return ordered[list(_SHAPES)].rename(columns=_SHAPES)
+        return _dips_first(found.classes, _SHAPES)
 
     def items(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Tell what became of each pair in each run, with its sentences; docs/items.md describes the columns.
@@ -372,6 +380,19 @@ def _describe_runs(runs: Collection[Run]) -> pd.DataFrame:
             "seed": " and ".join(map(str, seeds)), "status": facts.status if facts else NOT_TRAINED_HERE,
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _size_shapes(scored: BenchmarkScores) -> pd.DataFrame:
+    found = read_size_shapes(scored)
+    if found is None or found.shapes.classes.empty:
+        why = "no mean over sizes could be tested; that takes two sizes or more of one tokenizer, text and budget."
+        raise UserError(" ".join([f"{scored.benchmark}: {why}", *(found.shapes.notes if found else ())]))
+    return _dips_first(found.shapes.classes, _SHAPES | {"sizes": "sizes", "holm_sizes": "p_sizes_differ"})
+
+
+def _dips_first(classes: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    ordered = classes.sort_values(["holm_u", "dip"], ascending=[True, False], ignore_index=True)
+    return ordered[list(names)].rename(columns=names)
 
 
 def _html(table: pd.DataFrame) -> str:

@@ -20,6 +20,7 @@ OF_BENCHMARK = (  # of its BenchmarkScores
     "curves.section:flops_sections",
     "shape.section:acquisition_sections",
     "shape.section:shape_sections",
+    "shape.over_sizes:size_shape_sections",
     "change_points.section:change_sections",
     "ngrams.section:ngram_sections",
     "tokens.section:token_sections",
@@ -73,7 +74,10 @@ QUESTIONS = {  # in the order of the report, with the functions that answer them
         "shape.section:acquisition_sections", "curves.by_column:column_sections",
         "curves.mean:mean_curve_sections", "languages.section:language_sections",
     ),
-    _SHAPES: ("shape.section:shape_sections", "change_points.section:change_sections", "ngrams.section:ngram_sections"),
+    _SHAPES: (
+        "shape.section:shape_sections", "shape.over_sizes:size_shape_sections",
+        "change_points.section:change_sections", "ngrams.section:ngram_sections",
+    ),
     _PAIRS: (
         "items.section:item_sections", "tokens.section:token_sections", "pairs.section:attractor_sections",
         "pairs.section:subset_sections", "pairs.section:filtering_sections", "pairs.factors:factor_sections",

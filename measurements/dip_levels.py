@@ -11,7 +11,7 @@ one checkpoint to the next). Each run has its own level and its own slow noise. 
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import product
@@ -130,8 +130,13 @@ def cells() -> Iterator[Cell]:
             yield Cell(truth, noise, pairs, checkpoints, runs)
 
 
-def simulate(cell: Cell, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return what ``estimate_curve`` takes: tokens, half points (uint8[runs, checkpoints, pairs]), strata, clusters."""
+def simulate(
+    cell: Cell, draw: np.random.Generator, truths: Sequence[Truth] = ()
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what ``estimate_curve`` takes: tokens, half points (uint8[runs, checkpoints, pairs]), strata, clusters.
+
+    ``truths`` are those of the runs, where these do not share the truth of the cell.
+    """
     noise, count = NOISES[cell.noise], cell.pairs
     place = np.linspace(0, 1, cell.checkpoints)
     paradigm = np.arange(count) % PARADIGMS
@@ -143,7 +148,7 @@ def simulate(cell: Cell, draw: np.random.Generator) -> tuple[np.ndarray, np.ndar
     half_points = np.empty((cell.runs, cell.checkpoints, count), dtype=np.uint8)
     together = noise.together * _fading(draw, (cell.checkpoints, of_template.max() + 1), 0.8)[:, of_template]
     for run in range(cell.runs):
-        level = TRUTHS[cell.truth](place) + noise.level * draw.standard_normal()
+        level = (truths[run] if truths else TRUTHS[cell.truth])(place) + noise.level * draw.standard_normal()
         level = level + noise.run * _fading(draw, (cell.checkpoints, 1), 0.8)[:, 0]
         if noise.transient and run == 0:
             level = level - _bell(place, draw.uniform(), 0.05, noise.transient)

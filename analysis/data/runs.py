@@ -78,6 +78,11 @@ class Run:
         return ", ".join(filter(None, (self.facts.tokenizer, self.facts.data, self.precision)))
 
     @property
+    def family(self) -> str:
+        """Label of the line without the size; lines that share it are sizes that were trained alike."""
+        return self.group.replace(f"{self.model}-", "", 1)
+
+    @property
     def series(self) -> str:
         """Label of the line without the budget; lines that share it are the budgets of one model."""
         if self.facts is None:

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.data.pair_scores import read_runs
+from analysis.data.pair_scores import Items, read_runs
 from analysis.data.runs import Run
 from analysis.data.study import MEANS_OVER, BenchmarkScores
 from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
@@ -90,14 +90,20 @@ _ENDS = (
 @lru_cache(maxsize=1)  # several sections need them, one benchmark after the other
 def read_shapes(scored: BenchmarkScores) -> Shapes | None:
     """Test the shapes of a benchmark's curves; None where it has no curve."""
-    rows = scored.curve_rows()
-    if rows.empty:
+    if scored.curve_rows().empty:
         return None
     settings = scored.study.settings
-    items = read_runs(
-        scored.study.runs, rows, scored.benchmark, scored.scorer, scored.linking, scored.ties_rule, settings.cluster
-    )
-    return find_shapes(items, settings.cluster, settings.flat_margin / 100)
+    return find_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)
+
+
+@lru_cache(maxsize=1)  # lines, sizes and FLOPs are tested on the same credits
+def read_items(scored: BenchmarkScores) -> tuple[tuple[Run, Items | None], ...]:
+    """Read the credits of every pair of a benchmark that has curves; None for a run without stored scores of pairs."""
+    rows, study = scored.curve_rows(), scored.study
+    return tuple(
+        read_runs(study.runs, rows, scored.benchmark, scored.scorer, scored.linking, scored.ties_rule,
+                  study.settings.cluster)
+    )  # fmt: skip
 
 
 def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:

@@ -40,6 +40,8 @@ class Curve:
     rest_cov: Array  # float64[T, T], the part that both hold: what is peculiar to a cluster in one run
     item_freedom: float  # degrees of freedom of item_cov
     effective_items: float  # how many clusters of equal size would weigh as these do
+    # How many independent functions the seeds' mean square may count for; 1 where it is one variance of all points.
+    most_turns: float = np.inf
 
     @property
     def log_tokens(self) -> Array:
@@ -76,15 +78,15 @@ def estimate_curve(
     for one in half_points:
         share = one.astype(np.float64) / HALVES
         total += share
-        apart = _deviations(share, design)
+        apart = cluster_deviations(share, design)
         within += apart @ apart.T
-    deviations = _deviations(total / seeds, design)
+    deviations = cluster_deviations(total / seeds, design)
     item_cov = deviations @ deviations.T
     # One item more that changes at every checkpoint by itself: where no item changes, that is not certain to stay so.
     item_cov += np.eye(steps) / (2 * items**2)
     means = half_points.mean(axis=2) / HALVES
     mean = means.mean(axis=0)
-    freedom = (_freedom(deviations, design), design.effective)
+    freedom = (cluster_freedom(deviations, design), design.effective)
     if seeds == 1:
         return Curve(tokens, mean, 1, items, item_cov, np.zeros_like(item_cov), np.zeros_like(item_cov), *freedom)
     runs_apart = means - mean
@@ -113,12 +115,12 @@ def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
     """
     seeds, items = credits_.shape
     design = design_of(strata, clusters)
-    (apart,) = _deviations(credits_.mean(axis=0)[None], design)
+    (apart,) = cluster_deviations(credits_.mean(axis=0)[None], design)
     of_items = float((apart**2).sum()) + 1 / (2 * items**2)
     item_freedom = max(1.0, design.effective - len(np.unique(design.strata)))
     variance, freedom = of_items, item_freedom
     if seeds > 1:
-        within = float((_deviations(credits_, design) ** 2).sum()) / seeds
+        within = float((cluster_deviations(credits_, design) ** 2).sum()) / seeds
         of_seeds = float(credits_.mean(axis=1).var(ddof=1)) / seeds
         between = max(0.0, of_seeds - (within - of_items) / (seeds - 1))
         if between:
@@ -161,7 +163,8 @@ def errors(curve: Curve, functions: Array) -> Errors:
     product = (functions.T @ functions) @ curve.rest_cov
     square = np.trace(product @ product)
     independent = float(np.trace(product) ** 2 / square) if square else 1.0  # functions that these are worth
-    doubt_of_seeds = between / np.sqrt(_SMOOTH_TURNS) + left / np.sqrt(independent)
+    turns, independent = min(_SMOOTH_TURNS, curve.most_turns), min(independent, curve.most_turns)
+    doubt_of_seeds = between / np.sqrt(turns) + left / np.sqrt(independent)
     doubt = doubt_of_seeds**2 / (curve.seeds - 1) + of_items**2 / curve.item_freedom
     return Errors(items + between, (between + of_items) ** 2 / doubt, between / of_seeds)
 
@@ -227,7 +230,7 @@ def strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:
     return of_cluster
 
 
-def _deviations(share: Array, design: Design) -> Array:
+def cluster_deviations(share: Array, design: Design) -> Array:
     """Return how far each cluster lies from its stratum, float64[T, C]; products are the covariance of the means."""
     n = np.bincount(design.strata)
     means = np.stack([np.bincount(design.strata, row, minlength=len(n)) for row in share]) / np.maximum(1, n)
@@ -238,7 +241,7 @@ def _deviations(share: Array, design: Design) -> Array:
     return np.stack([np.bincount(design.clusters, row, minlength=clusters) for row in apart])
 
 
-def _freedom(deviations: Array, design: Design) -> float:
+def cluster_freedom(deviations: Array, design: Design) -> float:
     """Return the degrees of freedom of the variance of differences between checkpoints, at least 1.
 
     Satterthwaite's for a sum of squares of unequal expectation, those of the clusters, which are estimated from all

@@ -63,7 +63,7 @@ class Shapes:
 
 
 @dataclass(frozen=True, eq=False)
-class _CurvePairs:
+class CurvePairs:
     """The pairs of one curve."""
 
     phenomenon: str  # all for the whole benchmark
@@ -196,7 +196,7 @@ class _ShapeRows:
                 f"{'are' if left_out > 1 else 'is'} left out of the tests."
             )
         tokens = first.tokens[np.searchsorted(first.steps, shared)]
-        for part in _split_pairs(first.pairs, self.cluster):
+        for part in split_pairs(first.pairs, self.cluster):
             half_points = np.stack(
                 [one.half_points[np.searchsorted(one.steps, shared)][:, part.chosen] for one in members]
             )
@@ -207,7 +207,7 @@ class _ShapeRows:
             if part.phenomenon != "all":
                 self._add_run_onsets(part, members)
 
-    def _add_curve(self, group: str, part: _CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
+    def _add_curve(self, group: str, part: CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
         trained = tokens > 0
         row: dict[str, object] = {
             "group": group, "phenomenon": part.phenomenon, "runs": len(half_points), "items": half_points.shape[2],
@@ -222,11 +222,11 @@ class _ShapeRows:
             rows = curve_rows(group, part.phenomenon, curve, untrained)
             self.curves.append(rows)
             smooth = rows["smoothed"].dropna()
-            row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **_curve_statistics(curve, self.margin)}
+            row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **curve_statistics(curve, self.margin)}
             row |= below_chance(tokens[trained], half_points[:, trained], part.strata, part.clusters)
         self.classes.append(row)
 
-    def _add_paradigm(self, group: str, part: _CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
+    def _add_paradigm(self, group: str, part: CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
         trained = tokens > 0
         if not is_testable(tokens[trained]):
             return
@@ -238,7 +238,7 @@ class _ShapeRows:
             **below_chance(tokens, half_points, part.strata, part.clusters),
         })  # fmt: skip
 
-    def _add_run_onsets(self, part: _CurvePairs, members: Sequence[Items]) -> None:
+    def _add_run_onsets(self, part: CurvePairs, members: Sequence[Items]) -> None:
         for one in members:
             trained = one.steps > 0
             if is_testable(one.tokens[trained]):
@@ -247,7 +247,8 @@ class _ShapeRows:
                 self.onsets.append({"name": one.run, "phenomenon": part.phenomenon, "onset": onset(curve).tokens})
 
 
-def _curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
+def curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
+    """Test a curve and find its milestones: the numbers that ``shape_table`` takes, by column."""
     over_pairs: Sequence[float] = [np.nan] * len(_OVER_PAIRS)
     if curve.seeds > 1:
         over_pairs = change_tests(without_seed_error(curve), margin=margin)
@@ -257,7 +258,7 @@ def _curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
     return statistics | {"effective_items": curve.effective_items}
 
 
-def _split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[_CurvePairs]:
+def split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[CurvePairs]:
     """Yield the whole benchmark, each phenomenon, and each paradigm in the order in which they come."""
     phenomena = pairs["phenomenon"].to_numpy()
     yield _choose_pairs(pairs, "all", None, np.ones(len(pairs), dtype=bool), cluster)
@@ -271,10 +272,10 @@ def _split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[_CurvePairs]:
 
 def _choose_pairs(
     pairs: pd.DataFrame, phenomenon: str, paradigm: str | None, chosen: npt.NDArray[np.bool_], cluster: str
-) -> _CurvePairs:
+) -> CurvePairs:
     paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
     clusters = pairs["cluster"][chosen].to_numpy(np.int64)
-    return _CurvePairs(phenomenon, paradigm, chosen, *drawn_together(paradigms, clusters, cluster))
+    return CurvePairs(phenomenon, paradigm, chosen, *drawn_together(paradigms, clusters, cluster))
 
 
 def _turn_of_class(row: Row) -> dict[str, float]:

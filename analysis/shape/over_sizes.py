@@ -1,0 +1,247 @@
+"""The mean over model sizes: does it dip, and do the sizes differ in the dip (ZhoBLiMP, section 5.3, Figure 4)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial, reduce
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.data.frames import stack
+from analysis.data.pair_scores import HALVES, Items
+from analysis.data.runs import Run
+from analysis.data.settings import FLAT_MARGIN
+from analysis.data.study import BenchmarkScores
+from analysis.plotting.facets import overall_and_phenomena
+from analysis.plotting.style import readable
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
+from analysis.shape.classify import TURNS, holm_of_tested, is_testable
+from analysis.shape.pooled import SizeContrast, group_runs, mean_curve, size_contrast, turn_function
+from analysis.shape.section import classified_curves, draw_smoothed, read_items
+from analysis.shape.smoothing import SMOOTHING, Array, Curve
+from analysis.shape.tables import (
+    ITEMS_AND_SEEDS,
+    ITEMS_ONLY,
+    CurvePairs,
+    Shapes,
+    curve_rows,
+    curve_statistics,
+    shape_table,
+    split_pairs,
+)
+from eval.metrics.clusters import BY_EDITS
+
+_CLASSES = (
+    Column("group", "Models"), Column("sizes", "Sizes", "count"), Column("phenomenon", "Phenomenon"),
+    Column("shape", "Shape"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
+    *interval_columns("percent", "depth"), Column("place", "Place (tokens)", "count"),
+    *interval_columns("count", "place"), Column("holm_sizes", "Sizes differ in it: p (Holm)", "p"),
+    Column("start", "Start (%)", "percent"), Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"),
+    Column("items", "Pairs", "count"), Column("effective_items", "Effective number", "number"),
+    Column("drawn", "Drawn"), Column("checkpoints", "Checkpoints", "count"),
+    Column("variation", "p and intervals over"),
+)  # fmt: skip
+_DEPTHS = (
+    Column("group", "Models"), Column("phenomenon", "Phenomenon"), Column("model", "Size"), Column("turn", "Turn"),
+    Column("depth", "Depth (points)", "percent"), *interval_columns("percent"), Column("runs", "Runs", "count"),
+    Column("holm_sizes", "Sizes differ in it: p (Holm)", "p"),
+)  # fmt: skip
+_NOTE = (
+    "Mean over all sizes of one tokenizer, text and budget at equal tokens, each size with equal weight, tested like "
+    "the curve of one model. The claim is about these sizes; seeds vary within sizes. All sizes are scored on the same "
+    "pairs, so more sizes do not count as more pairs. A second p value says whether the sizes differ in the depth of "
+    "the dip of the mean (of the bump, for an inverted U): an analysis of variance over pairs and seeds. Where they "
+    "do, look at the sizes: a mean of curves without a dip can have one, if they have their peaks at other tokens. p "
+    "values are adjusted by Holm over this table, the second over its turns. "
+)
+_DEPTHS_NOTE = (
+    "The turn of the mean in each size: how far its smoothed curve lies below (for a bump, above) the straight line "
+    "between the shoulders of the mean curve, at the lowest (highest) checkpoint of the mean. The intervals hold for "
+    "all sizes of a curve at once, at 95 %. Only curves of which the mean turns are listed; the CSV has every curve. "
+)
+_FIGURE = (
+    f"Line: mean over sizes, smoothed on the log axis (sd {SMOOTHING} decades); band: 95 % at each checkpoint, over "
+    "pairs and, where sizes have several runs, seeds; dots: means of the checkpoints; triangle: the dip of a U, down, "
+    "or the bump of an inverted U, up."
+)
+
+
+@dataclass(frozen=True)
+class SizeShapes:
+    """What the mean over sizes says of the shape of learning."""
+
+    shapes: Shapes  # of each family (in the column group) and phenomenon; classes with sizes, p_sizes and holm_sizes
+    depths: pd.DataFrame  # group, phenomenon, turn, model, runs, depth, low, high, p_sizes, holm_sizes
+
+
+def find_size_shapes(
+    items: Iterable[tuple[Run, Items | None]], cluster: str = BY_EDITS, margin: float = FLAT_MARGIN / 100
+) -> SizeShapes | None:
+    """Estimate and classify the mean over the sizes of every family of runs; None where no family has two sizes."""
+    families: dict[str, dict[str, list[Items]]] = {}
+    for run, half_points in items:
+        if half_points is not None:
+            families.setdefault(run.family, {}).setdefault(run.model, []).append(half_points)
+    gathered = _SizeRows(cluster, margin)
+    for family, sizes in families.items():
+        if len(sizes) > 1:
+            gathered.add_family(family, sizes)
+    return gathered.finish() if gathered.rows or gathered.notes else None
+
+
+@lru_cache(maxsize=1)
+def read_size_shapes(scored: BenchmarkScores) -> SizeShapes | None:
+    """Test the mean over sizes of a benchmark's curves; None where no two sizes were trained alike."""
+    if scored.curve_rows().empty or len({run.model for run in scored.study.runs}) < 2:
+        return None
+    settings = scored.study.settings
+    return find_size_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)
+
+
+def size_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
+    """Report the shape of the mean over sizes; nothing where there is one size only."""
+    if (found := read_size_shapes(scored)) is None:
+        return
+    heading, shapes = f"The shape of the mean over sizes on {scored.benchmark}", found.shapes
+    if shapes.classes.empty:
+        yield ReportSection(heading, shapes.notes)
+        return
+    shown = shapes.classes.assign(phenomenon=shapes.classes["phenomenon"].map(readable))
+    files = {f"shapes_sizes_{scored.file_name}": shapes.classes}
+    views = [TableView(f"{_NOTE}{scored.title}.", _CLASSES, shown, files)]
+    if len(found.depths):
+        turning = shapes.classes.loc[shapes.classes["class"].isin(TURNS), ["group", "phenomenon"]]
+        listed = found.depths.merge(turning, on=["group", "phenomenon"])
+        files = {f"dips_by_size_{scored.file_name}": found.depths}
+        views.append(TableView(f"{_DEPTHS_NOTE}{scored.title}.", _DEPTHS, listed, files))
+    drawings = overall_and_phenomena(
+        classified_curves(shapes), f"shapes_sizes_{scored.file_name}", "Shapes of the mean over sizes",
+        f"Accuracy against training tokens, {scored.title}. {_FIGURE}", partial(draw_smoothed, note=_FIGURE),
+    )  # fmt: skip
+    yield ReportSection(heading, (*shapes.notes, *drawings, *views))
+
+
+@dataclass
+class _SizeRows:
+    """The rows of the tables, as they are computed family by family."""
+
+    cluster: str
+    margin: float
+    rows: list[dict[str, object]] = field(default_factory=list)
+    curves: list[pd.DataFrame] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    estimates: dict[tuple[str, str], Curve] = field(default_factory=dict)
+    contrasts: dict[tuple[str, str, str], SizeContrast] = field(default_factory=dict)  # and dip or bump
+
+    def add_family(self, family: str, sizes: dict[str, list[Items]]) -> None:
+        """Add the rows of the mean over sizes, whose members are runs; a note where it cannot be tested."""
+        members = [one for own in sizes.values() for one in own]
+        pairs = members[0].pairs
+        if any(not pairs.equals(other.pairs) for other in members[1:]):
+            self.notes.append(f"{family}: its sizes were scored on different pairs, so their mean is not tested.")
+            return
+        grid = common_tokens(members)
+        if not len(grid) or not is_testable(grid):
+            self.notes.append(f"{family}: its sizes share too few checkpoints to test their mean.")
+            return
+        for part in split_pairs(pairs, self.cluster):
+            if part.paradigm is None:
+                self._add_curve(family, sizes, grid, part)
+
+    def _add_curve(self, family: str, sizes: dict[str, list[Items]], grid: Array, part: CurvePairs) -> None:
+        groups = group_runs(_credits_at(sizes, grid, part.chosen), part.strata, part.clusters)
+        curve, key = mean_curve(groups, grid), (family, part.phenomenon)
+        rows = curve_rows(family, part.phenomenon, curve, _untrained(sizes, part.chosen))
+        smooth = rows["smoothed"].dropna()
+        self.estimates[key] = curve
+        self.curves.append(rows)
+        self.rows.append({
+            "group": family, "phenomenon": part.phenomenon, "sizes": len(groups.names), "runs": int(groups.runs.sum()),
+            "seeds": curve.seeds, "items": groups.items, "drawn": part.drawn, "checkpoints": len(grid),
+            "variation": ITEMS_AND_SEEDS if groups.freedom else ITEMS_ONLY,
+            "start": smooth.iloc[0], "end": smooth.iloc[-1], **curve_statistics(curve, self.margin),
+        })  # fmt: skip
+        for turn in ("dip", "bump"):
+            if (function := turn_function(curve, is_dip=turn == "dip")) is not None:
+                self.contrasts[*key, turn] = size_contrast(groups, function)
+
+    def finish(self) -> SizeShapes:
+        """Classify the curves, and say whether the sizes differ in the turn of each."""
+        nothing = pd.DataFrame()
+        classes = classify_pooled(pd.DataFrame(self.rows)) if self.rows else nothing
+        depths = nothing
+        if self.rows:
+            turns = np.where(classes["class"] == "inverted-U", "bump", "dip")
+            keys = list(zip(classes["group"], classes["phenomenon"], turns, strict=True))
+            p = np.array([self.contrasts[key].p if key in self.contrasts else np.nan for key in keys])
+            # Where no turn is shown there is nothing in which the sizes could differ, and no test to pay for.
+            adjusted_p = holm_of_tested(np.where(classes["class"].isin(TURNS), p, np.nan))
+            classes = classes.assign(p_sizes=p, holm_sizes=adjusted_p)
+            adjusted = dict(zip(keys, classes["holm_sizes"], strict=True))
+            depths = pd.DataFrame([row for key in keys for row in self._depth_rows(key, adjusted[key])])
+        shapes = Shapes(classes, nothing, stack(self.curves), nothing, tuple(self.notes), self.estimates)
+        return SizeShapes(shapes, depths)
+
+    def _depth_rows(self, key: tuple[str, str, str], holm: float) -> Iterator[dict[str, object]]:
+        if key not in self.contrasts:
+            return
+        family, phenomenon, turn = key
+        found = self.contrasts[key]
+        for name, runs, depth, half in zip(found.names, found.runs, found.depths, found.half_width, strict=True):
+            yield {
+                "group": family, "phenomenon": phenomenon, "turn": turn, "model": name, "runs": int(runs),
+                "depth": depth, "low": depth - half, "high": depth + half, "p_sizes": found.p, "holm_sizes": holm,
+            }  # fmt: skip
+
+
+def classify_pooled(tests: pd.DataFrame) -> pd.DataFrame:
+    """Classify pooled curves by ``shape_table``; ``seeds`` are what the runs of a line would be.
+
+    Without a group of several runs the claim is about these runs, and with one degree of freedom it is indicative.
+    """
+    table = shape_table(tests.assign(runs=tests["seeds"])).assign(runs=tests["runs"])
+    shape = table["shape"].str.replace("(this run", "(these runs", regex=False)
+    shape = shape.str.replace("2 runs: indicative", "2 runs of one group: indicative", regex=False)
+    return table.assign(shape=shape).drop(columns="seeds")
+
+
+def common_tokens(members: Sequence[Items]) -> Array:
+    """Return the tokens, float64[T], at which all runs are compared; empty where their ranges do not overlap.
+
+    They are the checkpoints that all runs have, where these are at least half of the fewest that a run has in the range
+    of all; otherwise those of that run, and the others are interpolated on log tokens.
+    """
+    trained = [one.tokens[one.tokens > 0] for one in members]
+    if not all(map(len, trained)):
+        return np.empty(0)
+    low, high = max(own[0] for own in trained), min(own[-1] for own in trained)
+    inside = [own[(own >= low) & (own <= high)] for own in trained]
+    shared, fewest = reduce(np.intersect1d, inside), min(inside, key=len)
+    return np.asarray(shared if 2 * len(shared) >= len(fewest) else fewest)
+
+
+def credits_of(member: Items, grid: Array, chosen: npt.NDArray[np.bool_]) -> Array:
+    """Return the credits of chosen pairs at given tokens, float64[T, I], interpolated linearly on log tokens."""
+    trained = member.tokens > 0
+    logs = np.log10(member.tokens[trained])
+    weights = np.stack([np.interp(np.log10(grid), logs, one) for one in np.eye(len(logs))], axis=1)
+    return np.asarray(weights @ (member.half_points[trained][:, chosen] / HALVES))
+
+
+def _credits_at(
+    sizes: dict[str, list[Items]], grid: Array, chosen: npt.NDArray[np.bool_]
+) -> Iterator[tuple[str, Array]]:
+    for size, own in sizes.items():
+        for member in own:
+            yield size, credits_of(member, grid, chosen)
+
+
+def _untrained(sizes: dict[str, list[Items]], chosen: npt.NDArray[np.bool_]) -> float:
+    """Return the mean over sizes before training; NaN where some run was not scored then."""
+    means = []
+    for own in sizes.values():
+        if any(member.tokens[0] > 0 for member in own):
+            return np.nan
+        means.append(np.mean([member.half_points[0, chosen].mean() / HALVES for member in own]))
+    return float(np.mean(means))

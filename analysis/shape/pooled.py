@@ -1,0 +1,182 @@
+"""Curves pooled over groups of runs: the mean over model sizes, and a curve over training FLOPs.
+
+Runs of a group differ in the seed only. Groups are fixed: nothing is claimed of a size or a budget that was not
+trained. What varies are the seeds within groups, whose covariance is estimated from all groups together with as many
+degrees of freedom as there are runs beyond the first of each group, and the pairs. All models are scored on the same
+pairs, so that the covariance over pairs is that of the mean over all groups and does not shrink with their number (a
+crossed design, see ``analysis.shape.smoothing``).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.shape.smoothing import (
+    Array,
+    Curve,
+    Design,
+    cluster_deviations,
+    cluster_freedom,
+    design_of,
+    smoothing_weights,
+)
+from eval.metrics.levels import Ids
+
+DRAWS = 100_000  # of a few numbers each: p values as small as families of hundreds of curves need
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The accuracy of G groups of runs at T points each."""
+
+    names: tuple[str, ...]
+    runs: Ids  # int64[G], how many runs
+    means: Array  # float64[G, T], over pairs and runs
+    deviations: Array  # float64[G, T, C], of the clusters of pairs; products are covariances of the means over pairs
+    run_cov: Array  # float64[T, T], of one run around the mean of its group; zeros without freedom
+    rest_cov: Array  # float64[T, T], the part of it that is peculiar to a cluster of pairs in one run
+    freedom: int  # degrees of freedom of run_cov: runs less groups
+    items: int
+    design: Design
+
+    @property
+    def least(self) -> float:
+        """The variance of one item more that changes at every point by itself."""
+        return _least(self.items)
+
+
+def group_runs(runs: Iterable[tuple[str, Array]], strata: Ids, clusters: Ids) -> Groups:
+    """Gather runs, each with its group's name and the credits of all items, float64[T, I], as fractions."""
+    design = design_of(strata, clusters)
+    means: dict[str, list[Array]] = {}
+    deviations: dict[str, Array] = {}
+    products: Array | float = 0.0
+    for name, credits_ in runs:
+        apart = cluster_deviations(credits_, design)
+        means.setdefault(name, []).append(credits_.mean(axis=1))
+        deviations[name] = deviations.get(name, 0.0) + apart
+        products = products + apart @ apart.T
+    counts = np.array([len(own) for own in means.values()], dtype=np.int64)
+    of_groups = np.stack([deviations[name] / len(own) for name, own in means.items()])
+    apart = np.concatenate([np.stack(own) - np.mean(own, axis=0) for own in means.values()])
+    freedom = int((counts - 1).sum())
+    own_items = np.einsum("g,gtc,guc->tu", counts, of_groups, of_groups)
+    own_items += counts.sum() * np.eye(len(own_items)) * _least(len(strata))
+    return Groups(
+        tuple(means), counts, np.stack([np.mean(own, axis=0) for own in means.values()]), of_groups,
+        apart.T @ apart / max(1, freedom), (products - own_items) / freedom if freedom else np.zeros_like(own_items),
+        freedom, len(strata), design,
+    )  # fmt: skip
+
+
+def _least(items: int) -> float:
+    return 1 / (2 * items**2)  # see estimate_curve
+
+
+def mean_curve(groups: Groups, tokens: Array) -> Curve:
+    """Return the mean over groups, each of equal weight, whose points are at the same tokens.
+
+    ``seeds`` is one more than the degrees of freedom of the seeds, as in a line of so many runs.
+    """
+    count = len(groups.names)
+    deviations = groups.deviations.mean(axis=0)
+    item_cov = deviations @ deviations.T + np.eye(len(tokens)) * groups.least
+    of_a_run = float((1 / groups.runs).sum()) / count**2
+    return Curve(
+        tokens, groups.means.mean(axis=0), 1 + groups.freedom, groups.items, item_cov, of_a_run * groups.run_cov,
+        of_a_run * groups.rest_cov, cluster_freedom(deviations, groups.design), groups.design.effective,
+    )  # fmt: skip
+
+
+def curve_of_groups(groups: Groups, places: Array) -> Curve:
+    """Return the curve that has a group of one point (T = 1) at each place of an ascending axis, such as FLOPs.
+
+    The variance of a seed is one for all groups, and the runs of one group are others than those of the next.
+    """
+    deviations = groups.deviations[:, 0]
+    item_cov = deviations @ deviations.T + np.eye(len(places)) * groups.least
+    share = np.diag(1 / groups.runs)
+    return Curve(
+        places, groups.means[:, 0], 1 + groups.freedom, groups.items, item_cov, share * groups.run_cov[0, 0],
+        share * groups.rest_cov[0, 0], cluster_freedom(deviations, groups.design), groups.design.effective,
+        most_turns=1,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class SizeContrast:
+    """How much of the turn of a mean curve each group has, and whether the groups differ in it."""
+
+    names: tuple[str, ...]
+    runs: Ids  # int64[G]
+    p: float  # NaN where no group has two runs
+    depths: Array  # float64[G], as fractions; their mean is the depth of the mean curve
+    half_width: Array  # float64[G], of simultaneous 95 % intervals of the depths; NaN where p is
+
+
+def size_contrast(groups: Groups, function: Array, seed: int = 0) -> SizeContrast:
+    """Test whether a linear function of the curve, float64[T], differs between groups that share a common curve.
+
+    The statistic is the sum of squares between groups; its law is that of normal draws with the covariance of the
+    groups over pairs and seeds and a common divisor (a parametric bootstrap of the analysis of variance).
+    """
+    depths, count = groups.means @ function, len(groups.names)
+    if not groups.freedom:
+        return SizeContrast(groups.names, groups.runs, np.nan, depths, np.full(count, np.nan))
+    of_items = np.einsum("t,gtc->gc", function, groups.deviations)
+    covariance = of_items @ of_items.T + np.eye(count) * groups.least * float(function @ function)
+    run, rest = (float(function @ part @ function) for part in (groups.run_cov, groups.rest_cov))
+    between = max(0.0, run - rest)
+    item_freedom = cluster_freedom(of_items, groups.design)
+    centered = np.eye(count) - 1 / count
+    spread_of_items = float(np.trace(centered @ covariance))
+    runs_of_groups = float(np.trace(centered @ np.diag(1 / groups.runs)))
+    # Satterthwaite (1946), as in estimate_level: the mean square of the seeds holds the rest.
+    doubt = (runs_of_groups * run) ** 2 / groups.freedom + spread_of_items**2 / item_freedom
+    freedom = (spread_of_items + runs_of_groups * between) ** 2 / doubt
+    covariance += np.diag(between / groups.runs)
+    random = np.random.default_rng(seed)
+    drawn = random.standard_normal((DRAWS, count)) @ np.linalg.cholesky(covariance).T
+    drawn /= np.sqrt(random.chisquare(freedom, (DRAWS, 1)) / freedom)
+    squares = ((drawn - drawn.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+    beyond = int((squares >= ((depths - depths.mean()) ** 2).sum()).sum())
+    errors = np.sqrt(np.diag(covariance))
+    critical = float(np.quantile(np.abs(drawn / errors).max(axis=1), 0.95))
+    return SizeContrast(groups.names, groups.runs, (1 + beyond) / (1 + DRAWS), depths, critical * errors)
+
+
+def turn_function(curve: Curve, *, is_dip: bool) -> Array | None:
+    """Return the linear function of a curve, float64[T], that is the depth of its deepest dip; None without a dip.
+
+    It tells how far the smoothed curve lies, at the lowest checkpoint, below the straight line (on the log axis)
+    between the two places beside it where the curve is as high as its lower shoulder. A curve that differs by a level
+    and a slope has the same depth. Of a bump it is the height above that line.
+    """
+    weights = smoothing_weights(curve.log_tokens)
+    heights = (weights @ curve.mean) * (1 if is_dip else -1)
+    before, after = np.maximum.accumulate(heights), np.maximum.accumulate(heights[::-1])[::-1]
+    sides = np.minimum(before, after) - heights
+    place = int(sides.argmax())
+    if sides[place] < _ROUNDING:
+        return None
+    level = float(heights[place] + sides[place])
+    left, right = (_shoulder(heights, place, step, level) for step in (-1, 1))
+    logs = curve.log_tokens
+    share = (logs[place] - left @ logs) / (right @ logs - left @ logs)
+    line = (1 - share) * left + share * right
+    line[place] -= 1
+    return np.asarray(line @ weights if is_dip else -(line @ weights))
+
+
+def _shoulder(heights: Array, place: int, step: int, level: float) -> Array:
+    """Return the weights of two checkpoints, float64[T], between which heights come up to a level beside a place."""
+    outer = place
+    while heights[outer] < level - _ROUNDING:
+        outer += step
+    inner = outer - step
+    share = min(1.0, (level - heights[inner]) / (heights[outer] - heights[inner]))
+    found = np.zeros(len(heights))
+    found[outer], found[inner] = share, 1 - share
+    return found

@@ -1,0 +1,129 @@
+"""Measure the tests of the mean over model sizes and of a curve over FLOPs: how often they err, how often they find.
+
+python -m measurements.pooled_levels --out FILE [--curves 100] [--draws 4999]
+
+Run it from the root of the project. The generator is that of ``measurements.dip_levels``, with 5 sizes of 3 seeds that
+are scored on the same pairs; sizes have other levels, and some learn earlier. FILE gets a line of JSON for each curve
+that was simulated; more ``--curves`` add to the file. The table that it makes is printed at the end.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit
+
+from analysis.shape.classify import change_tests
+from analysis.shape.pooled import curve_of_groups, group_runs, mean_curve, size_contrast, turn_function
+from measurements.dip_levels import DECADES, Cell, Truth, simulate
+
+SIZES, SEEDS = 5, 3
+CHECKPOINTS = 24
+FLOPS = 10.0 ** np.linspace(17, 19, SIZES)  # of sizes that have seen the same tokens
+PAIRS = (300, 1500)
+LEVEL = 0.05
+
+
+def flat(place: np.ndarray, size: int, level: float) -> np.ndarray:
+    """Return a constant, higher for larger sizes."""
+    return np.full(len(place), level + 0.03 * (size - 2))
+
+
+def late(place: np.ndarray, size: int) -> np.ndarray:
+    """Return a late rise to 80 %, earlier for larger sizes."""
+    return 0.5 + 0.3 * expit((place - 0.9 + 0.03 * size) / 0.02)
+
+
+def dip(place: np.ndarray, size: int, depths: tuple[float, ...], slope: float = 0.0) -> np.ndarray:
+    """Return a dip of a depth for each size around 70 %, with a slope that grows with size."""
+    bell = np.exp(-(((place - 0.5) / 0.1) ** 2) / 2)
+    return 0.7 + 0.03 * (size - 2) + slope * size * (place - 0.5) - depths[size] * bell
+
+
+OVER_TOKENS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "flat": partial(flat, level=0.7),
+    "late rise": late,
+    "dip of 5, shared": partial(dip, depths=(0.05,) * SIZES),
+    "dip of 5, shared, sizes of other slopes": partial(dip, depths=(0.05,) * SIZES, slope=0.02),
+    "dip of 3, shared": partial(dip, depths=(0.03,) * SIZES),
+    "dip from 10 to 0": partial(dip, depths=(0.1, 0.075, 0.05, 0.025, 0.0)),
+    "dip of 5 in one size": partial(dip, depths=(0.0, 0.0, 0.05, 0.0, 0.0)),
+}
+OVER_FLOPS: dict[str, tuple[float, ...]] = {  # accuracy at the end, by size
+    "flat": (0.7, 0.7, 0.7, 0.7, 0.7),
+    "rise": (0.55, 0.6, 0.65, 0.72, 0.8),
+    "late rise": (0.5, 0.5, 0.5, 0.5, 0.8),
+    "fall of 10": (0.75, 0.725, 0.7, 0.675, 0.65),
+    "dip of 5": (0.7, 0.68, 0.65, 0.68, 0.7),
+    "dip of 10": (0.7, 0.65, 0.6, 0.65, 0.7),
+}
+
+
+def measure(kind: str, truth: str, noise: str, pairs: int, number: int, draws: int) -> dict[str, object]:
+    """Simulate one curve and return its p values: of each change and, over tokens, of a difference between sizes."""
+    draw = np.random.default_rng([number, pairs, *map(ord, kind + truth + noise)])
+    truths = [_truth(kind, truth, size) for size in range(SIZES) for _ in range(SEEDS)]
+    cell = Cell(truth, noise, pairs, CHECKPOINTS if kind == "tokens" else min(DECADES), SIZES * SEEDS)
+    tokens, half_points, strata, clusters = simulate(cell, draw, truths)
+    points = slice(None) if kind == "tokens" else slice(-1, None)
+    runs = ((str(run // SEEDS), one[points] / 2) for run, one in enumerate(half_points))
+    groups = group_runs(runs, strata, clusters)
+    curve = mean_curve(groups, tokens) if kind == "tokens" else curve_of_groups(groups, FLOPS)
+    names = ("rise", "fall", "dip", "bump", "flat")
+    found = dict(zip(names, change_tests(curve, draws, number), strict=True))
+    if kind == "tokens" and (function := turn_function(curve, is_dip=True)) is not None:
+        found["sizes"] = size_contrast(groups, function, number).p
+    return {"over": kind, "truth": truth, "noise": noise, "pairs": pairs, "number": number, **found}
+
+
+def _truth(kind: str, truth: str, size: int) -> Truth:
+    if kind == "tokens":
+        return partial(OVER_TOKENS[truth], size=size)
+    level = OVER_FLOPS[truth][size]
+    return lambda place: np.full(len(place), level)
+
+
+def summarize(lines: list[dict[str, object]]) -> str:
+    """Return a table of the percentage of curves with p at most .05; of a dip also at most .05/16 and .05/80."""
+    keys = ("over", "truth", "noise", "pairs")
+    table = ["| over | truth | noise | pairs | curves | rise | fall | dip | .05/16 | .05/80 | sizes differ |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    cells = dict.fromkeys(tuple(line[key] for key in keys) for line in lines)
+    for cell in cells:
+        own = [line for line in lines if tuple(line[key] for key in keys) == cell]
+        tests = [("rise", 1), ("fall", 1), ("dip", 1), ("dip", 16), ("dip", 80), ("sizes", 1)]
+        shares = []
+        for name, family in tests:
+            p = np.array([line[name] for line in own if name in line], dtype=np.float64)
+            shares.append(f"{100 * (p <= LEVEL / family).mean():.0f}" if len(p) else "")
+        table.append("| " + " | ".join(map(str, [*cell, len(own), *shares])) + " |")
+    return "\n".join(table)
+
+
+def main() -> None:
+    """Simulate the curves that FILE lacks, and print the table of all of them."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--curves", type=int, default=100)
+    parser.add_argument("--draws", type=int, default=4999)
+    arguments = parser.parse_args()
+    lines = [json.loads(line) for line in arguments.out.read_text().splitlines()] if arguments.out.exists() else []
+    done = {(line["over"], line["truth"], line["noise"], line["pairs"], line["number"]) for line in lines}
+    cells = [("tokens", truth, "ar1", pairs) for pairs in PAIRS for truth in OVER_TOKENS]
+    cells += [("tokens", truth, "ar2", 300) for truth in ("flat", "late rise", "dip of 5, shared")]
+    cells += [("FLOPs", truth, "ar1", pairs) for pairs in PAIRS for truth in OVER_FLOPS]
+    for number in range(arguments.curves):
+        for cell in cells:
+            if (*cell, number) not in done:
+                line = measure(*cell, number, arguments.draws)
+                lines.append(line)
+                with arguments.out.open("a", encoding="utf-8") as file:
+                    file.write(f"{json.dumps(line)}\n")
+    print(summarize(lines))
+
+
+if __name__ == "__main__":
+    main()
