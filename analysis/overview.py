@@ -23,7 +23,10 @@ from analysis.summary import format_range, headline
 from ucurve.fields import format_count
 
 _MOST_NAMED, _MOST_TURNS, _MOST_LINES, _MOST_BENCHMARKS = 3, 3, 3, 3
-_NOTE = "Line: smoothed accuracy, mean over runs; band: 95 %; dots: checkpoints; triangle: a turn that is shown."
+_NOTE = (
+    "Line: smoothed accuracy, mean over runs; band: 95 % for the whole curve; dots: checkpoints; triangle: a turn that "
+    "is shown."
+)
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ def _describe_order(shapes: Shapes) -> Iterator[str]:
             some = [*never[:_MOST_NAMED], f"{len(never) - _MOST_NAMED} more"] if len(never) > _MOST_NAMED else never
             yield f"Not learned{of_line}: {_join(some)}."
     if len(tested):
-        yield f"Learned: the smoothed accuracy comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay."
+        yield f"Learned: the accuracy comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay."
 
 
 def _draw_classified(scored: BenchmarkScores, shapes: Shapes) -> Iterator[Drawing]:

@@ -1,20 +1,24 @@
 """When a curve leaves chance for good, and when it has arrived.
 
-Onset: the tokens at which the smoothed curve crosses a level above chance for the last time upwards. Saturation: the
-tokens from which the smoothed curve stays within a margin of its last value, where that is not chance. Both are read
-between checkpoints by a straight line over log tokens.
+Onset: the tokens at which the curve crosses a level above chance for the last time upwards. Saturation: the tokens from
+which the smoothed curve stays within a margin of its last value, where that is not chance. Both are read between
+checkpoints by a straight line over log tokens.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.shape.smoothing import DRAWS, Array, Curve, curve_draws, smoothing_weights
+from analysis.shape.smoothing import DRAWS, SMOOTHING, Array, Curve, curve_draws, smoothing_weights
 from eval.metrics.accuracy import CONFIDENCE, TAIL
 from eval.metrics.significance import CHANCE
 
 ONSET_ABOVE_CHANCE = 0.05
 SATURATION_MARGIN = 0.02
+# The smoothing of shapes makes an abrupt rise begin up to a width of its kernel too early. A curve is therefore hardly
+# smoothed for its onset: only so that one checkpoint of many does not decide.
+_ONSET_SMOOTHING = SMOOTHING / 3
+_NEAR = 1e-9
 _LATEST_SATURATION = 0.5  # of the tokens: a curve that moved after half of them has not settled
 
 
@@ -28,15 +32,18 @@ class Milestone:
 
 
 def onset(curve: Curve, draws: int = DRAWS) -> Milestone:
-    """Return the tokens at which the smoothed curve comes above 0.55 to stay.
+    """Return the tokens at which the curve comes above 0.55 to stay.
 
     That is the first trained checkpoint when it is never below, and NaN when it does not end above that level by the
-    one-sided test at 5 %.
+    one-sided test at 5 %. The interval has the percentiles of draws of the curve's error and reaches on both sides to
+    the next checkpoint, as the curve may rise anywhere between two of them, and at least two widths of the kernel.
     """
-    weights = smoothing_weights(curve.log_tokens)
-    smooth, deviations = weights @ curve.mean, curve_draws(curve, weights, draws)
-    reached = _ends_above(smooth - CHANCE, deviations, ONSET_ABOVE_CHANCE)
-    return _milestone(curve, smooth - CHANCE - ONSET_ABOVE_CHANCE, deviations, reached, np.inf)
+    logs = curve.log_tokens
+    weights = smoothing_weights(logs, _ONSET_SMOOTHING)
+    height, deviations = weights @ curve.mean - CHANCE, curve_draws(curve, weights, draws)
+    reached = _ends_above(height, deviations, ONSET_ABOVE_CHANCE)
+    found = _milestone(curve, height - ONSET_ABOVE_CHANCE, deviations, reached, np.inf)
+    return found if np.isnan(found.tokens) or found.high <= 10 ** logs[0] else _reach_out(found, logs)
 
 
 def saturation(curve: Curve, draws: int = DRAWS) -> Milestone:
@@ -68,6 +75,16 @@ def _milestone(curve: Curve, height: Array, deviations: Array, reached: bool, la
     drawn = np.sort(_last_crossing(logs, height + deviations))
     low, high = (drawn[round(share * (len(drawn) - 1))] for share in (TAIL, 1 - TAIL))
     return Milestone(10**place, 10 ** min(low, place), 10 ** max(high, place))
+
+
+def _reach_out(found: Milestone, logs: Array) -> Milestone:
+    """Widen the interval of an onset to the checkpoints around it, and by two widths of the kernel at least."""
+    low, high = np.log10(found.low), np.log10(found.high)
+    before = logs[logs <= low + _NEAR].max()
+    after = logs[logs >= high - _NEAR].min(initial=np.inf)
+    low = max(logs[0], min(before, low - 2 * _ONSET_SMOOTHING))
+    high = max(after, high + 2 * _ONSET_SMOOTHING)
+    return Milestone(found.tokens, 10**low, 10 ** (min(high, logs[-1]) if np.isfinite(after) else np.inf))
 
 
 def _last_crossing(logs: Array, heights: Array) -> Array:

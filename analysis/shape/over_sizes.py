@@ -61,9 +61,9 @@ _DEPTHS_NOTE = (
     "all sizes of a curve at once, at 95 %. Only curves of which the mean turns are listed; the CSV has every curve. "
 )
 _FIGURE = (
-    f"Line: mean over sizes, smoothed on the log axis (sd {SMOOTHING} decades); band: 95 % at each checkpoint, over "
-    "pairs and, where sizes have several runs, seeds; dots: means of the checkpoints; triangle: the dip of a U, down, "
-    "or the bump of an inverted U, up."
+    f"Line: mean over sizes, smoothed on the log axis (sd {SMOOTHING} decades); band: holds the whole curve with 95 %, "
+    "over pairs and, where sizes have several runs, seeds; dots: means of the checkpoints; triangle: the dip of a U, "
+    "down, or the bump of an inverted U, up."
 )
 
 

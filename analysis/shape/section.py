@@ -51,10 +51,11 @@ _MEANS = (
     Column("tau_high", "highest", "number"),
 )  # fmt: skip
 _MILESTONES = (
-    f"Onset: tokens at which the smoothed curve comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, none where "
-    f"it does not end significantly above; a bound of inf lies beyond the last checkpoint. Saturation: tokens from "
-    f"which it stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where that is after half of them "
-    f"or where it does not end significantly {100 * ONSET_ABOVE_CHANCE:.0f} points away from chance."
+    f"Onset: tokens at which the curve, hardly smoothed, comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, "
+    "none where it does not end significantly above; a bound of inf lies beyond the last checkpoint. Saturation: "
+    f"tokens from which the smoothed curve stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where "
+    "that is after half of them or where it does not end significantly "
+    f"{100 * ONSET_ABOVE_CHANCE:.0f} points away from chance."
 )
 _ONE_RUN = (
     'A line of one run has "(this run)" beside its class: its p values and intervals are over pairs only and say '
@@ -252,27 +253,28 @@ def _count_classes(classes: pd.DataFrame) -> str:
 def _figure_note(shapes: Shapes) -> str:
     over = "pairs" if set(shapes.classes["variation"]) == {ITEMS_ONLY} else "pairs and, with several runs, seeds"
     return (
-        f"Line: curve smoothed on the log axis (sd {SMOOTHING} decades); band: 95 % at each checkpoint, over {over}; "
-        "dots: accuracy of the checkpoints, step 0 set apart; triangle: the dip of a U, down, or the bump of an "
-        "inverted U, up."
+        f"Line: curve smoothed on the log axis (sd {SMOOTHING} decades); band: holds the whole curve "
+        f"with 95 %, over {over}; dots: accuracy of the checkpoints, step 0 set apart; triangle: the dip of a U, down, "
+        "or the bump of an inverted U, up."
     )
 
 
 def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 4) -> Figure:
     """Draw the smoothed curves of panels, with their classes, from the rows of all of them together."""
     styles = line_styles(table["group"])
+    drawn = table.assign(low=table["band_low"])  # what the axis has to hold
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for group, style in styles.items():
             line = rows[rows["group"] == group]
             x = axis.places(line["tokens"])
-            draw_line(axes, style, x, line["smoothed"], (line["low"], line["high"]))
+            draw_line(axes, style, x, line["smoothed"], (line["band_low"], line["band_high"]))
             axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.2, alpha=0.6, markeredgewidth=0)
             if len(line) and line["class"].iloc[0] in TURNS:
                 _mark_turn(axes, line, style)
         _name_shapes(axes, rows)
 
-    return draw_over_tokens(table, panels, draw, note, line_legend(styles, table), across=across, title_lines=2)
+    return draw_over_tokens(drawn, panels, draw, note, line_legend(styles, table), across=across, title_lines=2)
 
 
 def _name_shapes(axes: Axes, rows: pd.DataFrame) -> None:

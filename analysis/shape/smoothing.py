@@ -25,6 +25,7 @@ Array = npt.NDArray[np.float64]
 SMOOTHING = 0.15  # decades: standard deviation of the kernel, a factor of 1.41 in tokens
 DRAWS = 1000
 _SMOOTH_TURNS = 2  # independent differences in what a run does by itself over some decades
+LEVELS = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +130,20 @@ def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
     return Level(float(credits_.mean()), variance, freedom, of_items, item_freedom, design.effective)
 
 
-def smoothing_weights(log_tokens: Array) -> Array:
+def smoothing_weights(log_tokens: Array, width: float = SMOOTHING) -> Array:
     """Return the weights of a normal kernel on the log axis, each row summing to 1, float64[T, T].
+
+    ``width`` is its standard deviation in decades.
 
     Normal kernels are totally positive and so are these weights: a curve has no more turns after smoothing than before
     (Karlin 1968, "Total Positivity", chapter 5). Smoothing cannot make a dip in a rising curve.
     """
-    distance = (log_tokens[:, None] - log_tokens[None, :]) / SMOOTHING
+    distance = (log_tokens[:, None] - log_tokens[None, :]) / width
     kernel = np.exp(-(distance**2) / 2)
     return np.asarray(kernel / kernel.sum(axis=1, keepdims=True))
 
 
-def errors(curve: Curve, functions: Array) -> Errors:
+def errors(curve: Curve, functions: Array, turns: float = _SMOOTH_TURNS) -> Errors:
     """Return the error of linear functions of a curve, float64[J, T], over items and, with two seeds or more, seeds.
 
     A few seeds tell little about how they vary in one function alone, and of many functions the one where they happen
@@ -150,8 +153,9 @@ def errors(curve: Curve, functions: Array) -> Errors:
     squares and not of their difference. This holds where the difference is zero too, which was found by a mean square
     as uncertain as any: the degrees of freedom are a continuous function of all three parts. Without differences
     between runs they are those of the items, without items 2 (S - 1). The mean square of the seeds is a mean over all
-    functions, which counts S - 1 as often as there are independent ones: 2 times for what runs do by themselves, which
-    is smooth (measured: docs/shape.md), and for the rest as often as its covariance says.
+    functions, which counts S - 1 as often as there are independent ones: ``turns`` times for what runs do by
+    themselves, which is smooth (2 for differences, measured: docs/shape.md; ``LEVELS`` for the heights of a curve,
+    which share each run's own level), and for the rest as often as its covariance says.
     """
     parts = (curve.item_cov, curve.seed_cov, curve.rest_cov)
     items, seeds, rest = (np.maximum(0, ((functions @ part) * functions).sum(axis=1)) for part in parts)
@@ -163,7 +167,7 @@ def errors(curve: Curve, functions: Array) -> Errors:
     product = (functions.T @ functions) @ curve.rest_cov
     square = np.trace(product @ product)
     independent = float(np.trace(product) ** 2 / square) if square else 1.0  # functions that these are worth
-    turns, independent = min(_SMOOTH_TURNS, curve.most_turns), min(independent, curve.most_turns)
+    turns, independent = min(turns, curve.most_turns), min(independent, curve.most_turns)
     doubt_of_seeds = between / np.sqrt(turns) + left / np.sqrt(independent)
     doubt = doubt_of_seeds**2 / (curve.seeds - 1) + of_items**2 / curve.item_freedom
     return Errors(items + between, (between + of_items) ** 2 / doubt, between / of_seeds)
@@ -174,9 +178,11 @@ def covariance_root(curve: Curve, seed_share: float) -> Array:
     return np.asarray(np.linalg.cholesky(curve.item_cov + seed_share * curve.seed_cov))
 
 
-def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 0) -> Array:
+def curve_draws(
+    curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 0, turns: float = _SMOOTH_TURNS
+) -> Array:
     """Draw deviations of linear functions, float64[draws, J]: multivariate t with the freedom of ``errors``."""
-    found = errors(curve, functions)
+    found = errors(curve, functions, turns)
     random = np.random.default_rng(seed)
     normal = random.standard_normal((draws, len(curve.mean)))
     spread = np.sqrt(random.chisquare(found.freedom, (draws, 1)) / found.freedom)

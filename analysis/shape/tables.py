@@ -26,8 +26,10 @@ from analysis.shape.classify import (
 )
 from analysis.shape.onset import onset, saturation
 from analysis.shape.smoothing import (
+    LEVELS,
     Array,
     Curve,
+    curve_draws,
     drawn_together,
     errors,
     estimate_curve,
@@ -153,20 +155,32 @@ def reading(row: Row) -> str:
 
 
 def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:
-    """Lay out a curve: ``group, phenomenon, tokens, accuracy, smoothed, low, high`` (95 % at each checkpoint).
+    """Lay out a curve: ``group, phenomenon, tokens, accuracy, smoothed, low, high, band_low, band_high``.
+
+    ``low`` and ``high`` are the 95 % interval at each checkpoint by itself. The band holds the whole smoothed curve
+    with 95 %: its half width is the same number of standard errors at each checkpoint, the 95 % quantile of the largest
+    of all (max-t; Montiel Olea and Plagborg-Moeller 2019, "Simultaneous confidence bands", section 2).
 
     ``untrained`` is the accuracy at step 0, which has no place on the log axis: where it is not NaN it has a row of its
     own at 0 tokens.
     """
     weights = smoothing_weights(curve.log_tokens)
     smooth = weights @ curve.mean
-    found = errors(curve, weights)
-    half = student.ppf((1 + CONFIDENCE) / 2, found.freedom) * np.sqrt(found.variance)
-    columns = {"tokens": curve.tokens, "accuracy": curve.mean, "smoothed": smooth}
-    frame = pd.DataFrame({**columns, "low": (smooth - half).clip(0, 1), "high": (smooth + half).clip(0, 1)})
+    found = errors(curve, weights, LEVELS)
+    error = np.sqrt(found.variance)
+    at_each = student.ppf((1 + CONFIDENCE) / 2, found.freedom)
+    everywhere = np.quantile(np.abs(curve_draws(curve, weights, turns=LEVELS) / error).max(axis=1), CONFIDENCE)
+    bounds = {
+        f"{name}{end}": (smooth + sign * quantile * error).clip(0, 1)
+        for name, quantile in (("", at_each), ("band_", everywhere))
+        for end, sign in (("low", -1), ("high", 1))
+    }
+    frame = pd.DataFrame({"tokens": curve.tokens, "accuracy": curve.mean, "smoothed": smooth, **bounds})
     if not np.isnan(untrained):
         frame = pd.concat([pd.DataFrame({"tokens": [0.0], "accuracy": [untrained]}), frame], ignore_index=True)
-    return frame.assign(group=group, phenomenon=phenomenon)[["group", "phenomenon", *columns, "low", "high"]]
+    frame.insert(0, "group", group)
+    frame.insert(1, "phenomenon", phenomenon)
+    return frame
 
 
 @dataclass

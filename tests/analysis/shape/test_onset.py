@@ -19,13 +19,26 @@ def sigmoid(middle: float, start: float = 0.5, end: float = 0.9) -> np.ndarray:
     return start + (end - start) / (1 + np.exp(-(np.log10(TOKENS) - middle) / 0.2))
 
 
-def test_onset_is_where_the_smoothed_curve_crosses_the_level() -> None:
+def test_onset_is_where_the_curve_itself_crosses_the_level() -> None:
     levels = sigmoid(6.0)
     found = onset(curve_of(levels))
-    smooth = smoothing_weights(np.log10(TOKENS)) @ levels
-    by_hand = np.interp(0.55, smooth, np.log10(TOKENS))
-    assert np.log10(found.tokens) == pytest.approx(by_hand, abs=0.01)
-    assert found.low < found.tokens < found.high < 1.2 * found.tokens
+    by_hand = np.interp(0.55, levels, np.log10(TOKENS))
+    assert np.log10(found.tokens) == pytest.approx(by_hand, abs=0.005)
+    assert found.low < found.tokens < found.high
+
+
+def test_the_interval_of_an_abrupt_onset_reaches_to_the_checkpoints_around_it() -> None:
+    found = onset(curve_of(np.where(np.arange(17) < 8, 0.5, 0.9)))
+    assert TOKENS[6] < found.low <= TOKENS[7] < found.tokens < found.high == pytest.approx(TOKENS[8])
+
+
+def test_the_interval_of_an_onset_among_many_checkpoints_is_two_kernels_wide_on_both_sides() -> None:
+    tokens = np.logspace(4, 8, 401)
+    half_points = (2 * (np.arange(4000) < np.where(np.arange(401) < 200, 2000, 3600)[:, None])).astype(np.uint8)[None]
+    found = onset(estimate_curve(tokens, half_points, np.zeros(4000, dtype=np.int64)))
+    assert np.log10(found.tokens) == pytest.approx(6, abs=0.08)
+    assert np.log10(found.low) <= np.log10(found.tokens) - 0.1
+    assert 6 < np.log10(found.high) < 6.15
 
 
 def test_a_curve_that_does_not_leave_chance_has_no_onset() -> None:
