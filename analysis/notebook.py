@@ -25,6 +25,7 @@ from analysis.items.table import VERDICT_NAMES, item_summary, item_table
 from analysis.items.variance import seed_components, why_not_crossed
 from analysis.items.verdicts import RIGHT, WRONG
 from analysis.linking.tables import linking_by_line, linking_by_run
+from analysis.shape.over_flops import read_flops_shapes
 from analysis.shape.over_sizes import read_size_shapes
 from analysis.shape.section import read_shapes
 from analysis.tokens.table import not_stored, region_table, token_frame
@@ -39,7 +40,7 @@ _SHAPES = {
     "dip_depth_high": "dip_high", "dip_place": "dip_tokens", "holm_u": "p_dip", "start": "start", "end": "end",
     "onset": "onset",
 }  # fmt: skip
-_OVER = ("tokens", "sizes")
+_OVER = ("tokens", "sizes", "flops")
 _MOST_RUNS = 20  # that are listed
 
 
@@ -167,7 +168,8 @@ class NotebookStudy(Study):
         ``onset`` the tokens from which the curve stays above chance. The test is described in docs/shape.md.
 
         With ``over="sizes"`` the curves are means over the model sizes, and ``p_sizes_differ`` is the p value of a
-        difference between the sizes in the turn of the mean.
+        difference between the sizes in the turn of the mean. With ``over="flops"`` the axis is training FLOPs, at the
+        end of finished runs and at equal tokens.
 
         Examples:
             >>> study.shapes()[["phenomenon", "shape", "p", "dip", "dip_low", "dip_high"]]
@@ -177,6 +179,8 @@ class NotebookStudy(Study):
         scored = self._with_checkpoints(benchmark, linking)
         if over == "sizes":
             return _size_shapes(scored)
+        if over == "flops":
+            return _flops_shapes(scored)
         found = read_shapes(scored)
         if found is None or found.classes.empty:
             raise UserError(
@@ -388,6 +392,16 @@ def _size_shapes(scored: BenchmarkScores) -> pd.DataFrame:
         why = "no mean over sizes could be tested; that takes two sizes or more of one tokenizer, text and budget."
         raise UserError(" ".join([f"{scored.benchmark}: {why}", *(found.shapes.notes if found else ())]))
     return _dips_first(found.shapes.classes, _SHAPES | {"sizes": "sizes", "holm_sizes": "p_sizes_differ"})
+
+
+def _flops_shapes(scored: BenchmarkScores) -> pd.DataFrame:
+    if (found := read_flops_shapes(scored)) is None:
+        raise UserError(
+            f"{scored.benchmark}: no curve over FLOPs could be tested; that takes four sizes, or sizes and budgets, of "
+            "one tokenizer and text, over tenfold FLOPs."
+        )
+    named = {"dip_place": "dip_flops", "onset": "onset_flops"}
+    return _dips_first(found.classes, {"at": "at", "cells": "points"} | _SHAPES | named)
 
 
 def _dips_first(classes: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:

@@ -21,6 +21,7 @@ OF_BENCHMARK = (  # of its BenchmarkScores
     "shape.section:acquisition_sections",
     "shape.section:shape_sections",
     "shape.over_sizes:size_shape_sections",
+    "shape.over_flops:flops_shape_sections",
     "change_points.section:change_sections",
     "ngrams.section:ngram_sections",
     "tokens.section:token_sections",
@@ -76,7 +77,8 @@ QUESTIONS = {  # in the order of the report, with the functions that answer them
     ),
     _SHAPES: (
         "shape.section:shape_sections", "shape.over_sizes:size_shape_sections",
-        "change_points.section:change_sections", "ngrams.section:ngram_sections",
+        "shape.over_flops:flops_shape_sections", "change_points.section:change_sections",
+        "ngrams.section:ngram_sections",
     ),
     _PAIRS: (
         "items.section:item_sections", "tokens.section:token_sections", "pairs.section:attractor_sections",

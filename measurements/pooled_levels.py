@@ -3,7 +3,8 @@
 python -m measurements.pooled_levels --out FILE [--curves 100] [--draws 4999]
 
 Run it from the root of the project. The generator is that of ``measurements.dip_levels``, with 5 sizes of 3 seeds that
-are scored on the same pairs; sizes have other levels, and some learn earlier. FILE gets a line of JSON for each curve
+are scored on the same pairs; sizes have other levels, and some learn earlier. Over FLOPs, a point is a size or, with
+mixed budgets, one of 15 pairs of size and budget. FILE gets a line of JSON for each curve
 that was simulated; more ``--curves`` add to the file. The table that it makes is printed at the end.
 """
 
@@ -11,6 +12,7 @@ import argparse
 import json
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,8 @@ from measurements.dip_levels import DECADES, Cell, Truth, simulate
 SIZES, SEEDS = 5, 3
 CHECKPOINTS = 24
 FLOPS = 10.0 ** np.linspace(17, 19, SIZES)  # of sizes that have seen the same tokens
+MODELS = (14e6, 70e6, 162e6, 405e6, 1.4e9)  # parameters
+MIXED = sorted(((size, tokens) for size in MODELS for tokens in (1e7, 1e8, 1e9)), key=prod)
 PAIRS = (300, 1500)
 LEVEL = 0.05
 
@@ -62,16 +66,45 @@ OVER_FLOPS: dict[str, tuple[float, ...]] = {  # accuracy at the end, by size
 }
 
 
+def rise(size: float, tokens: float, by_size: float, by_tokens: float) -> float:
+    """Return an accuracy that rises with size and tokens, by so many logits for each decade; over FLOPs where equal."""
+    return 0.5 + 0.4 * float(expit(by_size * np.log10(size / 162e6) + by_tokens * np.log10(tokens / 1e8)))
+
+
+def turn(size: float, tokens: float, depth: float, slope: float) -> float:
+    """Return an accuracy with a dip over FLOPs and a slope, for each decade."""
+    place = np.log10(size * tokens / 162e14)
+    return 0.7 + slope * float(place) - depth * float(np.exp(-((place / 0.7) ** 2) / 2))
+
+
+OVER_MIXED: dict[str, Callable[[float, float], float]] = {  # accuracy at the end
+    "flat": partial(turn, depth=0.0, slope=0.0),
+    "rise over FLOPs": partial(rise, by_size=1.7, by_tokens=1.7),
+    "rise, tokens count twice": partial(rise, by_size=1.2, by_tokens=2.4),
+    "rise, tokens count three times": partial(rise, by_size=1.0, by_tokens=3.0),
+    "rise, size counts three times": partial(rise, by_size=3.0, by_tokens=1.0),
+    "fall of 4 a decade": partial(turn, depth=0.0, slope=-0.04),
+    "dip of 5": partial(turn, depth=0.05, slope=0.0),
+    "dip of 10": partial(turn, depth=0.1, slope=0.0),
+}
+
+
 def measure(kind: str, truth: str, noise: str, pairs: int, number: int, draws: int) -> dict[str, object]:
     """Simulate one curve and return its p values: of each change and, over tokens, of a difference between sizes."""
     draw = np.random.default_rng([number, pairs, *map(ord, kind + truth + noise)])
-    truths = [_truth(kind, truth, size) for size in range(SIZES) for _ in range(SEEDS)]
-    cell = Cell(truth, noise, pairs, CHECKPOINTS if kind == "tokens" else min(DECADES), SIZES * SEEDS)
+    groups_of = MIXED if kind == "mixed budgets" else range(SIZES)
+    truths = [_truth(kind, truth, number) for number in range(len(groups_of)) for _ in range(SEEDS)]
+    cell = Cell(truth, noise, pairs, CHECKPOINTS if kind == "tokens" else min(DECADES), len(truths))
     tokens, half_points, strata, clusters = simulate(cell, draw, truths)
     points = slice(None) if kind == "tokens" else slice(-1, None)
     runs = ((str(run // SEEDS), one[points] / 2) for run, one in enumerate(half_points))
     groups = group_runs(runs, strata, clusters)
-    curve = mean_curve(groups, tokens) if kind == "tokens" else curve_of_groups(groups, FLOPS)
+    if kind == "tokens":
+        curve = mean_curve(groups, tokens)
+    elif kind == "FLOPs":
+        curve = curve_of_groups(groups, FLOPS)
+    else:
+        curve = curve_of_groups(groups, np.array([6 * prod(cell) for cell in MIXED]), scattered=True)
     names = ("rise", "fall", "dip", "bump", "flat")
     found = dict(zip(names, change_tests(curve, draws, number), strict=True))
     if kind == "tokens" and (function := turn_function(curve, is_dip=True)) is not None:
@@ -79,10 +112,10 @@ def measure(kind: str, truth: str, noise: str, pairs: int, number: int, draws: i
     return {"over": kind, "truth": truth, "noise": noise, "pairs": pairs, "number": number, **found}
 
 
-def _truth(kind: str, truth: str, size: int) -> Truth:
+def _truth(kind: str, truth: str, number: int) -> Truth:
     if kind == "tokens":
-        return partial(OVER_TOKENS[truth], size=size)
-    level = OVER_FLOPS[truth][size]
+        return partial(OVER_TOKENS[truth], size=number)
+    level = OVER_FLOPS[truth][number] if kind == "FLOPs" else OVER_MIXED[truth](*MIXED[number])
     return lambda place: np.full(len(place), level)
 
 
@@ -115,6 +148,7 @@ def main() -> None:
     cells = [("tokens", truth, "ar1", pairs) for pairs in PAIRS for truth in OVER_TOKENS]
     cells += [("tokens", truth, "ar2", 300) for truth in ("flat", "late rise", "dip of 5, shared")]
     cells += [("FLOPs", truth, "ar1", pairs) for pairs in PAIRS for truth in OVER_FLOPS]
+    cells += [("mixed budgets", truth, "ar1", 300) for truth in OVER_MIXED]
     for number in range(arguments.curves):
         for cell in cells:
             if (*cell, number) not in done:

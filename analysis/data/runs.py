@@ -83,6 +83,11 @@ class Run:
         return self.group.replace(f"{self.model}-", "", 1)
 
     @property
+    def recipe(self) -> str:
+        """Label of the line without size and budget."""
+        return self.series.replace(f"{self.model}-", "", 1)
+
+    @property
     def series(self) -> str:
         """Label of the line without the budget; lines that share it are the budgets of one model."""
         if self.facts is None:

@@ -16,9 +16,9 @@ from analysis.data.study import BenchmarkScores
 from analysis.plotting.facets import overall_and_phenomena
 from analysis.plotting.style import readable
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from analysis.shape.classify import TURNS, holm_of_tested, is_testable
+from analysis.shape.classify import LEVEL, TURNS, holm_of_tested, is_testable
 from analysis.shape.pooled import SizeContrast, group_runs, mean_curve, size_contrast, turn_function
-from analysis.shape.section import classified_curves, draw_smoothed, read_items
+from analysis.shape.section import classified_curves, count_classes, draw_smoothed, read_items
 from analysis.shape.smoothing import SMOOTHING, Array, Curve
 from analysis.shape.tables import (
     ITEMS_AND_SEEDS,
@@ -119,7 +119,17 @@ def size_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         classified_curves(shapes), f"shapes_sizes_{scored.file_name}", "Shapes of the mean over sizes",
         f"Accuracy against training tokens, {scored.title}. {_FIGURE}", partial(draw_smoothed, note=_FIGURE),
     )  # fmt: skip
-    yield ReportSection(heading, (*shapes.notes, *drawings, *views))
+    told = (count_classes(shapes.classes), *_tell_turns(shapes.classes))
+    yield ReportSection(heading, (*told, *shapes.notes, *drawings, *views))
+
+
+def _tell_turns(classes: pd.DataFrame) -> Iterator[str]:
+    """Say in which curves that turn the sizes differ."""
+    turning = classes[classes["class"].isin(TURNS)]
+    differ = turning[turning["holm_sizes"] <= LEVEL]
+    if len(turning) and turning["holm_sizes"].notna().any():
+        names = ", ".join(f"{row.phenomenon} ({row.group})" for row in differ.itertuples())
+        yield f"The sizes differ in the turn of: {names}." if names else "That sizes differ in a turn is not shown."
 
 
 @dataclass

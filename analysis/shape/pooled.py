@@ -90,19 +90,38 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
     )  # fmt: skip
 
 
-def curve_of_groups(groups: Groups, places: Array) -> Curve:
+def curve_of_groups(groups: Groups, places: Array, *, scattered: bool = False) -> Curve:
     """Return the curve that has a group of one point (T = 1) at each place of an ascending axis, such as FLOPs.
 
-    The variance of a seed is one for all groups, and the runs of one group are others than those of the next.
+    The variance of a seed is one for all groups, and the runs of one group are others than those of the next. Groups
+    are ``scattered`` where they are no function of the axis: cells of equal FLOPs that spent them on another mix of
+    size and tokens. Then each group also varies by itself, by what ``scatter`` finds, where that is more than seeds do.
     """
     deviations = groups.deviations[:, 0]
     item_cov = deviations @ deviations.T + np.eye(len(places)) * groups.least
-    share = np.diag(1 / groups.runs)
+    of_seeds, freedom = groups.run_cov[0, 0] / groups.runs, groups.freedom
+    if scattered:
+        apart, its_freedom = scatter(np.log10(places), groups.means[:, 0])
+        if apart > of_seeds.mean():
+            of_seeds, freedom = np.maximum(of_seeds, apart), its_freedom
     return Curve(
-        places, groups.means[:, 0], 1 + groups.freedom, groups.items, item_cov, share * groups.run_cov[0, 0],
-        share * groups.rest_cov[0, 0], cluster_freedom(deviations, groups.design), groups.design.effective,
-        most_turns=1,
+        places, groups.means[:, 0], 1 + freedom, groups.items, item_cov, np.diag(of_seeds),
+        np.diag(groups.rest_cov[0, 0] / groups.runs), cluster_freedom(deviations, groups.design),
+        groups.design.effective, most_turns=1,
     )  # fmt: skip
+
+
+def scatter(places: Array, heights: Array) -> tuple[float, int]:
+    """Return the variance of points around a smooth curve, and its degrees of freedom.
+
+    It is the mean square of the distance of each point to the straight line between its two neighbors (Gasser, Sroka
+    and Jennen-Steinmetz 1986, "Residual variance and residual pattern in nonlinear regression"). These distances
+    overlap, so that they are worth fewer than they are: 18 of 35 at equal distances.
+    """
+    width = places[2:] - places[:-2]
+    share = np.divide(places[1:-1] - places[:-2], width, out=np.full(len(width), 0.5), where=width > 0)
+    apart = (1 - share) * heights[:-2] + share * heights[2:] - heights[1:-1]
+    return float(np.mean(apart**2 / (1 + share**2 + (1 - share) ** 2))), max(1, round(len(apart) * 18 / 35))
 
 
 @dataclass(frozen=True, eq=False)

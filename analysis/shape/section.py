@@ -144,7 +144,7 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_BELOW}{_MILESTONES}"
     view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
-    texts = [_count_classes(found.classes), *found.notes]
+    texts = [count_classes(found.classes), *found.notes]
     if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
         texts.insert(
             1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
@@ -240,7 +240,8 @@ def _drawn_note(classes: pd.DataFrame) -> str:
     return text
 
 
-def _count_classes(classes: pd.DataFrame) -> str:
+def count_classes(classes: pd.DataFrame) -> str:
+    """Count the curves of each class in a sentence."""
     tested = classes[classes["class"] != NOT_TESTED]
     counts = Counter(tested.sort_values("class", key=lambda names: names.map(SHAPES.index))["shape"])
     named = ", ".join(f"{count} {shape}" for shape, count in counts.items())
@@ -272,12 +273,12 @@ def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 
             axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.2, alpha=0.6, markeredgewidth=0)
             if len(line) and line["class"].iloc[0] in TURNS:
                 _mark_turn(axes, line, style)
-        _name_shapes(axes, rows)
+        name_shapes(axes, rows)
 
     return draw_over_tokens(drawn, panels, draw, note, line_legend(styles, table), across=across, title_lines=2)
 
 
-def _name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
+def name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
     """Write the class below the title of a panel, or inside the only panel, which has no title."""
     text, phenomenon = _describe_classes(rows), str(rows["phenomenon"].iloc[0])
     if phenomenon == "all":

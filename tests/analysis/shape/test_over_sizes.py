@@ -61,7 +61,7 @@ def test_a_notebook_has_the_shapes_of_the_mean_over_sizes(make_run: MakeRun, tmp
     assert found.loc["dip", "shape"] == "U-shaped"
     assert found.loc["dip", "p_sizes_differ"] < 0.01
     assert len(study.shapes()) == 9
-    with pytest.raises(UserError, match="allowed: sizes, tokens"):
+    with pytest.raises(UserError, match="allowed: flops, sizes, tokens"):
         study.shapes(over="size")
 
 

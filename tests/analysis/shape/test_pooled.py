@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.shape.classify import change_tests, shape_test
-from analysis.shape.pooled import curve_of_groups, group_runs, mean_curve, size_contrast, turn_function
+from analysis.shape.pooled import curve_of_groups, group_runs, mean_curve, scatter, size_contrast, turn_function
 from analysis.shape.smoothing import errors, estimate_curve, smoothing_weights
 
 TOKENS = 2.0 ** np.arange(14, 26)
@@ -125,3 +125,20 @@ def test_a_fall_over_groups_is_found() -> None:
     rise, fall, dip, *_ = change_tests(curve_of_groups(groups, 10.0 ** np.linspace(17, 19, 5)))
     assert fall < 0.001
     assert min(rise, dip) > 0.05
+
+
+def test_the_scatter_is_that_around_lines_between_neighbors() -> None:
+    places = np.array([0.0, 1.0, 3.0, 4.0, 5.0])
+    assert scatter(places, 2 + 3 * places) == (pytest.approx(0), 2)
+    heights = np.array([0.0, 3.0, 0.0, 0.0, 0.0])
+    by_hand = (3**2 / (1 + 4 / 9 + 1 / 9) + 1**2 / (1 + 4 / 9 + 1 / 9) + 0) / 3
+    assert scatter(places, heights)[0] == pytest.approx(by_hand)
+    assert np.isfinite(scatter(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4))[0])
+
+
+def test_a_zigzag_between_budgets_is_a_dip_only_if_the_scatter_does_not_count() -> None:
+    accuracies = np.repeat([0.5, 0.75, 0.55, 0.8, 0.6, 0.85, 0.65, 0.9], 3)[:, None]
+    groups = group_runs(sizes_of(credits_(accuracies, 8, 600), 3), np.zeros(600, int), np.arange(600))
+    flops = 10.0 ** np.linspace(15, 19, 8)
+    assert change_tests(curve_of_groups(groups, flops))[2] < 0.001
+    assert change_tests(curve_of_groups(groups, flops, scattered=True))[2] > 0.05
