@@ -2,8 +2,7 @@
 
 from analysis.data.runs import find_runs
 from ucurve.errors import UcurveError
-from ucurve.invocation import command
-from workbench.explore.library import list_scores
+from workbench.explore.library import list_scores, no_runs
 from workbench.judge.questionnaires import Questionnaires
 from workbench.settings import WorkbenchSettings
 from workbench.write.projects import list_projects
@@ -33,5 +32,5 @@ def start_values(settings: WorkbenchSettings) -> dict[str, object]:
             }
             for run in runs
         ],
-        "no_runs": f"There are no runs in runs/ yet. This trains a small one: {command('train', 'experiment=demo')}",
+        "no_runs": no_runs(),
     }

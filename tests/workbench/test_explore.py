@@ -90,7 +90,7 @@ def make_library(tmp_path):
         written = pd.concat(rows).reindex(columns=list(ACCURACY.types), fill_value="")
         written.to_csv(ACCURACY.path(folder), index=False)
         write_run(folder, seeds={"init": seed, "data": seed}, cell_sha256="x")
-    return Library([str(tmp_path / "runs/*")], tmp_path / "cache")
+    return Library(lambda: [str(tmp_path / "runs/*")], tmp_path / "cache")
 
 
 def ask(linking="slln_lp", **values):
@@ -241,7 +241,7 @@ def test_what_can_be_looked_at_is_listed(library):
 def test_what_a_card_says_is_shown_first(library, tmp_path):
     for run in library.runs():
         shutil.copytree(run.folder, tmp_path / "runs" / run.folder.name)
-    own = Library([str(tmp_path / "runs/*")], tmp_path / "cache")
+    own = Library(lambda: [str(tmp_path / "runs/*")], tmp_path / "cache")
     folders = [run.folder for run in own.runs()]
     assert linking_functions(own.matrices("toy", "sentence"))[0]["name"] == "slln_lp"
     for linking, overall in (("ppl", "macro"), ("slln_lp:0.3", "macro_phenomena")):

@@ -32,7 +32,7 @@ FAULTS = """() => [...document.querySelectorAll(".panel svg, #chart svg")].flatM
       faults.push(`${name}: ${one.textContent} and ${other.textContent} overlap`);
   }));
   const plot = box(svg.querySelector(".root .background"));
-  for (const mark of svg.querySelectorAll(".mark-symbol path, .mark-line path")) {
+  for (const mark of svg.querySelectorAll(".mark-symbol path:not([fill=transparent][stroke-opacity='0']), .mark-line path")) {
     const own = box(mark);
     if (own.width && (own.left < plot.left - 1 || own.right > plot.right + 1 || own.top < plot.top - 1 || own.bottom > plot.bottom + 1))
       faults.push(`${name}: ${mark.closest("g").getAttribute("class")} is cut`);
@@ -185,6 +185,30 @@ def test_pointing_at_a_curve_shows_its_pairs_for_a_while(visit):
     expect(page.locator("#point-title")).to_have_text(other.get_attribute("data-name").replace("_", " "))
     page.locator("h1").hover()
     expect(page.locator("#point-title")).to_have_text(chosen.get_attribute("data-name").replace("_", " "))
+
+
+def test_the_kinds_of_pairs_are_chosen_by_arrow_keys(visit):
+    page = visit()
+    page.focus("#kinds input:checked")
+    for kind in ("right", "wrong"):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#kinds .note")).to_contain_text(f"{kind}: ")
+        expect(page.locator(f"#kinds input[value={kind}]")).to_be_focused()
+        assert f"kind={kind}" in page.url
+
+
+def test_runs_are_drawn_once_they_are_there(browser, scored_run, tmp_path):
+    server = Server(tmp_path).start()
+    try:
+        page = browser.new_page()
+        page.goto(server.address("explore"))
+        expect(page.locator("#message")).to_contain_text("There are no runs in runs/ yet.")
+        shutil.copytree(scored_run, tmp_path / "runs" / scored_run.name)
+        expect(page.locator(".panel svg").first).to_be_visible(timeout=60_000)
+        expect(page.locator("#message")).to_be_hidden()
+        page.close()
+    finally:
+        server.kill()
 
 
 def test_figures_are_saved(visit):

@@ -15,6 +15,7 @@ from analysis.data.groups import Pairs
 from analysis.data.runs import Run, find_runs
 from eval.store.keys import PAIRS
 from ucurve.errors import UserError, unknown_name
+from ucurve.invocation import command
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import EVAL
 from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
@@ -30,7 +31,7 @@ _OPENED_AT_ONCE = 2  # runs, since one thread computes while another waits for t
 class Library:
     """The runs that match the patterns, read again at every visit, and their scores, opened once."""
 
-    patterns: Sequence[str]
+    patterns: Callable[[], Sequence[str]]
     cache: Path = CACHE  # where the copies of the scores go
     _open: dict[tuple[str, str, str], ScoreMatrix] = field(default_factory=dict, init=False)
     _pairs: dict[str, Pairs] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
@@ -43,11 +44,10 @@ class Library:
 
     def runs(self) -> list[Run]:
         """Find the runs; those that were found last are kept for the requests that follow."""
-        if not self.patterns:
-            raise UserError(
-                "there are no runs in runs/; 'make demo' makes two, and runs=... names others when the workbench starts"
-            )
-        self._runs = find_runs(self.patterns)
+        patterns = self.patterns()
+        if not patterns:
+            raise UserError(no_runs())
+        self._runs = find_runs(patterns)
         return self._runs
 
     def matrices(self, benchmark: str, scorer: str, labels: Sequence[str] | None = None) -> list[ScoreMatrix]:
@@ -93,6 +93,11 @@ class Library:
             if digest not in self._pairs:
                 self._pairs[digest] = Pairs(read_stored(path, needed=PAIR_COLUMNS))
             return self._pairs[digest]
+
+
+def no_runs() -> str:
+    """Say that there are no runs, and what to do about it."""
+    return f"There are no runs in runs/ yet. This trains three small ones and scores them: {command('demo')}"
 
 
 def list_scores(run: Run) -> list[dict[str, object]]:

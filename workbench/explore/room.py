@@ -15,7 +15,7 @@ from workbench.settings import WorkbenchSettings
 
 def explore_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
-    library, tokens = Library(settings.run_patterns()), TokenTables()
+    library, tokens = Library(settings.run_patterns), TokenTables()
     return Room(
         "explore",
         "Explore",

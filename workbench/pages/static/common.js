@@ -1,5 +1,7 @@
 // What all rooms share: requests, messages, elements, tables and downloads.
 
+// What the workbench refuses, with its message; what else the reply holds is in details.
+
 export class Refusal extends Error {
   constructor(message, status, details) {
     super(message);
@@ -115,6 +117,24 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
+// Makes a part of a drawing.
+export function svg(name, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+// A text for those who listen to the page.
+export const heard = text => make("span", {class: "hidden-text"}, text);
+
+// What a click on a link does here; with a key that opens it in another tab, the browser does that.
+export const onClick = work => event => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  work();
+};
+
 export const place = id => document.getElementById(id);
 
 export function fill(element, ...children) {
@@ -140,6 +160,9 @@ export function table(columns, rows, onRow) {
 const shown = value => value === null || value === undefined ? "–" : String(value);
 
 export const percent = value => value === null || value === undefined ? "–" : (100 * value).toFixed(2);
+// Which rows of how many a page of a list shows.
+export const rowsShown = (offset, rows, all) => `${count(offset + Math.min(1, rows))} to ${count(offset + rows)} of ${count(all)}`;
+
 export const count = value => value === null || value === undefined ? "–" : value.toLocaleString("en");
 
 export function download(name, text) {

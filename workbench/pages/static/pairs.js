@@ -1,8 +1,8 @@
 // A list of pairs: sentences, what became of them, and for one that is open its values over training and its tokens.
 import {embed} from "/static/curves.js";
-import {fill, make} from "/static/common.js";
+import {fill, heard, make, onClick, svg} from "/static/common.js";
 
-const NAMES = {0: "wrong", 1: "tied", 2: "right"};
+const NAMES = {0: "wrong", 1: "tied", 2: "right"}, RIGHT = "2";
 const number = value => value === null ? "–" : value.toFixed(3);
 
 // The parts of two sentences between their common beginning and end, by words or, without spaces, by characters.
@@ -19,35 +19,27 @@ function different(good, bad) {
 
 function sentence(kind, [before, own, after], spaced) {
   const space = spaced ? " " : "";
-  return make("span", {class: `sentence of-${kind}`}, make("span", {class: "hidden-text"}, kind === "good" ? "Good: " : "Bad: "),
+  return make("span", {class: `sentence of-${kind}`}, heard(kind === "good" ? "Good: " : "Bad: "),
     before + (before ? space : ""), own ? make("mark", {}, own) : null, (after ? space : "") + after);
 }
 
 // The verdicts over training: high is right, low is wrong, the middle is a tie.
 function trace(digits, place) {
-  const width = Math.min(140, 6 * digits.length), space = "http://www.w3.org/2000/svg";
-  const element = (name, attributes) => {
-    const found = document.createElementNS(space, name);
-    for (const [key, value] of Object.entries(attributes)) found.setAttribute(key, value);
-    return found;
-  };
-  const said = digits.length > 30 ? `right at ${[...digits].filter(one => one === "2").length} of ${digits.length} checkpoints`
-    : [...digits].map(one => NAMES[one]).join(", ");
-  const svg = element("svg", {class: "trace", width, height: 18, viewBox: `0 0 ${digits.length} 2.6`, preserveAspectRatio: "none", role: "img", "aria-label": said});
-  if (place >= 0) svg.append(element("rect", {x: place, y: 0, width: 1, height: 2.6, fill: "currentColor", "fill-opacity": 0.25}));
-  svg.append(element("path", {d: [...digits].map((one, step) => `M${step} ${2.3 - one}h1`).join(""), stroke: "currentColor", "stroke-width": 0.5}));
-  return svg;
+  const verdicts = [...digits], width = Math.min(140, 6 * verdicts.length);
+  const said = verdicts.length > 30 ? `right at ${verdicts.filter(one => one === RIGHT).length} of ${verdicts.length} checkpoints`
+    : verdicts.map(one => NAMES[one]).join(", ");
+  const here = place < 0 ? [] : [svg("rect", {x: place, y: 0, width: 1, height: 2.6, fill: "currentColor", "fill-opacity": 0.25})];
+  const path = svg("path", {d: verdicts.map((one, step) => `M${step} ${2.3 - one}h1`).join(""), stroke: "currentColor", "stroke-width": 0.5});
+  return svg("svg", {class: "trace", width, height: 18, viewBox: `0 0 ${verdicts.length} 2.6`, preserveAspectRatio: "none", role: "img", "aria-label": said},
+    ...here, path);
 }
 
 // The list of what /explore/api/pairs found; place is that of the checkpoint, address gives the address of a pair.
 export function listPairs(box, found, {place, address, open}) {
   fill(box, ...found.rows.map(row => {
     const spaced = row.good.includes(" ") || row.bad.includes(" "), [good, bad] = different(row.good, row.bad);
-    const link = make("a", {href: address(row.pair), "aria-expanded": "false", onclick: event => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      open(row.pair);
-    }}, sentence("good", good, spaced), sentence("bad", bad, spaced));
+    const link = make("a", {href: address(row.pair), "aria-expanded": "false", onclick: onClick(() => open(row.pair))},
+      sentence("good", good, spaced), sentence("bad", bad, spaced));
     return make("li", {class: "pair", "data-pair": row.pair}, link, make("div", {class: "facts"},
       make("span", {class: `verdict ${row.verdict}`}, row.verdict), ...row.marks.map(mark => make("span", {class: "mark"}, mark)),
       make("span", {}, `${number(row.good_value)} / ${number(row.bad_value)}`), trace(row.trace, place),
@@ -58,7 +50,7 @@ export function listPairs(box, found, {place, address, open}) {
 // Opens a pair of the list, or closes the one that is open; returns the place for its details.
 export function openPair(box, pair) {
   let details = null;
-  for (const one of box.children) {
+  for (const one of box.querySelectorAll(".pair")) {
     const own = Number(one.dataset.pair) === pair;
     one.classList.toggle("open", own);
     one.querySelector("a").setAttribute("aria-expanded", String(own));

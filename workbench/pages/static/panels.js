@@ -1,6 +1,6 @@
 // Small charts beside each other, one a curve. Each is a link, and is drawn when it comes near the window.
 import {themed} from "/static/curves.js";
-import {fill, make} from "/static/common.js";
+import {fill, heard, make, onClick} from "/static/common.js";
 
 export class Panels {
   // see(name, x) is called when a reader points at a curve or moves to it by keyboard, with the tokens under the pointer
@@ -20,17 +20,33 @@ export class Panels {
     box.addEventListener("focusout", event => { if (!box.contains(event.relatedTarget)) see(null); });
   }
 
-  // values are {name, title, says, sign, tested} in their order; spec is the chart without data, rows and levels its data.
+  // values are {name, title, says, sign, tested} in their order; spec is the chart without data, data.of gives that of a name.
   draw(values, spec, data, signals) {
-    const key = JSON.stringify(themed(spec));
-    if (key !== this.key) {
-      this.key = key;
-      this.compiled = this.compile(JSON.parse(key));
-      for (const panel of this.panels.values()) this.clear(panel);
-    }
+    this.use(spec);
     this.data = data;
     this.signals = signals;
-    const names = new Set(values.map(one => one.name));
+    this.removeOthers(new Set(values.map(one => one.name)));
+    const focused = document.activeElement;
+    values.forEach((one, position) => {
+      const panel = this.panels.get(one.name) ?? this.add(one.name);
+      panel.rows = null;
+      this.describe(panel, one);
+      if (this.box.children[position] !== panel.element) this.box.insertBefore(panel.element, this.box.children[position] ?? null);
+      if (panel.near) this.paint(panel);
+    });
+    if (focused !== document.activeElement && this.box.contains(focused)) focused.focus(); // it was moved
+    this.box.classList.toggle("one", values.length === 1);
+  }
+
+  use(spec) {
+    const key = JSON.stringify(themed(spec));
+    if (key === this.key) return;
+    this.key = key;
+    this.compiled = this.compile(JSON.parse(key));
+    for (const panel of this.panels.values()) this.clear(panel);
+  }
+
+  removeOthers(names) {
     for (const [name, panel] of this.panels) {
       if (names.has(name)) continue;
       this.clear(panel);
@@ -38,29 +54,17 @@ export class Panels {
       panel.element.remove();
       this.panels.delete(name);
     }
-    const focused = document.activeElement;
-    values.forEach((one, place) => {
-      const panel = this.panels.get(one.name) ?? this.add(one.name);
-      panel.rows = null;
-      const hidden = text => make("span", {class: "hidden-text"}, text);
-      fill(panel.head, one.sign ? make("span", {class: "sign", "aria-hidden": "true"}, one.sign) : null,
-        make("strong", {}, one.title), hidden(": "), make("span", {class: "says"}, one.says), hidden(one.tested ? `; ${one.tested}` : ""));
-      if (this.box.children[place] !== panel.element) this.box.insertBefore(panel.element, this.box.children[place] ?? null);
-      if (panel.near) this.paint(panel);
-    });
-    if (focused !== document.activeElement && this.box.contains(focused)) focused.focus();
-    this.box.classList.toggle("one", values.length === 1);
+  }
+
+  describe(panel, {title, says, sign, tested}) {
+    fill(panel.head, sign ? make("span", {class: "sign", "aria-hidden": "true"}, sign) : null,
+      make("strong", {}, title), heard(": "), make("span", {class: "says"}, says), tested ? heard(`; ${tested}`) : null);
   }
 
   add(name) {
     const head = make("span", {}), small = make("div", {class: "small", "aria-hidden": "true"});
-    const element = make("a", {class: "panel", "data-name": name, href: this.address(name)}, head, small);
+    const element = make("a", {class: "panel", "data-name": name, href: this.address(name), onclick: onClick(() => this.open(name))}, head, small);
     const panel = {name, element, head, small, near: false, view: null, rows: null};
-    element.addEventListener("click", event => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      this.open(name);
-    });
     element.addEventListener("pointermove", event => this.see(name, this.under(panel, event)));
     element.addEventListener("focus", () => { if (element.matches(":focus-visible")) this.see(name, null); });
     this.panels.set(name, panel);
@@ -84,21 +88,27 @@ export class Panels {
     return vgSpec;
   }
 
+  // Draws the rows of a panel; what was asked for meanwhile comes after it, or in its place.
   async paint(panel) {
-    const fresh = this.data.of(panel.name);
-    if (panel.rows === fresh) return;
-    panel.rows = fresh;
+    const rows = this.data.of(panel.name);
+    if (panel.rows === rows) return;
+    panel.rows = rows;
     const compiled = this.compiled, chart = await compiled;
-    if (panel.rows !== fresh || this.compiled !== compiled) return;
-    if (!panel.view) {
-      const data = chart.data.map(one => one.name in fresh ? {...one, values: fresh[one.name]} : one);
-      const signals = chart.signals.map(one => one.name in this.signals ? {...one, value: this.signals[one.name]} : one);
-      const drawn = await window.vegaEmbed(panel.small, {...chart, data, signals},
-        {mode: "vega", ast: true, renderer: "svg", actions: false, hover: false, tooltip: false});
+    if (panel.rows !== rows || this.compiled !== compiled) return;
+    if (panel.view) for (const [name, own] of Object.entries(rows)) panel.view.data(name, own);
+    else {
+      const drawn = await this.embed(panel.small, chart, rows);
       if (panel.view || this.compiled !== compiled) drawn.finalize();
       else panel.view = drawn.view;
-    } else for (const [name, rows] of Object.entries(fresh)) panel.view.data(name, rows);
+    }
     this.refresh(panel);
+  }
+
+  embed(box, chart, rows) {
+    const data = chart.data.map(one => one.name in rows ? {...one, values: rows[one.name]} : one);
+    const signals = chart.signals.map(one => one.name in this.signals ? {...one, value: this.signals[one.name]} : one);
+    const options = {mode: "vega", ast: true, renderer: "svg", actions: false, hover: false, tooltip: false};
+    return window.vegaEmbed(box, {...chart, data, signals}, options);
   }
 
   refresh(panel) {

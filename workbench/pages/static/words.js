@@ -1,5 +1,5 @@
 // The vocabulary: a page of its table, changed a cell at a time.
-import {afterPause, ask, attempt, count, fill, make, place, query, Refusal, say} from "/static/common.js";
+import {afterPause, ask, attempt, count, fill, make, place, query, Refusal, rowsShown, say} from "/static/common.js";
 import {browser, isConflict} from "/static/document.js";
 
 export class Words {
@@ -79,7 +79,7 @@ export class Words {
       ...row.cells.map((cell, position) => make("td", {}, make("input", {value: cell, size: Math.max(4, Math.min(24, cell.length + 1)), "aria-label": `${found.columns[position]} of ${row.cells[found.columns.indexOf("expression")]}`,
         onchange: event => this.change({do: "set", row: row.row, column: found.columns[position], value: event.target.value})}))),
       make("td", {}, make("button", {type: "button", class: "plain", "aria-label": `Delete ${row.cells[found.columns.indexOf("expression")]}`, onclick: () => this.change({do: "delete", row: row.row})}, "delete")))));
-    place("words-place").textContent = `${count(found.offset + Math.min(1, found.rows.length))} to ${count(found.offset + found.rows.length)} of ${count(found.found)} (${count(found.words)} words)`;
+    place("words-place").textContent = `${rowsShown(found.offset, found.rows.length, found.found)} (${count(found.words)} words)`;
     place("words-back").disabled = found.offset === 0;
     place("words-next").disabled = found.offset + found.rows.length >= found.found;
     place("words-state").textContent = found.saved ? "Saved." : "Not saved in the file; kept as a draft."

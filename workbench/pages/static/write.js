@@ -108,7 +108,6 @@ async function showPreview() {
   fill(place("preview"), found.pairs.length
     ? table([{name: "good", title: "Good"}, {name: "bad", title: "Bad"}], found.pairs)
     : make("p", {}, "No pair can be drawn."));
-  document.body.dataset.previews = String(Number(document.body.dataset.previews || 0) + 1);
 }
 
 function atSlot(problem, text) {

@@ -1,0 +1,36 @@
+// What the test of shapes says of the curves that are drawn.
+import {count, fill, make, percent, table} from "/static/common.js";
+
+const LEAST = 0.001; // a smaller p is not written out
+const shownP = p => p < LEAST ? `< ${LEAST}` : p.toFixed(3);
+
+// What the test says of one curve, in a few words; nothing where it was not tested.
+export function verdictOf(shapes, name) {
+  const own = shapes?.classes.filter(one => one.value === name) ?? [];
+  if (own.length > 1) {
+    const turned = own.filter(one => one.class === "U-shaped").length;
+    return turned ? `${turned} of ${own.length} lines are U-shaped` : "";
+  }
+  const [only] = own;
+  if (!only) return "";
+  const certainty = only.p === null ? "" : `, p ${only.p < LEAST ? "" : "= "}${shownP(only.p)}`;
+  return `test of shape: ${only.shape}${certainty}`;
+}
+
+// The table of all verdicts, in the order of the curves, and what the test can say.
+export function showShapes(box, shapes, titleOf) {
+  const lines = new Set(shapes.classes.map(one => one.group)), places = new Map(shapes.order.map((name, position) => [name, position]));
+  const columns = [
+    {name: "value", title: "Curve", show: titleOf},
+    {name: "group", title: "Line"},
+    {name: "shape", title: "Shape"},
+    {name: "p", title: "p (Holm)", number: true, show: p => p === null ? "–" : shownP(p)},
+    {name: "depth", title: "Depth (points)", number: true, show: percent},
+    {name: "place", title: "Place (tokens)", number: true, show: tokens => count(tokens === null ? null : Math.round(tokens))},
+    {name: "runs", title: "Runs", number: true},
+  ].filter(({name}) => name !== "group" || lines.size > 1);
+  const rows = [...shapes.classes].sort((one, other) => places.get(one.value) - places.get(other.value));
+  fill(box, rows.length ? table(columns, rows) : make("p", {}, "No curve can be tested."),
+    make("details", {}, make("summary", {}, "What the test says, and what it does not"),
+      ...shapes.notes.map(text => make("p", {class: "note"}, text))));
+}
