@@ -132,6 +132,8 @@ function mark() {
 const drawCurves = latest(async () => {
   found = await api("curves", ofCurves());
   say("");
+  place("waiting").hidden = true;
+  place("drawn").hidden = false; // before the charts, which are as wide as their place
   rowsOf = separated(found.data);
   drawPanels();
   place("curve-notes").textContent = describe();
@@ -340,7 +342,7 @@ async function listBenchmarks() {
   kinds = meanings;
   const named = runs.flatMap(run => run.scored).map(one => [`${one.benchmark}\n${one.scorer}`, one]);
   benchmarks = [...new Map(named).values()];
-  if (!benchmarks.length) throw new Refusal("None of the runs has stored scores yet; score.py makes them. They are drawn as soon as they are there.");
+  if (!benchmarks.length) throw new Refusal("None of the runs has stored scores yet; score.py makes them.");
 }
 
 // Opens the benchmark of the address; what the address does not say, or says wrongly, is as usual.
@@ -363,6 +365,7 @@ async function readFacts() {
 }
 
 function showControls() {
+  place("chosen").hidden = false;
   showBenchmarks();
   offer("linking", facts.linkings.map(({name}) => [name, name]), view.linking.split(":")[0]);
   offer("by", facts.columns.map(name => [name, name === "all" ? "benchmark" : name]), view.by);
@@ -525,10 +528,13 @@ async function begin() {
   try {
     await listBenchmarks();
   } catch (error) {
-    say(error.message);
+    say(`${error.message}\nThis page looks for them every few seconds.`);
+    place("waiting").hidden = true;
     setTimeout(begin, GROWS);
     return;
   }
+  say("");
+  place("waiting").hidden = false;
   await attempt(async () => {
     view = readAddress();
     listen();

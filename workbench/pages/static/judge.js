@@ -145,7 +145,7 @@ async function list(chosen) {
   fill(select, ...names.map(name => make("option", {value: name}, name)));
   if (names.includes(wanted)) select.value = wanted;
   place("none").hidden = names.length > 0;
-  place("with-questionnaire").hidden = place("judge-section").hidden = !names.length;
+  for (const id of ["of-questionnaires", "with-questionnaire", "judge-section"]) place(id).hidden = !names.length;
   if (names.length) await choose();
 }
 
