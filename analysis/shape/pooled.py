@@ -62,7 +62,7 @@ def group_runs(runs: Iterable[tuple[str, Array]], strata: Ids, clusters: Ids) ->
     of_groups = np.stack([deviations[name] / len(own) for name, own in means.items()])
     apart = np.concatenate([np.stack(own) - np.mean(own, axis=0) for own in means.values()])
     freedom = int((counts - 1).sum())
-    own_items = np.einsum("g,gtc,guc->tu", counts, of_groups, of_groups)
+    own_items = sum(count * one @ one.T for count, one in zip(counts, of_groups, strict=True))
     own_items += counts.sum() * np.eye(len(own_items)) * _least(len(strata))
     return Groups(
         tuple(means), counts, np.stack([np.mean(own, axis=0) for own in means.values()]), of_groups,
