@@ -71,6 +71,12 @@ def rise(size: float, tokens: float, by_size: float, by_tokens: float) -> float:
     return 0.5 + 0.4 * float(expit(by_size * np.log10(size / 162e6) + by_tokens * np.log10(tokens / 1e8)))
 
 
+def limited(size: float, tokens: float) -> float:
+    """Return an accuracy that the smaller of size and tokens holds back."""
+    by_size, by_tokens = 1.5 * np.log10(size / 162e6), 1.5 * np.log10(tokens / 1e8)
+    return 0.9 - 0.0424 * float(np.exp(-by_size) + np.exp(-by_tokens))
+
+
 def turn(size: float, tokens: float, depth: float, slope: float) -> float:
     """Return an accuracy with a dip over FLOPs and a slope, for each decade."""
     place = np.log10(size * tokens / 162e14)
@@ -83,6 +89,7 @@ OVER_MIXED: dict[str, Callable[[float, float], float]] = {  # accuracy at the en
     "rise, tokens count twice": partial(rise, by_size=1.2, by_tokens=2.4),
     "rise, tokens count three times": partial(rise, by_size=1.0, by_tokens=3.0),
     "rise, size counts three times": partial(rise, by_size=3.0, by_tokens=1.0),
+    "rise, the smaller of size and tokens counts": limited,
     "fall of 4 a decade": partial(turn, depth=0.0, slope=-0.04),
     "dip of 5": partial(turn, depth=0.05, slope=0.0),
     "dip of 10": partial(turn, depth=0.1, slope=0.0),
@@ -104,7 +111,8 @@ def measure(kind: str, truth: str, noise: str, pairs: int, number: int, draws: i
     elif kind == "FLOPs":
         curve = curve_of_groups(groups, FLOPS)
     else:
-        curve = curve_of_groups(groups, np.array([6 * prod(cell) for cell in MIXED]), scattered=True)
+        sizes, budgets = np.array(MIXED).T
+        curve = curve_of_groups(groups, 6 * sizes * budgets, np.log10(budgets / sizes))
     names = ("rise", "fall", "dip", "bump", "flat")
     found = dict(zip(names, change_tests(curve, draws, number), strict=True))
     if kind == "tokens" and (function := turn_function(curve, is_dip=True)) is not None:

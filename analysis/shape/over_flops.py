@@ -54,12 +54,14 @@ _NOTE = (
 )
 _SCATTER = (
     "A line with several budgets is no function of FLOPs alone: equal FLOPs may be spent on a large model and few "
-    "tokens or on a small one and many. There, the scatter of the points around a smooth curve counts as error where "
-    "it is larger than the seeds explain, so that a zigzag between budgets is not taken for a dip. "
+    "tokens or on a small one and many. Its curve is that at the mean number of tokens per parameter (a linear effect "
+    "of their logarithm), and the scatter of the points around it counts as error where it is larger than the seeds "
+    "explain, so that a zigzag between budgets is not taken for a dip. "
 )
 _FIGURE = (
-    "Dots: mean of the runs of one size and budget; line: smoothed on the log axis of FLOPs; band: holds the whole "
-    "curve with 95 %, over pairs, seeds and, with several budgets, the scatter of the points."
+    "Dots: mean of the runs of one size and budget; line: smoothed on the log axis of FLOPs, of several budgets at the "
+    "mean number of tokens per parameter; band: holds the whole curve with 95 %, over pairs, seeds and, with several "
+    "budgets, the scatter of the points."
 )
 
 
@@ -97,6 +99,11 @@ class _Line:
     def is_mixed(self) -> bool:
         """Whether its points differ in tokens as well as in size."""
         return len({point.tokens for point in self.points}) > 1
+
+    @property
+    def mix(self) -> Array:
+        """The decimal logarithms of the tokens per parameter."""
+        return np.log10([point.tokens / point.parameters for point in self.points])
 
     def credits_of_runs(self, chosen: npt.NDArray[np.bool_]) -> Iterator[tuple[str, Array]]:
         """Yield the credits of chosen pairs, float64[1, I], of every run, with the number of its point."""
@@ -207,10 +214,10 @@ class _FlopsRows:
 
     def _add_curve(self, line: _Line, part: CurvePairs) -> None:
         groups = group_runs(line.credits_of_runs(part.chosen), part.strata, part.clusters)
-        curve = curve_of_groups(groups, line.flops, scattered=line.is_mixed)
+        curve = curve_of_groups(groups, line.flops, line.mix if line.is_mixed else None)
         rows = curve_rows(line.group, part.phenomenon, curve, np.nan).rename(columns={"tokens": "flops"})
         models, tokens = [point.model for point in line.points], [point.tokens for point in line.points]
-        self.curves.append(rows.assign(model=models, tokens=tokens))
+        self.curves.append(rows.assign(accuracy=groups.means[:, 0], model=models, tokens=tokens))
         several = ITEMS_AND_SEEDS if curve.seeds > 1 else ITEMS_ONLY
         self.rows.append({
             "group": line.group, "at": line.at, "tokens": np.nan if line.is_mixed else tokens[0],

@@ -90,38 +90,64 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
     )  # fmt: skip
 
 
-def curve_of_groups(groups: Groups, places: Array, *, scattered: bool = False) -> Curve:
+def curve_of_groups(groups: Groups, places: Array, mix: Array | None = None) -> Curve:
     """Return the curve that has a group of one point (T = 1) at each place of an ascending axis, such as FLOPs.
 
-    The variance of a seed is one for all groups, and the runs of one group are others than those of the next. Groups
-    are ``scattered`` where they are no function of the axis: cells of equal FLOPs that spent them on another mix of
-    size and tokens. Then each group also varies by itself, by what ``scatter`` finds, where that is more than seeds do.
+    The variance of a seed is one for all groups, and the runs of one group are others than those of the next.
+
+    ``mix`` is given where the groups are no function of the axis: cells of equal FLOPs that spent them on another mix
+    of size and tokens. The curve is then that at the mean mix, and each group also varies by itself, by what is left of
+    its ``scatter``, where that is more than seeds do.
     """
-    deviations = groups.deviations[:, 0]
-    item_cov = deviations @ deviations.T + np.eye(len(places)) * groups.least
-    of_seeds, freedom = groups.run_cov[0, 0] / groups.runs, groups.freedom
-    if scattered:
-        apart, its_freedom = scatter(np.log10(places), groups.means[:, 0])
+    adjust, of_seeds, freedom = np.eye(len(places)), groups.run_cov[0, 0] / groups.runs, groups.freedom
+    if mix is not None:
+        adjust = at_mean_mix(np.log10(places), mix)
+        apart, its_freedom = scatter(np.log10(places), adjust @ groups.means[:, 0])
         if apart > of_seeds.mean():
             of_seeds, freedom = np.maximum(of_seeds, apart), its_freedom
+    deviations = adjust @ groups.deviations[:, 0]
+    item_cov = deviations @ deviations.T + np.eye(len(places)) * groups.least
     return Curve(
-        places, groups.means[:, 0], 1 + freedom, groups.items, item_cov, np.diag(of_seeds),
-        np.diag(groups.rest_cov[0, 0] / groups.runs), cluster_freedom(deviations, groups.design),
+        places, adjust @ groups.means[:, 0], 1 + freedom, groups.items, item_cov, (adjust * of_seeds) @ adjust.T,
+        (adjust * groups.rest_cov[0, 0] / groups.runs) @ adjust.T, cluster_freedom(deviations, groups.design),
         groups.design.effective, most_turns=1,
     )  # fmt: skip
+
+
+def at_mean_mix(places: Array, mix: Array) -> Array:
+    """Return the matrix, float64[T, T], that takes the linear effect of a second variable from the heights of points.
+
+    The effect is the regression of the distances of heights to their neighbors on those of the variable, from which
+    the curve over the axis has dropped out (Yatchew 1997, "An elementary estimator of the partial linear model").
+    """
+    differences = _to_neighbors(places)
+    apart = differences @ mix
+    square = float(apart @ apart)
+    if square < _ROUNDING:
+        return np.eye(len(places))
+    return np.asarray(np.eye(len(places)) - np.outer(mix - mix.mean(), apart @ differences / square))
 
 
 def scatter(places: Array, heights: Array) -> tuple[float, int]:
     """Return the variance of points around a smooth curve, and its degrees of freedom.
 
     It is the mean square of the distance of each point to the straight line between its two neighbors (Gasser, Sroka
-    and Jennen-Steinmetz 1986, "Residual variance and residual pattern in nonlinear regression"). These distances
-    overlap, so that they are worth fewer than they are: 18 of 35 at equal distances.
+    and Jennen-Steinmetz 1986, "Residual variance and residual pattern in nonlinear regression"), of which one is spent
+    on the effect of the mix. These distances overlap, so that they are worth fewer than they are: 18 of 35 at equal
+    distances.
     """
+    apart = _to_neighbors(places) @ heights
+    left = max(1, len(apart) - 1)
+    return float(apart @ apart) / left, max(1, round(left * 18 / 35))
+
+
+def _to_neighbors(places: Array) -> Array:
+    """Return the distance of each inner point to the line between its neighbors, float64[T - 2, T], in units of sd."""
     width = places[2:] - places[:-2]
     share = np.divide(places[1:-1] - places[:-2], width, out=np.full(len(width), 0.5), where=width > 0)
-    apart = (1 - share) * heights[:-2] + share * heights[2:] - heights[1:-1]
-    return float(np.mean(apart**2 / (1 + share**2 + (1 - share) ** 2))), max(1, round(len(apart) * 18 / 35))
+    rows, matrix = np.arange(len(width)), np.zeros((len(width), len(places)))
+    matrix[rows, rows], matrix[rows, rows + 1], matrix[rows, rows + 2] = 1 - share, -1, share
+    return np.asarray(matrix / np.sqrt((matrix**2).sum(axis=1, keepdims=True)))
 
 
 @dataclass(frozen=True, eq=False)

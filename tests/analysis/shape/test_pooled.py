@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.shape.classify import change_tests, shape_test
-from analysis.shape.pooled import curve_of_groups, group_runs, mean_curve, scatter, size_contrast, turn_function
+from analysis.shape.pooled import (
+    at_mean_mix,
+    curve_of_groups,
+    group_runs,
+    mean_curve,
+    scatter,
+    size_contrast,
+    turn_function,
+)
 from analysis.shape.smoothing import errors, estimate_curve, smoothing_weights
 
 TOKENS = 2.0 ** np.arange(14, 26)
@@ -129,16 +137,42 @@ def test_a_fall_over_groups_is_found() -> None:
 
 def test_the_scatter_is_that_around_lines_between_neighbors() -> None:
     places = np.array([0.0, 1.0, 3.0, 4.0, 5.0])
-    assert scatter(places, 2 + 3 * places) == (pytest.approx(0), 2)
+    assert scatter(places, 2 + 3 * places) == (pytest.approx(0), 1)
     heights = np.array([0.0, 3.0, 0.0, 0.0, 0.0])
-    by_hand = (3**2 / (1 + 4 / 9 + 1 / 9) + 1**2 / (1 + 4 / 9 + 1 / 9) + 0) / 3
+    by_hand = (3**2 / (1 + 4 / 9 + 1 / 9) + 1**2 / (1 + 4 / 9 + 1 / 9) + 0) / 2
     assert scatter(places, heights)[0] == pytest.approx(by_hand)
     assert np.isfinite(scatter(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4))[0])
 
 
-def test_a_zigzag_between_budgets_is_a_dip_only_if_the_scatter_does_not_count() -> None:
-    accuracies = np.repeat([0.5, 0.75, 0.55, 0.8, 0.6, 0.85, 0.65, 0.9], 3)[:, None]
-    groups = group_runs(sizes_of(credits_(accuracies, 8, 600), 3), np.zeros(600, int), np.arange(600))
-    flops = 10.0 ** np.linspace(15, 19, 8)
-    assert change_tests(curve_of_groups(groups, flops))[2] < 0.001
-    assert change_tests(curve_of_groups(groups, flops, scattered=True))[2] > 0.05
+ZIGZAG = 10.0 ** np.linspace(15, 19, 8)
+
+
+def zigzag(heights):
+    accuracies = np.repeat(heights, 3)[:, None]
+    return group_runs(sizes_of(credits_(accuracies, 8, 600), 3), np.zeros(600, int), np.arange(600))
+
+
+def test_a_zigzag_between_budgets_is_no_dip_in_a_curve_at_the_mean_mix() -> None:
+    groups = zigzag([0.5, 0.75, 0.55, 0.8, 0.6, 0.85, 0.65, 0.9])
+    mix = np.array([1.0, 2.0] * 4)  # every second point has more tokens per parameter
+    assert change_tests(curve_of_groups(groups, ZIGZAG))[2] < 0.001
+    curve = curve_of_groups(groups, ZIGZAG, mix)
+    rise, fall, dip, *_ = change_tests(curve)
+    assert rise < 0.001
+    assert min(fall, dip) > 0.05
+    assert curve.mean == pytest.approx(np.linspace(0.625, 0.775, 8), abs=0.03)
+
+
+def test_what_the_mix_does_not_explain_counts_as_error() -> None:
+    groups = zigzag([0.5, 0.7, 0.6, 0.7, 0.9, 0.65, 0.6, 0.9])
+    assert change_tests(curve_of_groups(groups, ZIGZAG))[2] < 0.001
+    curve = curve_of_groups(groups, ZIGZAG, np.array([1.0, 2.0] * 4))
+    assert change_tests(curve)[2] > 0.05
+    assert curve.seeds == 1 + 3
+
+
+def test_the_linear_effect_of_a_mix_is_taken_away_and_a_constant_one_is_not() -> None:
+    places, mix = np.log10(ZIGZAG), np.array([1.0, 3.0, 0.0, 2.0, 5.0, 1.0, 0.0, 4.0])
+    line = 2 * places
+    assert at_mean_mix(places, mix) @ (line + 0.7 * mix) == pytest.approx(line + 0.7 * mix.mean())
+    assert at_mean_mix(places, np.ones(8)) == pytest.approx(np.eye(8))
