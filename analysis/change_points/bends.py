@@ -30,6 +30,8 @@ LEAST_CHECKPOINTS = 8
 LEAST_APART = 0.3  # decades between two changes, and between one and an end of the curve: a factor of 2 in tokens
 TEST_DRAWS = 10_000  # a hundred curves and more can be significant after Holm
 _PLACE_DRAWS = 1000
+_NOISE_DRAWS = 300
+_CORRELATIONS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8)  # above these, bends follow nearly all of the noise
 _MOST_PLACES = 48  # checkpoints that a change may be at; of more, so many are taken at even distances
 _NEAR = 1e-9
 _BLOCK = 500
@@ -45,6 +47,7 @@ class Changes:
     high: Array
     slopes: Array  # float64[m + 1], change of the curve per decade of tokens, before the first change and after each
     levels: Array  # float64[m], height of the bent line at the changes
+    may_be_more: bool  # as many as are looked for on this axis, so that the curve may have more
 
 
 def can_bend(tokens: Array) -> bool:
@@ -75,21 +78,51 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
     low, high = np.quantile(_places(axis, count)[best], (TAIL, 1 - TAIL), axis=0, method="nearest")
     first, last = np.minimum(low, chosen.places), np.maximum(high, chosen.places)
     ends = _halfway(axis, first, -1), _halfway(axis, last, 1)
-    return Changes(p, curve.tokens[chosen.places], *ends, chosen.slopes, chosen.values[chosen.places])
+    return Changes(p, curve.tokens[chosen.places], *ends, chosen.slopes, chosen.values[chosen.places], count == most)
 
 
-def noise_variance(tokens: Array, curves: Array) -> tuple[float, float]:
-    """Estimate what varies independently from checkpoint to checkpoint in curves float64[S, T], one for each run.
+def noise_covariance(tokens: Array, curves: Array) -> tuple[Array, float]:
+    """Estimate the noise of curves float64[S, T], one for each run, as a covariance over checkpoints, float64[T, T].
 
-    That is the mean square of what is left of each run beside its own line with the most bends, returned with its
-    degrees of freedom: every bend takes two, its place and its change of slope.
+    Neighboring checkpoints have similar noise (autoregressive of first order), and a line with bends follows some of
+    it: what is left of each run beside its own line with the most bends is smaller and less alike than the noise. The
+    correlation and the variance are those whose draws leave as much beside their lines (indirect inference: Gourieroux,
+    Monfort and Renault 1993, section 2). The degrees of freedom, which come second, are those of the residuals, less
+    what neighbors share (Bayley and Hammersley 1946, "The effective number of independent observations in an
+    autocorrelated time series"); every bend takes two, its place and its change of slope.
     """
     axis = tuple(tokens)
-    most = _most(axis)
-    rest = curves @ _off_line(axis)
-    left = (rest**2).sum(axis=1) - _largest_gains(axis, most, rest)[0]
-    freedom = len(curves) * max(1, len(tokens) - 2 - 2 * most)
-    return float(np.maximum(0, left).sum() / freedom), float(freedom)
+    drawn = np.array([_left_over(axis, draws) for draws in _draws_of_noise(len(axis))])
+    squares, products = _left_over(axis, curves)
+    if not squares:
+        return np.zeros((len(axis), len(axis))), 1.0
+    correlation = float(np.interp(products / squares, drawn[:, 1] / drawn[:, 0], _CORRELATIONS))
+    variance = squares / float(np.interp(correlation, _CORRELATIONS, drawn[:, 0]))
+    independent = (1 - correlation**2) / (1 + correlation**2)
+    freedom = max(1.0, len(curves) * max(1, len(axis) - 2 - 2 * _most(axis)) * independent)
+    return variance * _fading(len(axis), correlation), freedom
+
+
+def _left_over(axis: tuple[float, ...], curves: Array) -> tuple[float, float]:
+    """Return the mean sum of squares beside the lines with the most bends, and that of products of neighbors."""
+    most, rest = _most(axis), curves @ _off_line(axis)
+    best = _largest_gains(axis, most, rest)[1]
+    directions = _directions(axis, most).reshape(-1, most, len(axis))[best].astype(np.float64)
+    followed = np.einsum("smt,smu,su->st", directions, directions, rest, optimize=True)
+    left = rest - followed
+    return float((left**2).sum(axis=1).mean()), float((left[:, 1:] * left[:, :-1]).sum(axis=1).mean())
+
+
+@lru_cache(maxsize=2)
+def _draws_of_noise(steps: int) -> tuple[Array, ...]:
+    """Draw noise of variance 1 for each of ``_CORRELATIONS``, float64[N, T]."""
+    white = np.random.default_rng(0).standard_normal((_NOISE_DRAWS, steps))
+    return tuple(white @ np.linalg.cholesky(_fading(steps, one)).T for one in _CORRELATIONS)
+
+
+def _fading(steps: int, correlation: float) -> Array:
+    """Return the correlations of ``steps`` checkpoints whose neighbors have this one."""
+    return np.asarray(correlation ** np.abs(np.subtract.outer(np.arange(steps), np.arange(steps))))
 
 
 def _double_maximum(gains: Array, by_chance: Array) -> float:

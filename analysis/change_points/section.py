@@ -20,20 +20,22 @@ from analysis.shape.section import read_shapes
 from analysis.shape.smoothing import Curve
 
 _CHANGES = (
-    Column("group", "Model"), Column("curve", "Curve"), Column("change", "Change", "count"),
+    Column("group", "Model"), Column("curve", "Curve"), Column("which", "Change"),
     Column("tokens", "Tokens", "count"), Column("tokens_low", "95 % from", "count"),
     Column("tokens_high", "to", "count"), Column("before", "Slope before", "number"),
     Column("after", "Slope after", "number"), Column("beside_loss", "Beside changes of the loss"),
     Column("p_holm", "p (Holm)", "p"), Column("runs", "Runs", "count"),
 )  # fmt: skip
 _NOTE = (
-    f"Changes of slope against log tokens, up to {MOST_CHANGES} for each curve and at least a factor of "
-    f"{10**LEAST_APART:.0f} apart, by the double maximum test of Bai and Perron (1998) with draws of the curve's own "
-    f"error (Holm over all curves of lines of one run, and over all of lines of several; level {LEVEL:g}); their "
-    "number is found by the sequential test. Slopes are points of accuracy, or bits per byte of the loss, for ten "
-    'times the tokens. "After 1, before 2": the interval of the change lies after that of the first change of the '
-    "loss and before that of the second. Of a line of one run, p values and intervals are over pairs only (of a loss, "
-    "over checkpoints) and say nothing about other seeds. "
+    f"Changes of slope against log tokens, at least a factor of {10**LEAST_APART:.0f} apart, by the double maximum "
+    "test of Bai and Perron (1998) with draws of the curve's own error (Holm over all curves of lines of one run, and "
+    f"over all of lines of several; level {LEVEL:g}); their number is found by the sequential test. At most "
+    f'{MOST_CHANGES} are looked for, fewer on short curves: "{MOST_CHANGES} or more" is no count. Slopes are points of '
+    'accuracy, or bits per byte of the loss, for ten times the tokens. "After 1, before 2": the interval of the '
+    'change lies after that of the first change of the loss and before that of the second. "This run": p values and '
+    "intervals of a line of one run are over pairs only (of a loss, over checkpoints) and say nothing about other "
+    "seeds; in simulations of single runs that wander by a point or two, 15 to 89 % of straight lines had a change "
+    "(docs/change-points.md). "
 )
 _FIGURE_NOTE = (
     "Dots: accuracy at the checkpoints. Line: the continuous line with the changes that were found; thin where none "
@@ -55,7 +57,7 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     scale = shown["measure"].map(lambda measure: 100.0 if measure == ACCURACY else 1.0)
     shown = shown.assign(
         curve=shown["phenomenon"].map(readable).where(shown["measure"] == ACCURACY, shown["measure"]),
-        before=scale * shown["slope_before"], after=scale * shown["slope_after"],
+        which=name_changes(shown), before=scale * shown["slope_before"], after=scale * shown["slope_after"],
     )  # fmt: skip
     view = TableView(f"{_NOTE}{scored.title}.", _CHANGES, shown, {f"change_points_{scored.file_name}": table})
     drawings = draw_changes(table, shapes.estimates, f"change_points_{scored.file_name}", scored.title)
@@ -93,13 +95,26 @@ def bent_line(changes: pd.DataFrame, first: float, last: float) -> tuple[list[fl
     return [first, *tokens, last], [start, *levels, end]
 
 
+def name_changes(changes: pd.DataFrame) -> pd.Series:
+    """Say which change of how many each is, such as ``1 of 2``, or ``1 of 3 or more (this run)``."""
+    of_curve = changes.groupby(["group", "measure", "phenomenon"])["change"].transform("max").astype(int)
+    more = changes["may_be_more"].map({True: " or more", False: ""})
+    alone = (changes["runs"] == 1).map({True: " (this run)", False: ""})
+    return changes["change"].astype(int).astype(str) + " of " + of_curve.astype(str) + more + alone
+
+
 def _count(accuracies: pd.DataFrame) -> str:
     curves = accuracies.drop_duplicates(["group", "phenomenon"])
-    bent = int(curves["significant"].sum())
-    return (
-        f"{bent} of {len(curves)} curves of accuracy change their slope. Tested are curves of at least "
+    bent = curves[curves["significant"]]
+    text = (
+        f"{len(bent)} of {len(curves)} curves of accuracy change their slope. Tested are curves of at least "
         f"{LEAST_CHECKPOINTS} trained checkpoints."
     )
+    if alone := int((bent["runs"] == 1).sum()):
+        text += (
+            f" Of these curves, {alone} {'are' if alone > 1 else 'is'} of a single run and may bend by its own noise."
+        )
+    return text
 
 
 def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame) -> Figure:

@@ -6,17 +6,18 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from analysis.change_points.bends import Changes, can_bend, find_changes, noise_variance
+from analysis.change_points.bends import Changes, can_bend, find_changes, noise_covariance
 from analysis.curves.loss import loss_by_run
 from analysis.data.study import Study
 from analysis.shape.classify import LEVEL, Row, holm_by_runs
-from analysis.shape.smoothing import Curve
+from analysis.shape.smoothing import Array, Curve
 
 ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS = "accuracy", "held-out loss", "training loss"
 NOT_APART = "not told apart"
 _OF_A_CHANGE = ("tokens", "tokens_low", "tokens_high", "level", "slope_before", "slope_after")
 _COLUMNS = (
-    "group", "measure", "phenomenon", "runs", "change", *_OF_A_CHANGE, "p", "p_holm", "significant", "beside_loss",
+    "group", "measure", "phenomenon", "runs", "change", *_OF_A_CHANGE, "p", "p_holm", "significant", "may_be_more",
+    "beside_loss",
 )  # fmt: skip
 _LEAST_VARIANCE = 1e-12  # of a loss: what is left where nothing varies
 
@@ -27,8 +28,9 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
     There is a row for each change, ordered by line and place, and one without a place for each curve that has none.
     ``phenomenon`` is empty for a loss; ``change`` counts from 1, and 0 says that there is none; slopes are per decade
     of tokens, in fractions or bits per byte; ``p_holm`` is over all curves of lines of one run, and over all of lines
-    of several; ``beside_loss`` is such as ``after 1, before 2``: the interval of a change of accuracy lies after that
-    of the first change of the loss and before that of the second.
+    of several; ``may_be_more`` says that a curve has as many changes as are looked for. ``beside_loss`` is such as
+    ``after 1, before 2``: the interval of a change of accuracy lies after that of the first change of the loss and
+    before that of the second.
     """
     curves = [(group, kind, "", curve) for group, (kind, curve) in losses.items()]
     curves += [(group, ACCURACY, phenomenon, curve) for (group, phenomenon), curve in estimates.items()]
@@ -41,7 +43,7 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
     for (group, measure, phenomenon, curve), changes, p in zip(curves, found, adjusted.tolist(), strict=True):
         of_curve = {
             "group": group, "measure": measure, "phenomenon": phenomenon, "runs": curve.seeds, "p": changes.p,
-            "p_holm": p, "significant": p <= LEVEL,
+            "p_holm": p, "significant": p <= LEVEL, "may_be_more": p <= LEVEL and changes.may_be_more,
         }  # fmt: skip
         rows += [{**of_curve, **change} for change in _lay_out(changes, significant=p <= LEVEL)]
     table = pd.DataFrame(rows)
@@ -80,29 +82,32 @@ def loss_curves(study: Study) -> dict[str, tuple[str, Curve]]:
     held_out, training = loss_by_run(study.held_out), loss_by_run(study.metrics)
     for group in dict.fromkeys(run.group for run in study.runs):
         for kind, rows in ((HELD_OUT_LOSS, held_out), (TRAINING_LOSS, training)):
-            curve = _loss_curve(rows[rows["group"] == group])
+            curve = _loss_of_line(rows[rows["group"] == group])
             if group not in found and curve is not None:
                 found[group] = (kind, curve)
     return found
 
 
-def _loss_curve(rows: pd.DataFrame) -> Curve | None:
-    """Estimate the loss of a line from ``loss_by_run``; None where too few checkpoints are shared by all of its runs.
-
-    Its error has two parts: what is left of each run beside its own line with the most bends, taken for independent
-    over checkpoints, and the seeds.
-    """
+def _loss_of_line(rows: pd.DataFrame) -> Curve | None:
+    """Estimate a loss from rows of ``loss_by_run``; None where too few checkpoints are shared by all runs."""
     by_run = rows.pivot_table(index="run", columns="bin", values="bits_per_byte", observed=True).dropna(axis=1)
     if by_run.empty:
         return None
     tokens = rows.groupby("bin")["tokens"].mean()[by_run.columns].to_numpy(np.float64)
     if not can_bend(tokens):
         return None
-    losses = by_run.to_numpy(np.float64)
+    return loss_curve(tokens, by_run.to_numpy(np.float64))
+
+
+def loss_curve(tokens: Array, losses: Array) -> Curve:
+    """Return the mean of losses, float64[S, T], one row for each run, with its error.
+
+    The error has two parts: the noise of each run beside its own line with the most bends, and the seeds.
+    """
     seeds, steps = losses.shape
-    variance, freedom = noise_variance(tokens, losses)
+    noise, freedom = noise_covariance(tokens, losses)
     mean = losses.mean(axis=0)
-    own = np.eye(steps) * max(variance, _LEAST_VARIANCE) / seeds
+    own = (noise + np.eye(steps) * _LEAST_VARIANCE) / seeds
     nothing = np.zeros_like(own)
     if seeds == 1:
         return Curve(tokens, mean, 1, 0, own, nothing, nothing, freedom, 0)

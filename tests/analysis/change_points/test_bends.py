@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.change_points.bends import LEAST_APART, can_bend, find_changes, noise_variance
+from analysis.change_points.bends import LEAST_APART, can_bend, find_changes, noise_covariance
 from analysis.shape.smoothing import Curve, estimate_curve
 from measurements.change_points import CURVES, run
 from measurements.simulated_curves import INDEPENDENT, SLOW, simulate, token_axis
@@ -134,12 +134,29 @@ def test_many_checkpoints_are_thinned_and_intervals_reach_to_the_next_that_is_tr
     assert found.low[0] <= tokens[place] <= found.high[0]
 
 
-def test_the_noise_of_runs_is_what_is_left_beside_their_own_bent_lines() -> None:
-    draw = np.random.default_rng(0)
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
+def test_the_noise_of_runs_is_known_from_what_is_left_beside_their_own_bent_lines(correlation: float) -> None:
     tokens = token_axis(24, 3.2)
     logs = np.log10(tokens)
     of_runs = np.array([0.1, 0.2, 0.3])[:, None] * np.maximum(0, logs - logs[10])
-    runs = np.tile(of_runs, (40, 1)) + 0.01 * draw.standard_normal((120, 24))
-    variance, freedom = noise_variance(tokens, runs)
-    assert freedom == 120 * (24 - 2 - 6)
-    assert np.sqrt(variance) == pytest.approx(0.01, rel=0.1)
+    alike = correlation ** np.abs(np.subtract.outer(np.arange(24), np.arange(24)))
+    noise = np.random.default_rng(0).standard_normal((300, 24)) @ np.linalg.cholesky(alike).T
+    covariance, freedom = noise_covariance(tokens, np.tile(of_runs, (100, 1)) + 0.01 * noise)
+    assert np.sqrt(covariance[5, 5]) == pytest.approx(0.01, rel=0.15)
+    assert covariance[5, 6] / covariance[5, 5] == pytest.approx(correlation, abs=0.15)
+    assert freedom == pytest.approx(300 * (24 - 2 - 6) * (1 - correlation**2) / (1 + correlation**2), rel=0.4)
+
+
+def test_runs_that_are_bent_lines_have_no_noise() -> None:
+    logs = np.log10(TOKENS)
+    covariance, freedom = noise_covariance(TOKENS, 0.1 * np.maximum(0, logs - logs[8])[None])
+    assert np.abs(covariance).max() < 1e-12
+    assert freedom >= 1
+
+
+def test_a_curve_with_as_many_changes_as_are_looked_for_may_have_more() -> None:
+    zigzag = bent((3, 0.4), (6, -0.8), (9, 0.8), (12, -0.8), slope=0.0)
+    found = find_changes(curve_of(zigzag), draws=500)
+    assert len(found.tokens) == 3
+    assert found.may_be_more
+    assert not find_changes(curve_of(bent((8, 0.1))), draws=500).may_be_more

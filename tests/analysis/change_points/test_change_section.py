@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.change_points.bends import MOST_CHANGES
-from analysis.change_points.section import bent_line, change_sections
+from analysis.change_points.section import bent_line, change_sections, name_changes
 from analysis.change_points.table import ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS, change_table, loss_curves
 from analysis.report.html import ReportSection
 from analysis.sections import make_sections
@@ -65,6 +65,23 @@ def test_the_report_places_the_changes_of_each_phenomenon(make_run: MakeRun, tmp
     assert [drawing.name for drawing in section.drawings] == [
         f"change_points_{BENCHMARK}_overall", f"change_points_{BENCHMARK}_phenomena"
     ]  # fmt: skip
+
+
+def test_changes_say_whether_there_may_be_more_and_whether_they_are_of_a_single_run() -> None:
+    zigzag = 0.5 + sum(
+        turn * np.maximum(0, LOGS - LOGS[at]) for at, turn in ((2, 0.3), (4, -0.6), (6, 0.6), (8, -0.6), (9, 0.6))
+    )
+    rise = 0.5 + 0.3 * np.maximum(0, LOGS - LOGS[8])
+    table = change_table({("g", "all"): exact(zigzag, error=1e-4), ("h", "all"): exact(rise, seeds=3)}, {})
+    assert name_changes(table).tolist() == [
+        "1 of 3 or more (this run)", "2 of 3 or more (this run)", "3 of 3 or more (this run)", "1 of 1"
+    ]  # fmt: skip
+    assert table["may_be_more"].tolist() == [True, True, True, False]
+
+
+def test_the_count_says_how_many_curves_are_of_a_single_run(make_run: MakeRun, tmp_path) -> None:
+    make_line(make_run, seeds=1)
+    assert "Of these curves, 2 are of a single run" in str(section_of(tmp_path).content[0])
 
 
 def test_the_section_stands_in_the_report_after_the_shapes(make_run: MakeRun, tmp_path) -> None:
