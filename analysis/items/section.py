@@ -11,11 +11,11 @@ from analysis.data.study import BenchmarkScores
 from analysis.items.histories import History, read_histories
 from analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
 from analysis.items.table import item_summary, item_table
-from analysis.items.variance import PARTS, seed_components, why_not_crossed
+from analysis.items.variance import FEWEST_CROSSED, PARTS, seed_components, why_not_crossed
 from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import TokenAxis, line_styles, readable
-from analysis.report.html import Column, ReportSection, TableView
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
 
 _SUMMARY = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
@@ -36,7 +36,14 @@ _AGREEMENT = (
 _COMPONENTS = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("measure", "Of"),
     Column("inits", "Inits", "count"), Column("orders", "Orders", "count"), Column("tokens", "Tokens", "count"),
-    *(Column(f"{part}_share", f"{part.capitalize()} (%)", "percent") for part in PARTS),
+    *(
+        column
+        for part in PARTS
+        for column in (
+            Column(f"{part}_share", f"{part.capitalize()} (%)", "percent"),
+            *interval_columns("percent", f"{part}_share"),
+        )
+    ),
 )  # fmt: skip
 _KEYS = ["group", "phenomenon", "paradigm"]
 _KAPPA = (
@@ -107,8 +114,10 @@ def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str 
     note = (
         "What initialization and data order contribute to how runs differ on a pair, at the last checkpoint: shares of "
         "the variance within pairs, by a crossed analysis of variance with one run in each cell; what an "
-        "initialization does on one order alone is in the rest. Of: right (1 or 0), or the margin. These are of few "
-        f"seeds, and negative estimates count as 0. {scored.title}."
+        "initialization does on one order alone is in the rest. Of: right (1 or 0), or the margin. Negative estimates "
+        "count as 0. The 95 % intervals allow that a seed does the same to all pairs; they are wide, as these are few "
+        f"seeds. With fewer than {FEWEST_CROSSED} inits or {FEWEST_CROSSED} orders a share may be anything, and none "
+        f"is given; the CSV has the variances. {scored.title}."
     )
     files = {f"seed_components_{scored.file_name}": table}
     yield TableView(note, _COMPONENTS, _last(table, ["group", "phenomenon", "measure"]), files)

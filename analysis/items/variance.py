@@ -14,12 +14,15 @@ import pandas as pd
 
 from analysis.items.histories import Floats
 from analysis.items.seeds import Line, Seeds, seeds_of
+from eval.metrics.accuracy import TAIL
 
 PARTS = ("init", "order", "rest")
 COMPONENT_COLUMNS = (
     "group", "phenomenon", "measure", "step", "tokens", "inits", "orders", "n",
-    *PARTS, *(f"{part}_share" for part in PARTS),
+    *PARTS, *(f"{part}_share{end}" for part in PARTS for end in ("", "_low", "_high")),
 )  # fmt: skip
+FEWEST_CROSSED = 3  # inits and orders: with two, each variance is one squared difference, and a share may be anything
+_DRAWS = 2000
 _TRIED = 6  # seeds of each kind among which the fewest runs to add are looked for
 
 
@@ -28,7 +31,8 @@ def seed_components(line: Line) -> pd.DataFrame:
 
     There is a row for each phenomenon (``all`` for all pairs), measure (``right``: 1 or 0; ``margin``) and checkpoint:
     the variance between runs, mean over the items, due to the initialization, to the data order, and the rest (by
-    chance it may be negative). The shares are of the sum, negative ones taken for 0; missing where runs do not differ.
+    chance it may be negative). The shares are of the sum, negative ones taken for 0, with their 95 % intervals; missing
+    where runs do not differ, and where there are fewer than three inits or orders.
     """
     crossing = find_crossing(line)
     if not crossing:
@@ -39,31 +43,40 @@ def seed_components(line: Line) -> pd.DataFrame:
     for measure, values in (("right", line.right[places].astype(np.float64)), ("margin", line.margins(places))):
         cells = values.reshape(inits, orders, *values.shape[1:])
         for phenomenon, items in line.parts():
-            parts = split_variance(cells[..., items])
+            squares = mean_squares(cells[..., items])
             rows.append(line.checkpoints.assign(
                 group=line.group, phenomenon=phenomenon, measure=measure, inits=inits, orders=orders, n=len(items),
-                **parts, **_shares(parts),
+                **components(squares, inits, orders), **shares_with_intervals(squares, inits, orders),
             ))  # fmt: skip
     return pd.concat(rows, ignore_index=True)[list(COMPONENT_COLUMNS)]
 
 
-def split_variance(values: Floats) -> dict[str, Floats]:
-    """Estimate the mean components of variance within items, float64[steps], of [inits, orders, steps, items]."""
+def mean_squares(values: Floats) -> dict[str, Floats]:
+    """Return the mean squares within items, float64[steps], mean over the items of [inits, orders, steps, items]."""
     inits, orders = values.shape[:2]
     mean = values.mean(axis=(0, 1))
     of_inits, of_orders = values.mean(axis=1) - mean, values.mean(axis=0) - mean
     rest = values - mean - of_inits[:, None] - of_orders[None]
+    freedom = _freedom(inits, orders)
     squares = {
-        "init": orders * (of_inits**2).sum(axis=0) / (inits - 1),
-        "order": inits * (of_orders**2).sum(axis=0) / (orders - 1),
-        "rest": (rest**2).sum(axis=(0, 1)) / ((inits - 1) * (orders - 1)),
+        "init": orders * (of_inits**2).sum(axis=0),
+        "order": inits * (of_orders**2).sum(axis=0),
+        "rest": (rest**2).sum(axis=(0, 1)),
     }
-    means = {part: found.mean(axis=-1) for part, found in squares.items()}
+    return {part: (found / freedom[part]).mean(axis=-1) for part, found in squares.items()}
+
+
+def components(squares: Mapping[str, Floats], inits: int, orders: int) -> dict[str, Floats]:
+    """Estimate the components of variance from mean squares."""
     return {
-        "init": (means["init"] - means["rest"]) / orders,
-        "order": (means["order"] - means["rest"]) / inits,
-        "rest": means["rest"],
+        "init": (squares["init"] - squares["rest"]) / orders,
+        "order": (squares["order"] - squares["rest"]) / inits,
+        "rest": squares["rest"],
     }
+
+
+def _freedom(inits: int, orders: int) -> dict[str, int]:
+    return {"init": inits - 1, "order": orders - 1, "rest": (inits - 1) * (orders - 1)}
 
 
 def find_crossing(line: Line) -> list[list[int]]:
@@ -108,6 +121,33 @@ def _fewest_missing(cells: Iterable[Seeds]) -> list[Seeds]:
 
 def _describe(cells: Iterable[Seeds]) -> str:
     return ", ".join(f"seeds.init={seeds.init} seeds.data={seeds.data}" for seeds in sorted(cells))
+
+
+def shares_with_intervals(squares: Mapping[str, Floats], inits: int, orders: int) -> dict[str, Floats]:
+    """Return the shares of the components and their 95 % intervals; NaN for fewer inits or orders than three.
+
+    The intervals are of generalized pivotal quantities (Weerahandi 1993, "Generalized confidence intervals"): each mean
+    square times its degrees of freedom over a chi-square number gives a draw of its expectation, and three of them a
+    draw of the shares. The degrees of freedom are those of one item, as a seed may do the same to all of them.
+    """
+    shares = _shares(components(squares, inits, orders))
+    if min(inits, orders) < FEWEST_CROSSED:
+        nothing = np.full(len(squares["rest"]), np.nan)
+        return {f"{name}{end}": nothing for name in shares for end in ("", "_low", "_high")}
+    random = np.random.default_rng(0)
+    drawn = {
+        part: squares[part] * freedom / random.chisquare(freedom, (_DRAWS, 1))
+        for part, freedom in _freedom(inits, orders).items()
+    }
+    bounds = {
+        name: np.quantile(one, (TAIL, 1 - TAIL), axis=0)
+        for name, one in _shares(components(drawn, inits, orders)).items()
+    }
+    return {
+        column: values
+        for name, share in shares.items()
+        for column, values in ((name, share), (f"{name}_low", bounds[name][0]), (f"{name}_high", bounds[name][1]))
+    }
 
 
 def _shares(parts: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 from analysis.api import open_study
 from analysis.items.section import item_sections
 from analysis.items.seeds import kappa
-from analysis.items.variance import split_variance
+from analysis.items.variance import components, mean_squares, shares_with_intervals
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.facts import change_run
 from ucurve.errors import UserError
@@ -85,7 +85,7 @@ def test_components_are_those_of_the_textbooks_table():
     frame = pd.DataFrame([{"init": i, "order": d, "y": values[i, d]} for i, d in product(range(3), range(4))])
     table = anova_lm(ols("y ~ C(init) + C(order)", frame).fit())
     squares = (table["sum_sq"] / table["df"]).to_dict()
-    found = split_variance(values[:, :, None, None])
+    found = components(mean_squares(values[:, :, None, None]), 3, 4)
     assert found["rest"][0] == pytest.approx(squares["Residual"])
     assert found["init"][0] == pytest.approx((squares["C(init)"] - squares["Residual"]) / 4)
     assert found["order"][0] == pytest.approx((squares["C(order)"] - squares["Residual"]) / 3)
@@ -99,20 +99,48 @@ def test_components_are_right_on_average():
         np.sqrt(init) * draw.standard_normal((3, 1, 1, shape[3])) + np.sqrt(rest) * draw.standard_normal(shape)
         + np.sqrt(order) * draw.standard_normal((1, 2, 1, shape[3]))
     )  # fmt: skip
-    found = split_variance(values)
+    found = components(mean_squares(values), 3, 2)
     assert [found[part][0] for part in ("init", "order", "rest")] == pytest.approx([init, order, rest], rel=0.06)
 
 
 def test_verdicts_that_follow_the_initialization_are_all_of_it(make_run, study_of):
-    draw = np.random.default_rng(4)
-    of_init = {init: draw.integers(0, 2, (len(STEPS), len(PAIRS))) * 2 for init in (0, 1)}
-    for number, (init, data) in enumerate(product((0, 1), (5, 6))):
-        rows = dict(zip(STEPS, of_init[init].astype(np.uint8), strict=True))
-        change_run(make_item_run(make_run, PAIRS, rows, seed=number), seeds={"init": init, "data": data})
+    make_crossing(make_run, 3)
     table = study_of().seed_components()
     assert set(table["measure"]) == {"right", "margin"}
     assert table["init_share"].to_numpy() == pytest.approx(1)
+    assert table["init_share_low"].to_numpy() == pytest.approx(1)
+    assert set(table["inits"]) == set(table["orders"]) == {3}
+
+
+def test_two_inits_and_two_orders_have_variances_and_no_shares(make_run, study_of):
+    make_crossing(make_run, 2)
+    table = study_of().seed_components()
     assert set(table["inits"]) == set(table["orders"]) == {2}
+    assert (table["init"] > 0).all()
+    assert table["rest"].to_numpy() == pytest.approx(0)
+    assert table.filter(like="_share").isna().all(axis=None)
+
+
+def make_crossing(make_run, count: int) -> None:
+    """Runs of as many inits as orders, whose verdicts are those of the init."""
+    draw = np.random.default_rng(4)
+    of_init = {init: draw.integers(0, 2, (len(STEPS), len(PAIRS))) * 2 for init in range(count)}
+    for number, (init, data) in enumerate(product(range(count), range(5, 5 + count))):
+        rows = dict(zip(STEPS, of_init[init].astype(np.uint8), strict=True))
+        change_run(make_item_run(make_run, PAIRS, rows, seed=number), seeds={"init": init, "data": data})
+
+
+def test_the_interval_of_a_share_holds_it_where_a_seed_does_the_same_to_all_pairs():
+    """Of 100 draws of a share of .57, at most 8 outside has p = .94 for an interval of 95 %."""
+    draw = np.random.default_rng(5)
+    held = []
+    for _ in range(100):
+        values = np.sqrt(0.57) * draw.standard_normal((4, 1, 1, 1)) + np.sqrt(0.14) * draw.standard_normal((1, 4, 1, 1))
+        values = values + np.sqrt(0.29) * draw.standard_normal((4, 4, 1, 30))
+        found = shares_with_intervals(mean_squares(values), 4, 4)
+        assert found["init_share_low"] <= found["init_share"] <= found["init_share_high"]
+        held.append(found["init_share_low"][0] <= 0.57 <= found["init_share_high"][0])
+    assert np.mean(held) >= 0.92
 
 
 def test_a_crossing_among_more_runs_is_found(make_run, study_of):
