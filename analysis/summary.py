@@ -11,6 +11,7 @@ from analysis.data.runs import NOT_TRAINED_HERE, Run, equal_steps
 from analysis.data.study import MEANS_OVER, Study
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from eval.metrics.accuracy import PUBLISHED
+from eval.metrics.sampling import FEWEST_CLUSTERS
 from eval.store.tables import ACCURACY
 from ucurve.storage.facts import RunFacts
 from ucurve.storage.run_folder import METRICS
@@ -32,13 +33,13 @@ def headline(study: Study) -> pd.DataFrame:
     shown = study.shown_rows()
     rows = overall(shown).astype(dict.fromkeys(("run", "benchmark", "scorer", "linking"), str))
     keys = ["run", "benchmark", "scorer"]
-    numbers = ["step", "tokens", "n", "ties", "ties_rule", "accuracy", "ci_low", "ci_high"]
+    numbers = ["step", "tokens", "n", "ties", "ties_rule", "accuracy", "ci_low", "ci_high", "clusters"]
     last = last_scored(rows)[[*keys, "linking", "overall", *numbers]]
     start = rows[rows["step"] == 0][[*keys, "accuracy"]].rename(columns={"accuracy": "start"})
     counts = rows.groupby(keys, as_index=False).agg(checkpoints=("step", "nunique"))
     status = pd.DataFrame([{"run": run.label, "status": run.status} for run in study.runs])
     table = last.merge(start, on=keys, how="left").merge(counts, on=keys).merge(status, on="run")
-    first = ["run", "status", "benchmark", "scorer", "linking", "overall", "checkpoints", "start", *numbers[-3:]]
+    first = ["run", "status", "benchmark", "scorer", "linking", "overall", "checkpoints", "start", *numbers[-4:]]
     columns = [*first, "n", "ties", "ties_rule", "step", "tokens"]
     published = shown[shown["split"] == PUBLISHED]
     if len(published):
@@ -57,6 +58,8 @@ def headline_lines(table: pd.DataFrame) -> list[str]:
         before = "" if math.isnan(row["start"]) else f"{100 * row['start']:.1f}"
         mean = f"{row['linking']}, {MEANS_OVER.get(row['overall'], 'pairs')}"
         band = f"{100 * row['ci_low']:.1f} to {100 * row['ci_high']:.1f}"
+        if math.isnan(row["ci_low"]):
+            band = f"none ({row['clusters']:.0f} different edits)"
         tokens = "" if math.isnan(row["tokens"]) else f"{row['tokens']:,.0f}"
         cells.append((row["run"], row["benchmark"], before, f"{100 * row['accuracy']:.1f}", band, mean, tokens))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -145,9 +148,9 @@ _HEADLINE = (
     Column("run", "Run"), Column("status", "Status"), Column("benchmark", "Benchmark"),
     Column("linking", "Linking function"), Column("over", "Mean over"),
     Column("start", "Step 0 (%)", "percent"), Column("accuracy", "Last scored (%)", "percent"),
-    *interval_columns("percent", "ci"), Column("n", "Pairs", "count"), Column("ties", "Ties", "count"),
-    Column("ties_rule", "A tie counts"), Column("step", "Step", "count"), Column("tokens", "Tokens", "count"),
-    Column("checkpoints", "Checkpoints scored", "count"),
+    *interval_columns("percent", "ci"), Column("n", "Pairs", "count"), Column("clusters", "Edits", "count"),
+    Column("ties", "Ties", "count"), Column("ties_rule", "A tie counts"), Column("step", "Step", "count"),
+    Column("tokens", "Tokens", "count"), Column("checkpoints", "Checkpoints scored", "count"),
 )  # fmt: skip
 _PUBLISHED = (
     Column("n_published", "Pairs published", "count"), Column("accuracy_published", "On all of them (%)", "percent"),
@@ -168,8 +171,10 @@ def headline_sections(study: Study) -> Iterator[ReportSection]:
         return
     table = headline(study)
     note = (
-        "Overall accuracy, with the exact 95 % interval over pairs; chance is 50 %. Linking function, mean and what a "
-        "tie counts are those that the card of the benchmark names, or what was asked for."
+        "Overall accuracy, with its 95 % interval; chance is 50 %. Pairs of a template that differ in the same words "
+        "(the same edit) are right or wrong together, so the interval is over the different edits of these templates; "
+        f"with fewer than {FEWEST_CLUSTERS} there is none. Linking function, mean and what a tie counts are those that "
+        "the card of the benchmark names, or what was asked for."
     )
     shown = table.assign(over=table["overall"].map(MEANS_OVER).fillna("pairs"))
     columns: tuple[Column, ...] = _HEADLINE

@@ -190,8 +190,8 @@ def compare(
         ties_rule: what a tie counts; None for that of the benchmark, else one half.
 
     Returns:
-        The table of ``eval.metrics.significance.comparison_table``: accuracies, their difference with the interval of
-        the paired bootstrap, and McNemar's test, by paradigm, by phenomenon and overall.
+        The table of ``eval.metrics.significance.comparison_table``: accuracies, their difference with its
+        interval, and McNemar's test, by paradigm, by phenomenon and overall.
 
     Raises:
         UserError: when the scores are not of the same pairs, or lack what a linking function reads.

@@ -22,8 +22,8 @@ import numpy as np
 
 from analysis.shape.classify import LEVEL
 from analysis.shape.smoothing import Array, Curve, curve_draws
-from eval.metrics.accuracy import TAIL
 from eval.metrics.levels import Ids
+from eval.metrics.sampling import TAIL
 
 MOST_CHANGES = 3
 LEAST_CHECKPOINTS = 8

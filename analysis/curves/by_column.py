@@ -18,7 +18,8 @@ from analysis.items.verdicts import RIGHT, TIE
 from analysis.plotting.facets import panels_by
 from analysis.plotting.figures import Drawing
 from analysis.report.html import ReportSection
-from eval.metrics.accuracy import TIES_CREDIT, TiesRule, exact_interval
+from eval.metrics.accuracy import TIES_CREDIT, TiesRule
+from eval.metrics.sampling import exact_interval
 from ucurve.errors import UserError, unknown_name
 
 MOST_DRAWN = 12  # values in a figure; the table has all

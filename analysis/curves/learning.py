@@ -12,7 +12,7 @@ from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_over_tok
 from analysis.plotting.figures import Drawing
 from analysis.plotting.style import LineStyle, TokenAxis, line_styles
 
-OVER_PAIRS = "95 % interval over pairs"
+OVER_PAIRS = "95 % interval over the pairs of these templates"
 _CURVE = ["group", "phenomenon", "step"]
 
 

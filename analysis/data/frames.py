@@ -23,7 +23,7 @@ from ucurve.storage.run_folder import HELD_OUT, METRICS, refuse_faults
 
 _READ = (
     *("step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule"),
-    *("n", "ties", "accuracy", "ci_low", "ci_high"),
+    *("n", "ties", "accuracy", "ci_low", "ci_high", "clusters"),
 )
 SCORE_COLUMNS: dict[str, Kind] = {  # of the numbers the step alone is needed as an integer
     name: "integer" if name == "step" else "name" if ACCURACY.types[name] == "str" else "number" for name in _READ
@@ -41,8 +41,8 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
     """Read the accuracies of many runs, under every rule for ties (see ``one_ties_rule``).
 
     The columns are ``run``, ``group``, ``step``, ``tokens``, ``flops``, ``benchmark``, ``scorer``, ``linking``,
-    ``phenomenon``, ``paradigm``, ``split``, ``ties_rule``, ``n`` (pairs), ``ties``, ``accuracy``, ``ci_low`` and
-    ``ci_high``; names are categorical, accuracies fractions of 1.
+    ``phenomenon``, ``paradigm``, ``split``, ``ties_rule``, ``n`` (pairs), ``ties``, ``accuracy``, ``ci_low``,
+    ``ci_high`` and ``clusters`` (different edits); names are categorical, accuracies fractions of 1.
     ``where`` keeps rows, such as ``AGGREGATES``; the others never take memory.
     """
     frames = []

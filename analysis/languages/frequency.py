@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.data.frames import stack
 from analysis.scaling.laws import logistic_law
-from eval.metrics.accuracy import exact_interval
+from eval.metrics.sampling import exact_interval
 from eval.metrics.significance import CHANCE
 
 Array = npt.NDArray[np.float64]

@@ -92,10 +92,10 @@ _TITLES = {"accuracy_unequal": "Accuracy on pairs of unequal length by alpha", "
 _BAND = "± 1 sample sd over models"
 _CRITERIA = {"delta_acc": "Δacc lowest", "accuracy": "accuracy highest", "accuracy_unequal": "unequal pairs highest"}
 _NOTE = (
-    "The alpha of SLLN-LP that does best at the last scored checkpoint, with a 95 % percentile interval over pairs "
-    f"drawn again within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the same pairs "
-    "that it is evaluated on: such an oracle describes a model, but it is not a result. Sign turned: sentences whose "
-    "SLOR is above 0."
+    "The alpha of SLLN-LP that does best at the last scored checkpoint, with a 95 % percentile interval over pairs, "
+    f"those of the same edit drawn together within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the "
+    "same pairs that it is evaluated on: such an oracle describes a model, but it is not a result. Sign turned: "
+    "sentences whose SLOR is above 0."
 )
 
 

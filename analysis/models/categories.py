@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.cbook import boxplot_stats
 from scipy.stats import pearsonr, spearmanr
 
-from eval.metrics.accuracy import exact_interval
+from eval.metrics.sampling import exact_interval
 from eval.metrics.significance import binomial_tests
 
 SIGNIFICANCE = 0.05

@@ -13,7 +13,7 @@ from analysis.ngrams.scores import AtCheckpoint, BesideNgrams
 from analysis.plotting.style import readable
 from analysis.shape.classify import LEVEL, Row
 from analysis.shape.smoothing import Array, drawn_together, smoothing_weights
-from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.sampling import CONFIDENCE
 from ucurve.fields import format_count
 
 _SURE = 0.95  # share of resamples from which on no other order is named beside the one that fits best

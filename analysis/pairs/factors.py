@@ -15,7 +15,7 @@ from analysis.plotting.figures import Drawing, NamedRows
 from analysis.plotting.style import drawing_style, line_styles
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from eval.linking import nll_per_token
-from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.sampling import CONFIDENCE
 
 OF_SCORES = ("sentence_length", "perplexity", "subword_delta")
 PUBLISHED = ("distance", "has_attractors", "congruent_attractors", "incongruent_attractors")  # in some benchmarks

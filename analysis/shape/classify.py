@@ -25,8 +25,8 @@ from scipy.stats import t as student
 from analysis.data.settings import FLAT_MARGIN
 from analysis.shape.smoothing import DRAWS, Array, Curve, covariance_root, curve_draws, errors, smoothing_weights
 from analysis.shape.unimodal import dip_tests
-from eval.metrics.accuracy import TAIL
 from eval.metrics.levels import Ids
+from eval.metrics.sampling import TAIL
 from eval.metrics.significance import holm
 
 Row = Mapping[Hashable, Any]  # of ``DataFrame.to_dict("records")``

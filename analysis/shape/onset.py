@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.shape.smoothing import DRAWS, SMOOTHING, Array, Curve, curve_draws, smoothing_weights
-from eval.metrics.accuracy import CONFIDENCE, TAIL
+from eval.metrics.sampling import CONFIDENCE, TAIL
 from eval.metrics.significance import CHANCE
 
 ONSET_ABOVE_CHANCE = 0.05

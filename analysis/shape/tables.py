@@ -36,9 +36,9 @@ from analysis.shape.smoothing import (
     smoothing_weights,
     without_seed_error,
 )
-from eval.metrics.accuracy import CONFIDENCE
 from eval.metrics.clusters import BY_EDITS
 from eval.metrics.levels import Ids
+from eval.metrics.sampling import CONFIDENCE
 
 SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it
 ITEMS_ONLY, ITEMS_AND_SEEDS = "items", "items and seeds"

@@ -11,10 +11,17 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import betaincinv
 
 from eval.linking import Linking, Number, Table
-from eval.metrics.levels import Array, Levels, levels_of
+from eval.metrics.levels import Array, levels_of
+from eval.metrics.sampling import (
+    Clusters,
+    clusters_of,
+    effective_size,
+    exact_interval,
+    samples_by_level,
+    spread_of,
+)
 from eval.metrics.sets import sets_of
 from eval.pairs import COUNTED, SET, counted, in_accuracies
 
@@ -24,10 +31,9 @@ TiesRule = Literal["half", "wrong", "right"]
 TIES_CREDIT: dict[TiesRule, float] = {"half": 0.5, "wrong": 0.0, "right": 1.0}
 TIE_TOLERANCE = 1e-6
 _LENGTH_ALONE = 0.02  # of the pairs of an unequal split may go against length where length is said to decide alone
-CONFIDENCE = 0.95
-TAIL = (1 - CONFIDENCE) / 2  # of the confidence on either side
 COLUMNS = (
     "linking", "phenomenon", "paradigm", "split", "ties_rule", "n", "ties", "accuracy", "ci_low", "ci_high",
+    "exact_low", "exact_high", "clusters",
 )  # fmt: skip
 
 
@@ -35,6 +41,9 @@ def accuracy_table(
     pairs: pd.DataFrame, scores: pd.DataFrame, linkings: Sequence[Linking], ties_rules: Sequence[TiesRule] = ("half",)
 ) -> pd.DataFrame:
     """Compute every accuracy of one scored benchmark, as fractions: a table of ``COLUMNS``.
+
+    ``ci_*`` is an interval over ``clusters`` of pairs with the same edit, NaN where these are fewer than 4; ``exact_*``
+    takes pairs as independent.
 
     A linking function that reads a missing column or NaN is left out. For each other one, each split and rule for ties,
     there are rows of ``Levels``; one without pairs is left out. If some pairs do not count, the rows of the split
@@ -53,16 +62,15 @@ def _rows_of(
     linkings = [linking for linking in linkings if not linking.missing(merged)]
     if not len(merged) or not linkings:
         return pd.DataFrame(columns=list(COLUMNS))
-    levels, sets = levels_of(merged), sets_of(merged)
+    sets, clusters = sets_of(merged), clusters_of(merged, levels_of(merged))
     lengths = split_masks(merged["n_good"].to_numpy(), merged["n_bad"].to_numpy())
     every = {**lengths, PUBLISHED: lengths["all"]}
     masks = {split: sets.whole(every[split]) & sets.first for split in splits}
     conditions = pd.MultiIndex.from_product([[linking.name for linking in linkings], masks], names=["linking", "split"])
     judged = [sets.judge(*decisions(merged, linking)) for linking in linkings]
-    counts = np.array([
-        [levels.sums(part & mask) for part in (*both, mask)] for both in judged for mask in masks.values()
-    ])  # fmt: skip
-    tables = [_accuracy_rows(levels, conditions, counts, rule) for rule in ties_rules]
+    counts = np.array([[clusters.sums(part & mask) for part in both] for both in judged for mask in masks.values()])
+    size = np.tile([clusters.sums(mask) for mask in masks.values()], (len(linkings), 1))
+    tables = [_accuracy_rows(clusters, conditions, counts, size, rule) for rule in ties_rules]
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
 
 
@@ -129,50 +137,21 @@ def winner_by_length(good_longer: float, bad_longer: float) -> Literal["shorter"
     return "longer" if good_longer >= 1 - _LENGTH_ALONE and bad_longer <= _LENGTH_ALONE else None
 
 
-def exact_interval(right: Array, n: Array) -> tuple[Array, Array]:
-    """Clopper-Pearson interval at 95 % for ``right`` out of ``n``; the beta quantiles extend to half credits."""
-    wrong = n - right
-    low = np.where(right > 0, betaincinv(np.where(right > 0, right, 1), wrong + 1, TAIL), 0.0)
-    high = np.where(wrong > 0, betaincinv(right + 1, np.where(wrong > 0, wrong, 1), 1 - TAIL), 1.0)
-    return low, high
-
-
-def effective_sample(right: Array, n: Array) -> tuple[Array, Array]:
-    """Return the mean over strata of their accuracies, and the effective sample size (Korn and Graubard 1998).
-
-    That is the n of a simple sample whose variance equals that of the stratified mean. For the variance alone, half a
-    right and half a wrong item are added to each stratum, so that strata at 0 or 1 do not have variance 0. Credits and
-    pairs are float64[..., strata]; strata without pairs do not count.
-    """
-    some = n > 0
-    strata = np.maximum(some.sum(axis=-1), 1)
-    size = np.maximum(n, 1)
-    mean = (right / size).sum(axis=-1, where=some) / strata
-    smoothed = (right + 0.5) / (n + 1)
-    center = smoothed.sum(axis=-1, where=some) / strata
-    variance = (smoothed * (1 - smoothed) / size).sum(axis=-1, where=some) / strata**2
-    return mean, np.divide(center * (1 - center), variance, out=np.zeros_like(variance), where=variance > 0)
-
-
-def samples_by_level(levels: Levels, right: Array, n: Array) -> tuple[Array, Array]:
-    """Return the sample behind each row's accuracy: its pairs, and for a mean the effective sample.
-
-    Credits and pairs are float64[..., paradigms]; credits and sizes of rows, float64[..., rows], give the accuracy.
-    """
-    means = [effective_sample(right @ cells, n @ cells) for cells in (np.eye(levels.paradigms), levels.membership)]
-    credited, size = levels.totals(right), levels.totals(n)
-    for place, (mean, effective) in zip((-2, -1), means, strict=True):
-        credited[..., place], size[..., place] = mean * effective, effective
-    return credited, size
-
-
-def _accuracy_rows(levels: Levels, conditions: pd.MultiIndex, counts: Array, rule: TiesRule) -> pd.DataFrame:
-    """Lay out one ties rule; ``counts`` (right, ties, all pairs) is float64[conditions, 3, paradigms]."""
-    n = counts[:, 2]
-    right, size = samples_by_level(levels, counts[:, 0] + TIES_CREDIT[rule] * counts[:, 1], n)
-    values = (right / np.where(size > 0, size, 1), *exact_interval(right, size))
+def _accuracy_rows(
+    clusters: Clusters, conditions: pd.MultiIndex, counts: Array, size: Array, rule: TiesRule
+) -> pd.DataFrame:
+    """Lay out one ties rule, from right and tied pairs, float64[conditions, 2, clusters], and the ``size`` of each."""
+    levels, credit = clusters.levels, counts[:, 0] + TIES_CREDIT[rule] * counts[:, 1]
+    right, n = samples_by_level(levels, clusters.by_paradigm(credit), clusters.by_paradigm(size))
+    accuracy, spread = right / np.where(n > 0, n, 1), spread_of(clusters, credit, size)
+    effective = effective_size(spread, accuracy, n)
+    values = (accuracy, *exact_interval(accuracy * effective, effective), *exact_interval(right, n))
+    whole = (clusters.by_paradigm(size), clusters.by_paradigm(counts[:, 1]))
     table = pd.concat([levels.labels] * len(conditions), ignore_index=True)
     table[["linking", "split"]] = conditions.repeat(len(levels.labels)).to_frame().to_numpy()
-    table["n"], table["ties"] = (levels.totals(counts[:, part]).ravel().astype(np.int64) for part in (2, 1))
-    table["accuracy"], table["ci_low"], table["ci_high"] = (part.ravel() for part in values)
+    table[["n", "ties"]] = np.column_stack([levels.totals(sums).ravel() for sums in whole]).astype(np.int64)
+    table["clusters"] = spread.clusters.ravel().astype(np.int64)
+    table[["accuracy", "ci_low", "ci_high", "exact_low", "exact_high"]] = np.column_stack([
+        part.ravel() for part in values
+    ])  # fmt: skip
     return table[table["n"] > 0].assign(ties_rule=rule)

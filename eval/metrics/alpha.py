@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 
 from eval.linking import linking_name, parse_linking
-from eval.metrics.accuracy import TAIL, Split, TiesRule, delta_acc, items, pair_credits, split_masks
-from eval.metrics.bootstrap import SAMPLES, bootstrap_sums
-from eval.metrics.levels import Array, levels_of
+from eval.metrics.accuracy import Split, TiesRule, delta_acc, items, pair_credits, split_masks
+from eval.metrics.bootstrap import SAMPLES, draw_sums, percentiles
+from eval.metrics.levels import MEANS, Array, levels_of
+from eval.metrics.sampling import clusters_of, deviations, spread_of
 
 ALPHAS = tuple(round(step / 20, 2) for step in range(21))
 _SIGNS = {"accuracy": 1, "accuracy_unequal": 1, "delta_acc": -1}  # -1: to be low
@@ -22,7 +23,7 @@ class BestAlpha:
 
     criterion: str  # `accuracy`, `accuracy_unequal` (to be high) or `delta_acc` (to be low)
     alpha: float  # the best of the grid; the smallest of several, NaN without pairs of each length split
-    low: float  # lower bound of a 95 % percentile interval, pairs drawn again within their paradigm
+    low: float  # lower bound of a 95 % percentile interval over clusters of pairs, NaN without 4 in each length split
     high: float
 
 
@@ -34,9 +35,8 @@ def alpha_curve(
     ``accuracy_unequal``, the y axis of Fig. 2, is the mean of ``good_longer`` and ``bad_longer``.
     """
     merged = items(pairs, scores)
-    _, values = _by_split(merged, alphas, ties_rule)
-    curve = _curves(values.sum(axis=0), len(alphas))
-    return pd.DataFrame({"alpha": list(alphas), **curve})
+    credit, masks = _by_split(merged, alphas, ties_rule)
+    return pd.DataFrame({"alpha": list(alphas), **_curves(credit @ masks, masks.sum(axis=0))})
 
 
 def best_of_curve(curve: pd.DataFrame) -> dict[str, float]:
@@ -57,30 +57,36 @@ def best_alpha(
 
     It is an oracle, found on the pairs it is judged by, so that no accuracy should be reported with it.
     """
-    strata, values = _by_split(items(pairs, scores), alphas, ties_rule)
-    found = _best(_curves(values.sum(axis=0), len(alphas)), alphas)
-    drawn = _best(_curves(bootstrap_sums(strata, values, samples, seed).sum(axis=1), len(alphas)), alphas)
-    return [
-        BestAlpha(name, float(alpha), *map(float, np.nanquantile(drawn[name], [TAIL, 1 - TAIL])))
-        if np.isfinite(alpha)
-        else BestAlpha(name, np.nan, np.nan, np.nan)
-        for name, alpha in found.items()
-    ]
+    merged = items(pairs, scores)
+    credit, masks = _by_split(merged, alphas, ties_rule)
+    clusters = clusters_of(merged, levels_of(merged))
+    sums = np.stack([clusters.sums(row * mask) for row in credit for mask in masks.T])
+    size = np.stack([clusters.sums(mask) for mask in masks.T])
+    apart = deviations(clusters, sums, np.tile(size, (len(alphas), 1)))
+    drawn = draw_sums(sums.sum(axis=1), apart @ apart.T, samples, seed).reshape(samples, len(alphas), -1)
+    found, draws = (_best(_curves(each, masks.sum(axis=0)), alphas) for each in (credit @ masks, drawn))
+    spread = spread_of(clusters, sums[: len(size)], size)
+    freedom = np.where(spread.enough, spread.freedom, np.nan)[:, -1 - len(MEANS)]  # of the row over all pairs, by split
+    best = []
+    for name, alpha in found.items():
+        of_splits = freedom[:1] if name == "accuracy" else freedom[1:]
+        (low,), (high,) = percentiles(draws[name][:, None], of_splits.min(keepdims=True))
+        bounds = (float(low), float(high)) if np.isfinite(alpha) else (np.nan, np.nan)
+        best.append(BestAlpha(name, float(alpha), *bounds))
+    return best
 
 
-def _by_split(merged: pd.DataFrame, alphas: Sequence[float], rule: TiesRule) -> tuple[np.ndarray, Array]:
-    """Return the paradigm of every pair and, for each split, its membership and its credit at every alpha."""
+def _by_split(merged: pd.DataFrame, alphas: Sequence[float], rule: TiesRule) -> tuple[Array, Array]:
+    """Return every pair's credit at each alpha, float64[alphas, pairs], and its splits, float64[pairs, splits]."""
     linkings = [parse_linking(linking_name("slln_lp", [alpha])) for alpha in alphas]
-    credit = np.column_stack([np.ones(len(merged)), *(pair_credits(merged, linking, rule) for linking in linkings)])
     masks = split_masks(merged["n_good"].to_numpy(), merged["n_bad"].to_numpy())
-    return levels_of(merged).paradigm_of, np.concatenate([credit * masks[split][:, None] for split in _SPLITS], axis=1)
+    credit = np.stack([pair_credits(merged, linking, rule) for linking in linkings])
+    return credit, np.column_stack([masks[split] for split in _SPLITS]).astype(np.float64)
 
 
-def _curves(sums: Array, size: int) -> dict[str, Array]:
-    """Turn sums over pairs, float64[..., 4 * (1 + alphas)], into curves, float64[..., alphas]."""
-    parts = sums.reshape(*sums.shape[:-1], len(_SPLITS), 1 + size)
-    with np.errstate(invalid="ignore"):
-        accuracy, equal, longer, shorter = np.moveaxis(parts[..., 1:] / parts[..., :1], -2, 0)
+def _curves(credited: Array, n: Array) -> dict[str, Array]:
+    """Turn credits, float64[..., alphas, splits], and pairs, float64[splits], into curves, float64[..., alphas]."""
+    accuracy, equal, longer, shorter = np.moveaxis(np.where(n > 0, credited / np.maximum(n, 1), np.nan), -1, 0)
     return {
         "accuracy": accuracy,
         "equal": equal,
@@ -95,7 +101,7 @@ def _best(curves: dict[str, Array], alphas: Sequence[float]) -> dict[str, Array]
     grid = np.asarray(alphas, dtype=np.float64)
     best = {}
     for name, sign in _SIGNS.items():
-        curve = sign * curves[name]
+        curve = np.round(sign * curves[name], 9)  # alphas that decide alike are equal in draws, too
         defined = ~np.isnan(curve).any(axis=-1)
         best[name] = np.where(defined, grid[np.where(np.isnan(curve), -np.inf, curve).argmax(axis=-1)], np.nan)
     return best

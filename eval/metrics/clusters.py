@@ -52,7 +52,8 @@ def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _edit_clusters(pairs: pd.DataFrame, few: float) -> Ids:
-    edits = pd.Series([edit(good, bad) for good, bad in zip(pairs["good"], pairs["bad"], strict=True)])
-    kinds = pd.factorize(pd.MultiIndex.from_arrays([pairs["paradigm"].to_numpy(), edits.to_numpy()]))[0]
-    different = pd.Series(kinds).groupby(pairs["paradigm"].to_numpy()).transform("nunique").to_numpy()
-    return np.where(different < few, kinds, len(pairs) + np.arange(len(pairs))).astype(np.int64)
+    edits = pd.factorize(pd.Series(list(map(edit, pairs["good"].tolist(), pairs["bad"].tolist()))))[0]
+    paradigms = pd.factorize(pairs["paradigm"])[0]
+    _, first, kinds = np.unique(paradigms * (1 + len(pairs)) + edits, return_index=True, return_inverse=True)
+    different = np.bincount(paradigms[first])
+    return np.where(different[paradigms] < few, kinds, len(pairs) + np.arange(len(pairs))).astype(np.int64)

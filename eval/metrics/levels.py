@@ -45,21 +45,30 @@ class Levels:
 
         Sums and pairs are by paradigm, float64[..., paradigms]; a row without pairs is NaN.
         """
+        return self._with_means(sums, n, 1)
+
+    def variances(self, variances: Array, n: Array) -> Array:
+        """Return the variance of each row's mean, float64[..., rows], of the totals of independent paradigms.
+
+        Variances and pairs are by paradigm, float64[..., paradigms]; a row without pairs is NaN.
+        """
+        return self._with_means(variances, n, 2)
+
+    def _with_means(self, sums: Array, n: Array, power: int) -> Array:
+        """Divide by the pairs of each row, and for the two means by the number of paradigms or phenomena."""
         size = self.totals(n)[..., :-2]
-        pooled = _quotient(self.totals(sums)[..., :-2], size)
+        pooled = _quotient(self.totals(sums)[..., :-2], size**power)
         some = np.broadcast_to(size > 0, pooled.shape)
-        parts = (slice(self.paradigms), slice(self.paradigms, -1))
+        parts = [(pooled[..., part], some[..., part]) for part in (slice(self.paradigms), slice(self.paradigms, -1))]
         means = [
-            _quotient(
-                pooled[..., part].sum(-1, keepdims=True, where=some[..., part]), some[..., part].sum(-1)[..., None]
-            )
-            for part in parts
+            _quotient(values.sum(-1, keepdims=True, where=there), there.sum(-1, keepdims=True) ** power)
+            for values, there in parts
         ]
         return np.concatenate([pooled, *means], axis=-1)
 
 
 def _quotient(sums: Array, n: Array) -> Array:
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(sums / n)
 
 

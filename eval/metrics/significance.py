@@ -7,21 +7,23 @@ import pandas as pd
 from scipy.special import betainc
 
 from eval.linking import Linking, nll_per_token
-from eval.metrics.accuracy import TiesRule, decisions, items, pair_credits, samples_by_level
+from eval.metrics.accuracy import TiesRule, decisions, items, pair_credits
 from eval.metrics.bootstrap import LENGTH_BIASES, SAMPLES, bootstrap_interval, length_biases
 from eval.metrics.levels import MEANS, Array, Levels, levels_of
+from eval.metrics.sampling import FEWEST_CLUSTERS, Clusters, clusters_of, effective_size, samples_by_level, spread_of
 from ucurve.errors import UserError
 
 CHANCE = 0.5
 STATISTICS_COLUMNS = (
-    "linking", "phenomenon", "paradigm", "n", "right", "ties", "ties_rule", "accuracy", "boot_low", "boot_high",
-    "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni",
+    "linking", "phenomenon", "paradigm", "n", "clusters", "right", "ties", "ties_rule", "accuracy", "boot_low",
+    "boot_high", "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni", "p_exact",
     *(f"{bias}{bound}" for bias in LENGTH_BIASES for bound in ("", "_low", "_high")),
     "n_distinct", "accuracy_distinct", "delta_lp", "delta_nll", "unk",
 )  # fmt: skip
 COMPARISON_COLUMNS = (
-    "first", "second", "phenomenon", "paradigm", "n", "ties_rule", "accuracy_first", "accuracy_second", "difference",
-    "boot_low", "boot_high", "first_better", "second_better", "p_mcnemar", "p_holm", "p_bonferroni",
+    "first", "second", "phenomenon", "paradigm", "n", "clusters", "ties_rule", "accuracy_first", "accuracy_second",
+    "difference", "boot_low", "boot_high", "first_better", "second_better", "p_mcnemar", "p_holm", "p_bonferroni",
+    "p_exact",
 )  # fmt: skip
 
 
@@ -35,19 +37,22 @@ def statistics_table(
 ) -> pd.DataFrame:
     """Compute the uncertainty of every accuracy of one scored benchmark over all lengths: ``STATISTICS_COLUMNS``.
 
-    Rows and what is left out are as in ``accuracy_table``. ``boot_*`` is a 95 % percentile interval, ``p_*`` are of
-    ``binomial_tests``, for the two means at the effective sample size. ``p_holm`` and ``p_bonferroni`` are over all
-    paradigms and NaN in other rows. ``*_distinct`` leave out every pair that the benchmark has once more before.
+    Rows and what is left out are as in ``accuracy_table``. ``boot_*`` is a 95 % interval, ``p_*`` are of
+    ``binomial_tests`` at the effective sample size; both are over clusters of pairs and NaN where these are fewer than
+    4. ``p_holm`` and ``p_bonferroni`` are over all paradigms that have a p and NaN in other rows. ``p_exact`` is
+    two-sided and takes pairs as independent. ``*_distinct`` leave out every pair that the benchmark has once more
+    before.
     """
     merged = items(pairs, scores)
     readable = [linking for linking in linkings if not linking.missing(merged)]
     if not len(merged) or not readable:
         return pd.DataFrame(columns=list(STATISTICS_COLUMNS))
     levels = levels_of(merged)
+    clusters = clusters_of(merged, levels)
     facts = {name: levels.means(levels.sums(values), levels.n) for name, values in certainty(merged).items()}
     unknown = levels.totals(levels.sums((merged["unk_good"] + merged["unk_bad"]).to_numpy())).astype(np.int64)
     tables = [
-        _statistics_rows(levels, merged, linking, ties_rule, samples, seed).assign(**facts, unk=unknown)
+        _statistics_rows(clusters, merged, linking, ties_rule, samples, seed).assign(**facts, unk=unknown)
         for linking in readable
     ]
     return pd.concat(tables, ignore_index=True)[list(STATISTICS_COLUMNS)]
@@ -58,31 +63,34 @@ def comparison_table(
     first: tuple[pd.DataFrame, Linking],
     second: tuple[pd.DataFrame, Linking],
     ties_rule: TiesRule = "half",
-    samples: int = SAMPLES,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Compare two models, or two linking functions of one model, on the same pairs: ``COMPARISON_COLUMNS``.
 
-    ``difference`` is first minus second, with a 95 % interval of the paired bootstrap; ``first_better`` and
-    ``second_better`` count pairs, and ``p_mcnemar`` tests them; it is NaN for the two means.
+    ``difference`` is first minus second, with the 95 % interval of ``bootstrap_interval``; ``first_better`` and
+    ``second_better`` count pairs, ``p_mcnemar`` tests them over clusters of pairs (NaN where these are fewer than 4),
+    and ``p_exact`` as if pairs were independent; both are NaN for the two means.
     """
     tables = [_checked(pairs, scores, linking) for scores, linking in (first, second)]
     if not len(tables[0]):
         return pd.DataFrame(columns=list(COMPARISON_COLUMNS))
     levels = levels_of(tables[0])
+    clusters = clusters_of(tables[0], levels)
     linkings = (first[1], second[1])
     each = [pair_credits(table, linking, ties_rule) for table, linking in zip(tables, linkings, strict=True)]
     n, difference = levels.n, each[0] - each[1]
     accuracies = [levels.means(levels.sums(credit), n) for credit in each]
     better = [levels.totals(levels.sums(sign * difference > 0)) for sign in (1, -1)]
+    squares = levels.totals(clusters.by_paradigm(clusters.sums(np.sign(difference)) ** 2))
+    spread = spread_of(clusters, clusters.sums(difference), clusters.sums(np.ones(len(difference))))
     means = levels.labels["paradigm"].isin(MEANS).to_numpy()
-    p = np.where(means, np.nan, mcnemar(*better))
-    low, high = bootstrap_interval(levels, difference, samples, seed)
+    tests = (cluster_mcnemar(better[0], better[1], squares, spread.clusters), mcnemar(better[0], better[1]))
+    p, p_exact = (np.where(means, np.nan, each) for each in tests)
+    low, high = bootstrap_interval(spread, accuracies[0] - accuracies[1])
     table = levels.labels.assign(
         first=first[1].name, second=second[1].name, n=levels.totals(n).astype(np.int64), ties_rule=ties_rule,
         accuracy_first=accuracies[0], accuracy_second=accuracies[1], difference=accuracies[0] - accuracies[1],
         boot_low=low, boot_high=high, first_better=better[0].astype(np.int64), second_better=better[1].astype(np.int64),
-        p_mcnemar=p, **_adjusted(levels, p),
+        p_mcnemar=p, **_adjusted(levels, p), p_exact=p_exact, clusters=spread.clusters.astype(np.int64),
     )  # fmt: skip
     return table[list(COMPARISON_COLUMNS)]
 
@@ -105,17 +113,32 @@ def mcnemar(first_better: Array, second_better: Array) -> Array:
     return binomial_tests(first_better, first_better + second_better)[0]
 
 
+def cluster_mcnemar(first_better: Array, second_better: Array, squares: Array, clusters: Array) -> Array:
+    """Return the two-sided p of McNemar's test where pairs come in clusters, NaN with fewer than 4 of them.
+
+    Under the null hypothesis the variance of the difference of both counts is the sum of the squared differences
+    within clusters, ``squares`` (Durkalski et al. 2003, "Analysis of clustered matched-pair data", Statistics in
+    Medicine 22). The exact test is made with both counts divided by what that is of the variance of independent pairs,
+    their number (Rao and Scott 1992, "A simple method for the analysis of clustered binary data", Biometrics 48), if
+    it is more. With clusters of one pair the test is ``mcnemar``.
+    """
+    apart = np.maximum(1, first_better + second_better)
+    inflation = np.maximum(1, squares / apart)
+    return np.where(clusters >= FEWEST_CLUSTERS, mcnemar(first_better / inflation, second_better / inflation), np.nan)
+
+
 def holm(p: Array) -> Array:
-    """Adjust p values of one family of tests by Holm's step-down procedure (Holm 1979)."""
+    """Adjust p values of one family of tests by Holm's step-down procedure (Holm 1979); NaN is no test."""
     order = np.argsort(p)  # not by statsmodels, which collects the garbage of the whole process in every call
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    order = order[: np.isfinite(p).sum()]
+    adjusted = np.full_like(p, np.nan)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
     return adjusted
 
 
 def bonferroni(p: Array) -> Array:
-    """Adjust p values of one family of tests by their number."""
-    return np.minimum(1, p * len(p))
+    """Adjust p values of one family of tests by their number; NaN is no test."""
+    return np.asarray(np.minimum(1, p * float(np.isfinite(p).sum())))
 
 
 def certainty(scores: pd.DataFrame) -> dict[str, Array]:
@@ -129,18 +152,27 @@ def certainty(scores: pd.DataFrame) -> dict[str, Array]:
 
 
 def _statistics_rows(
-    levels: Levels, merged: pd.DataFrame, linking: Linking, rule: TiesRule, samples: int, seed: int
+    clusters: Clusters, merged: pd.DataFrame, linking: Linking, rule: TiesRule, samples: int, seed: int
 ) -> pd.DataFrame:
+    levels = clusters.levels
     credit, (right, ties) = pair_credits(merged, linking, rule), decisions(merged, linking)
     n, sums = levels.n, levels.sums(credit)
-    two_sided, above, below = binomial_tests(*samples_by_level(levels, sums, n))
-    low, high = bootstrap_interval(levels, credit, samples, seed)
+    right_of_row, size = samples_by_level(levels, sums, n)
+    accuracy = right_of_row / size
+    spread = spread_of(clusters, clusters.sums(credit), clusters.sums(np.ones(len(credit))))
+    effective = effective_size(spread, accuracy, size)
+    two_sided, above, below = (
+        np.where(spread.enough, p, np.nan) for p in binomial_tests(accuracy * effective, effective)
+    )
+    low, high = bootstrap_interval(spread, accuracy)
     distinct = ~merged.duplicated(["good", "bad"]).to_numpy()
     counts = {"n": n, "right": levels.sums(right), "ties": levels.sums(ties), "n_distinct": levels.sums(distinct)}
     return levels.labels.assign(
-        linking=linking.name, ties_rule=rule, accuracy=levels.means(sums, n), boot_low=low, boot_high=high,
+        linking=linking.name, ties_rule=rule, accuracy=levels.means(sums, n),
+        boot_low=np.maximum(0, low), boot_high=np.minimum(1, high),
         p_two_sided=two_sided, p_above=above, p_below=below, **_adjusted(levels, two_sided),
-        **length_biases(levels, merged, credit, samples, seed),
+        p_exact=binomial_tests(right_of_row, size)[0], clusters=spread.clusters.astype(np.int64),
+        **length_biases(clusters, merged, credit, samples, seed),
         accuracy_distinct=levels.means(levels.sums(credit * distinct), counts["n_distinct"]),
         **{name: levels.totals(count).astype(np.int64) for name, count in counts.items()},
     )  # fmt: skip

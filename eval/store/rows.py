@@ -21,7 +21,7 @@ from ucurve.storage.files import new_file
 from ucurve.storage.score_key import ScoreKey, read_key
 from ucurve.storage.sealed import ROWS
 
-VERSION = 1  # of the numbers in the rows; rows of another version are computed again
+VERSION = 2  # of the numbers in the rows; rows of another version are computed again
 
 
 Name = tuple[str, tuple[str, ...]]  # of a block: its table, and what it has in the columns ``TableFile.block``
@@ -105,9 +105,14 @@ class OpenRows:
         except ValidationError as error:
             raise DamagedError(f"{self._path}: not what this version writes") from error
         self._begin = len(first)
+        if self.header.version != VERSION:
+            raise DamagedError(
+                f"{self._path}: its numbers are those of another version of this suite; python score.py with the same "
+                "run or model makes them again from the stored scores, and computes no score again"
+            )
         if os.fstat(self._file.fileno()).st_size != self._begin + sum(block.size for block in self.header.blocks):
             raise DamagedError(f"{self._path}: not what was written")
-        if (self.header.score_sha256, self.header.version) != (key.score_sha256, VERSION):
+        if self.header.score_sha256 != key.score_sha256:
             raise DamagedError(f"{self._path}: not the rows of the score beside it")
 
     def __enter__(self) -> Self:

@@ -44,7 +44,7 @@ class TableFile:
 
 _WHERE = ("run", "step", "tokens", "flops", "benchmark", "scorer")
 _TYPES = {
-    **dict.fromkeys(("step", "n", "n_distinct", "right", "ties", "unk", "n_fitted", "n_held_out"), "int64"),
+    **dict.fromkeys(("step", "n", "clusters", "n_distinct", "right", "ties", "unk", "n_fitted", "n_held_out"), "int64"),
     "tokens": "Int64",
     **dict.fromkeys(("run", *SCORE[1:], "linking", "phenomenon", "paradigm", "split", "ties_rule"), "str"),
     **dict.fromkeys(("family", "label", "fitted_on", "objective"), "str"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from eval.linking import parse_linking
 from eval.metrics.accuracy import TiesRule, winner_by_length
 from eval.metrics.bootstrap import LENGTH_BIASES
+from eval.metrics.sampling import FEWEST_CLUSTERS
 from eval.settings import ScoreSettings
 from eval.store.rows import ScoreRows
 from eval.store.tables import ACCURACY, STATISTICS, TableFile
@@ -106,7 +107,7 @@ def _value(splits: Mapping[str, Record]) -> Value:
     winner = None
     if {"good_longer", "bad_longer"} <= splits.keys():
         winner = winner_by_length(*(float(splits[name]["accuracy"]) for name in ("good_longer", "bad_longer")))
-    accuracy, low, high = (100 * float(row[name]) for name in ("accuracy", "ci_low", "ci_high"))
+    accuracy, low, high = (100 * _number(row, name) for name in ("accuracy", "ci_low", "ci_high"))
     return Value(accuracy, low, high, int(row["n"]), winner)
 
 
@@ -135,15 +136,24 @@ def describe_details(job: Job, rows: ScoreRows, settings: ScoreSettings) -> Iter
 
 def _bias(statistics: Record) -> list[str]:
     """Write Delta_acc and its two differences with intervals; nothing where a length split has no pairs."""
-    if not statistics["delta_acc"] or math.isnan(float(statistics["delta_acc"])):
+    if math.isnan(_number(statistics, "delta_acc")):
         return []
     names = ("Delta_acc", "good longer less equal", "bad longer less equal")
     return [
-        f"{name} {_percent(statistics, bias)} ({_percent(statistics, f'{bias}_low')} to "
-        f"{_percent(statistics, f'{bias}_high')})"
+        f"{name} {_percent(statistics, bias)} ({_describe_bounds(statistics, bias)})"
         for name, bias in zip(names, LENGTH_BIASES, strict=True)
     ]
 
 
+def _describe_bounds(statistics: Record, bias: str) -> str:
+    if math.isnan(_number(statistics, f"{bias}_low")):
+        return f"no interval: a length with fewer than {FEWEST_CLUSTERS} different edits"
+    return f"{_percent(statistics, f'{bias}_low')} to {_percent(statistics, f'{bias}_high')}"
+
+
+def _number(row: Record, column: str) -> float:
+    return float(row[column] or "nan")
+
+
 def _percent(row: Record, column: str) -> str:
-    return f"{100 * float(row[column]):.2f}"
+    return f"{100 * _number(row, column):.2f}"

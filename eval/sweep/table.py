@@ -1,5 +1,6 @@
 """The table that scoring shows: which columns it has, and the rows of text that stand for one score."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,9 +8,13 @@ from itertools import groupby
 from typing import Literal
 
 from eval.metrics.accuracy import TiesRule
+from eval.metrics.sampling import FEWEST_CLUSTERS
 
 _NOTHING = "-"
 _LONGEST_NAME = 24  # characters of a model or a benchmark; longer ones are cut
+_NO_INTERVAL = (
+    f"no 95 % CI: its pairs have fewer than {FEWEST_CLUSTERS} different edits, too few to tell how sure the accuracy is"
+)
 _UNITS = ("", "K", "M", "B", "T")
 Column = tuple[str, TiesRule]  # a linking function and what a tie counts
 
@@ -19,7 +24,7 @@ class Value:
     """The accuracy of one score under a linking function and a rule for ties, in percent with its 95 % interval."""
 
     accuracy: float
-    low: float
+    low: float  # NaN, as ``high``, where there are too few different pairs for an interval
     high: float
     pairs: int
     winner: Literal["shorter", "longer"] | None  # the member that wins where length alone decides; else None
@@ -173,7 +178,8 @@ class Layout:
         bars = any(field.bar for field in self.fields)
         if value is None:
             return [Cell(_NOTHING), Cell(_NOTHING), *changes, *[Cell(_NOTHING)] * bars]
-        cells = [Cell(f"{value.accuracy:.1f}"), Cell(f"{value.low:.1f}-{value.high:.1f}"), *changes]
+        interval = _NOTHING if math.isnan(value.low) else f"{value.low:.1f}-{value.high:.1f}"
+        cells = [Cell(f"{value.accuracy:.1f}"), Cell(interval), *changes]
         return [*cells, *[Cell("", value.accuracy)] * bars]
 
 
@@ -201,7 +207,9 @@ def summarise(layout: Layout, scores: Sequence[Score]) -> list[str]:
         for column in columns:
             there = [(score, value) for score in of_kind if (value := score.values.get(column)) is not None]
             best = [_describe_best(layout, there)] if len(there) > 1 else []
-            lines += [f"{layout.name(kind, column)}: {line}" for line in (*best, *_describe_length(layout, there))]
+            missing = [_NO_INTERVAL] if any(math.isnan(value.low) for _, value in there) else []
+            notes = (*best, *_describe_length(layout, there), *missing)
+            lines += [f"{layout.name(kind, column)}: {note}" for note in notes]
     return lines
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from eval.metrics.accuracy import CONFIDENCE
+from eval.metrics.sampling import CONFIDENCE
 
 
 class Estimate(NamedTuple):

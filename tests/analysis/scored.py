@@ -26,8 +26,8 @@ def make_pairs(benchmark: str, paradigms: Mapping[str, str], each: int = 60, **c
     names = np.repeat(list(paradigms), each)
     return pd.DataFrame({
         "benchmark": benchmark, "language": "und", "paradigm": names, "phenomenon": [paradigms[name] for name in names],
-        "pair": np.arange(len(names)), "good": [f"good sentence {number}" for number in range(len(names))],
-        "bad": [f"bad sentence {number}" for number in range(len(names))], **columns,
+        "pair": np.arange(len(names)), "good": [f"good{number} sentence" for number in range(len(names))],
+        "bad": [f"bad{number} sentence" for number in range(len(names))], **columns,
     })  # fmt: skip
 
 

@@ -55,8 +55,8 @@ def write_pairs(
     pairs = pd.DataFrame({
         "benchmark": benchmark, "language": "und", "paradigm": [f"p{place % 2}" for place in table["pair"]],
         "phenomenon": "ph", "pair": table["pair"],
-        "good": list(sentences) or [f"good {place}" for place in table["pair"]],
-        "bad": list(sentences) or [f"bad {place}" for place in table["pair"]],
+        "good": list(sentences) or [f"good{place} one" for place in table["pair"]],
+        "bad": list(sentences) or [f"bad{place} one" for place in table["pair"]],
     })  # fmt: skip
     place = folder / "eval" / benchmark / "sentence"
     place.mkdir(parents=True, exist_ok=True)

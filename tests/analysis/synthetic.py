@@ -10,7 +10,8 @@ from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import HELD_OUT_COLUMNS
 
 HEADER = (
-    "run,step,tokens,flops,benchmark,scorer,linking,phenomenon,paradigm,split,ties_rule,n,ties,accuracy,ci_low,ci_high"
+    "run,step,tokens,flops,benchmark,scorer,linking,phenomenon,paradigm,split,ties_rule,n,ties,accuracy,ci_low,ci_high,"
+    "exact_low,exact_high,clusters"
 )
 TOKENS_PER_STEP = 16_384
 PARAMETERS = {"14m": 14_000_000, "70m": 70_000_000}
@@ -26,6 +27,7 @@ def score_row(step: int, accuracy: float, **changes: Any) -> Row:
         "benchmark": "zho", "scorer": "sentence", "linking": "slln_lp", "phenomenon": "all", "paradigm": "all",
         "split": "all", "ties_rule": "half", "n": 100, "ties": 0, "accuracy": accuracy,
         "ci_low": round(accuracy - 0.1, 6), "ci_high": round(accuracy + 0.1, 6),
+        "exact_low": round(accuracy - 0.05, 6), "exact_high": round(accuracy + 0.05, 6), "clusters": 20,
     }  # fmt: skip
     assert set(changes) <= set(row)
     return row | changes

@@ -147,7 +147,7 @@ def test_pitfall_02_identical_pairs_count_in_nothing(score, model):
     )
     assert "custom: 2 pairs of identical sentences are left out of every accuracy" in done.said
     assert done.record["notes"]["identical_pairs"] == 2
-    numbers = ("n", "ties", "accuracy", "ci_low", "ci_high")
+    numbers = ("n", "ties", "accuracy", "exact_low", "exact_high", "clusters")
     assert [done.row()[name] for name in numbers] == [without.row()[name] for name in numbers]
     assert len(done.scores) == 4
 

@@ -24,8 +24,9 @@ from analysis.data.groups import ALL
 from analysis.plotting.facets import line_names
 from analysis.plotting.style import line_styles
 from eval.linking import FAMILIES, Linking, parse_linking
-from eval.metrics.accuracy import TIES_CREDIT, Split, effective_sample, exact_interval
+from eval.metrics.accuracy import TIES_CREDIT, Split
 from eval.metrics.levels import levels_of
+from eval.metrics.sampling import effective_sample, exact_interval
 from eval.store.reported import OVER_PAIRS, USUAL_RULE, Reported
 from ucurve.errors import UserError, unknown_name
 from workbench.explore.library import Library

@@ -109,8 +109,8 @@ def test_nothing_scored_gives_an_empty_frame_with_the_columns(make_run: MakeRun,
 
 
 def test_broken_scores_name_file_and_line(make_run: MakeRun, tmp_path) -> None:
-    folder = make_run([score_row(0, 0.5), score_row(1, 0.6)])
+    folder = make_run([score_row(0, 0.5), score_row(1, 0.67)])
     path = folder / "eval" / "accuracy.csv"
-    path.write_text(path.read_text().replace("0.6,", "oops,"))
+    path.write_text(path.read_text().replace("0.67,", "oops,"))
     with pytest.raises(UserError, match=r"accuracy\.csv:3: column accuracy holds 'oops'"):
         score_frame(find_runs([f"{tmp_path}/runs/*"]))

@@ -13,13 +13,12 @@ from eval.metrics.accuracy import (
     accuracy_table,
     decide,
     delta_acc,
-    effective_sample,
-    exact_interval,
     items,
     pair_credits,
     split_masks,
     winner_by_length,
 )
+from eval.metrics.sampling import effective_sample, exact_interval
 
 LP = [parse_linking("lp")]
 # ZhoBLiMP, Table 5: pairs of the splits =, >, < for three tokenizers, then rows of accuracies and the printed averages
@@ -46,7 +45,7 @@ def pairs_of(paradigms, phenomena=None, good=None, bad=None):
             "phenomenon": list(phenomena or "P" * size),
             "pair": range(size),
             "good": good or [f"g{number}" for number in range(size)],
-            "bad": bad or [f"b{number}" for number in range(size)],
+            "bad": bad or [f"{number}b" for number in range(size)],
         }
     )
 

@@ -18,7 +18,7 @@ def planted(alpha, seed=0, size=900, same_length=False):
     pairs = pd.DataFrame({"paradigm": np.arange(size) % 5, "phenomenon": "X", "pair": range(size)}).astype(
         {"paradigm": str}
     )
-    pairs = pairs.assign(good=[f"g{row}" for row in range(size)], bad=[f"b{row}" for row in range(size)])
+    pairs = pairs.assign(good=[f"g{row}" for row in range(size)], bad=[f"{row}b" for row in range(size)])
     return pairs, pd.DataFrame(
         {"pair": pairs["pair"], "lp_good": lp[:, 0], "lp_bad": lp[:, 1], "n_good": n[:, 0], "n_bad": n[:, 1]}
     )

@@ -3,18 +3,20 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table, exact_interval
-from eval.metrics.bootstrap import LENGTH_BIASES, bootstrap_interval, bootstrap_sums, length_biases
+from eval.metrics.accuracy import accuracy_table
+from eval.metrics.bootstrap import LENGTH_BIASES, bootstrap_interval, draw_sums, length_biases, percentiles
 from eval.metrics.levels import levels_of
+from eval.metrics.sampling import clusters_of, exact_interval, spread_of
 from eval.metrics.significance import (
     COMPARISON_COLUMNS,
     STATISTICS_COLUMNS,
     binomial_tests,
     bonferroni,
     certainty,
+    cluster_mcnemar,
     comparison_table,
     holm,
     mcnemar,
@@ -31,7 +33,7 @@ def benchmark(scores_of, seed=0, sizes=(30, 50, 40), ahead=1.0, ties=0):
     paradigm = np.repeat(list("abc"), sizes)
     size = len(paradigm)
     pairs = pd.DataFrame({"paradigm": paradigm, "phenomenon": np.where(paradigm == "c", "Y", "X"), "pair": range(size)})
-    pairs = pairs.assign(good=[f"g{row}" for row in range(size)], bad=[f"b{row}" for row in range(size)])
+    pairs = pairs.assign(good=[f"g{row}" for row in range(size)], bad=[f"{row}b" for row in range(size)])
     lp = draw.normal(-40, 2, size=(size, 2)) + np.array([ahead, 0])
     lp[:ties, 1] = lp[:ties, 0]
     scores = scores_of(np.column_stack([lp, draw.integers(5, 9, size=(size, 2))]))
@@ -83,8 +85,11 @@ def test_a_table_by_hand(scores_of):
     assert row(table, "all", "macro")["delta_lp"] == (1 + 6) / 2
     assert row(table, "all", "macro")["accuracy"] == (0.625 + 1) / 2
     assert row(table, "all", "all")["unk"] == 3
-    assert row(table, "Y", "b")["p_above"] == 0.5
-    assert row(table, "Y", "b")["p_bonferroni"] == 1.0
+    assert [row(table, *name)["clusters"] for name in (("X", "a"), ("Y", "b"), ("all", "macro"))] == [4, 1, 5]
+    assert row(table, "X", "a")["p_above"] == pytest.approx(row(table, "X", "a")["p_bonferroni"] / 2)  # the only test
+    assert row(table, "Y", "b")["p_exact"] == 1.0
+    one_cluster = ["boot_low", "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni"]
+    assert np.isnan([row(table, "Y", "b")[name] for name in one_cluster]).all()
 
 
 def test_certainty_has_two_readings():
@@ -132,6 +137,20 @@ def test_mcnemar_by_hand(first, second, p):
     assert mcnemar(np.array([first]), np.array([second]))[0] == pytest.approx(p)
 
 
+def test_mcnemar_over_clusters_by_hand():
+    """8 clusters of 5 pairs that are wholly alike weigh as 8 pairs; with 3 there is no test."""
+    first, second, squares = np.array([30.0, 40.0, 15.0]), np.array([10.0, 0.0, 0.0]), np.array([200.0, 200.0, 75.0])
+    found = cluster_mcnemar(first, second, squares, np.array([8.0, 8.0, 3.0]))
+    np.testing.assert_allclose(found, [binomtest(6, 8).pvalue, 2 / 2**8, np.nan])
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.floats(0, 1))
+def test_mcnemar_over_clusters_is_never_surer_than_the_exact_test(first, second, share):
+    counts, independent = (np.array([float(first)]), np.array([float(second)])), np.array([float(first + second)])
+    np.testing.assert_allclose(cluster_mcnemar(*counts, share * independent, independent + 4), mcnemar(*counts))
+    assert cluster_mcnemar(*counts, (1 + share) * independent, independent + 4) >= mcnemar(*counts) - 1e-12
+
+
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_is_a_binomial_test_of_the_discordant_pairs(first, second):
     wanted = binomtest(first, first + second).pvalue if first + second else 1.0
@@ -142,6 +161,12 @@ def test_adjusted_p_by_hand():
     p = np.array([0.04, 0.01, 0.03, 0.005])
     np.testing.assert_allclose(holm(p), [0.06, 0.03, 0.06, 0.02])
     np.testing.assert_allclose(bonferroni(p), [0.16, 0.04, 0.12, 0.02])
+
+
+def test_what_was_not_tested_does_not_count_among_the_tests():
+    p = np.array([0.04, np.nan, 0.03])
+    np.testing.assert_allclose(holm(p), [0.06, np.nan, 0.06])
+    np.testing.assert_allclose(bonferroni(p), [0.08, np.nan, 0.06])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
@@ -163,30 +188,42 @@ def test_p_values_are_adjusted_over_the_paradigms_of_a_linking_function(scores_o
         assert part.loc[~paradigms, ["p_holm", "p_bonferroni"]].isna().all(axis=None)
 
 
-def test_draws_have_the_moments_of_drawing_pairs_again():
+def test_draws_have_the_mean_and_covariance_they_are_drawn_with():
     draw = np.random.default_rng(1)
-    strata, values = np.repeat([0, 1], [40, 60]), draw.normal(size=(100, 2))
-    sums = bootstrap_sums(strata, values, 20_000, 0)
-    for stratum, n in enumerate((40, 60)):
-        part = values[strata == stratum]
-        np.testing.assert_allclose(sums[:, stratum].mean(axis=0), part.sum(axis=0), atol=0.2)
-        np.testing.assert_allclose(np.cov(sums[:, stratum].T), n * np.cov(part.T, bias=True), rtol=0.05, atol=1.0)
+    roots = draw.normal(size=(2, 3, 3))
+    sums, covariance = draw.normal(size=(2, 3)), roots @ roots.transpose(0, 2, 1)
+    drawn = draw_sums(sums, covariance, 20_000, 0)
+    for part in range(2):
+        np.testing.assert_allclose(drawn[:, part].mean(axis=0), sums[part], atol=0.1)
+        np.testing.assert_allclose(np.cov(drawn[:, part].T), covariance[part], rtol=0.05, atol=0.1)
+
+
+def test_percentiles_are_farther_out_with_few_degrees_of_freedom_and_leave_nan_out():
+    drawn = np.tile(np.linspace(-3, 3, 6001)[:, None], 4)
+    drawn[:, 3] = np.nan
+    low, high = percentiles(drawn, np.array([1e9, 5.0, np.nan, 5.0]))
+    np.testing.assert_allclose(low[:2], [-2.85, 6 * norm.cdf(-2.5706) - 3], atol=1e-3)
+    np.testing.assert_allclose(high[:2], -low[:2])
+    assert np.isnan([*low[2:], *high[2:]]).all()
+    half = np.where(np.arange(6001)[:, None] % 2, drawn[:, :1], np.nan)
+    np.testing.assert_allclose(percentiles(half, np.array([1e9])), [[-2.85], [2.85]], atol=5e-3)
 
 
 def test_the_bootstrap_covers_each_level_with_its_own_estimator():
     draw = np.random.default_rng(0)
     pairs = pd.DataFrame(
         {"paradigm": np.repeat(list("abc"), (40, 60, 200)), "phenomenon": np.repeat(list("XY"), (100, 200))}
-    )
+    ).assign(good=[f"g{row}" for row in range(300)], bad=[f"{row}b" for row in range(300)])
     levels = levels_of(pairs)
+    clusters, one = clusters_of(pairs, levels), np.ones(300)
     truth = np.array([0.4, 0.7, 0.9])
-    n = levels.sums(np.ones(300))
-    wanted = levels.means(truth * n, n)
+    wanted = levels.means(truth * levels.n, levels.n)
     rounds = 300
     inside = np.zeros(len(wanted))
-    for seed in range(rounds):
+    for _ in range(rounds):
         right = (draw.random(300) < truth[levels.paradigm_of]).astype(float)
-        low, high = bootstrap_interval(levels, right, 300, seed)
+        low, high = bootstrap_interval(spread_of(clusters, clusters.sums(right), clusters.sums(one)),
+                                       levels.means(levels.sums(right), levels.n))  # fmt: skip
         inside += (low <= wanted) & (wanted <= high)
     assert (inside / rounds > 0.90).all()
     assert (inside / rounds < 0.985).all()
@@ -213,11 +250,12 @@ def test_the_intervals_of_the_length_biases_cover_them():
     draw, rounds, inside = np.random.default_rng(0), 200, np.zeros(3)
     truth = (0.2, -0.2, 0.2)
     pairs = pd.DataFrame({"paradigm": np.repeat(list("ab"), 600), "phenomenon": "X"})
+    pairs = pairs.assign(good=[f"g{row}" for row in range(1200)], bad=[f"{row}b" for row in range(1200)])
     scores = pd.DataFrame({"n_good": np.tile([1, 2, 3], 400), "n_bad": 2})
     chance = np.tile([0.9, 0.7, 0.5], 400)
     for seed in range(rounds):
         credit = (draw.random(1200) < chance).astype(float)
-        found = length_biases(levels_of(pairs), scores, credit, 200, seed)
+        found = length_biases(clusters_of(pairs, levels_of(pairs)), scores, credit, 200, seed)
         bounds = [(found[f"{name}_low"][-1], found[f"{name}_high"][-1]) for name in LENGTH_BIASES]
         inside += [low <= value <= high for value, (low, high) in zip(truth, bounds, strict=True)]
     assert (inside / rounds > 0.90).all()
@@ -227,9 +265,11 @@ def test_the_intervals_of_the_length_biases_cover_them():
 def test_without_length_bias_the_signed_differences_are_around_zero_and_delta_acc_is_not():
     draw, rounds, values, inside = np.random.default_rng(1), 150, [], np.zeros(3)
     pairs = pd.DataFrame({"paradigm": np.repeat(list("ab"), 300), "phenomenon": "X"})
+    pairs = pairs.assign(good=[f"g{row}" for row in range(600)], bad=[f"{row}b" for row in range(600)])
     scores = pd.DataFrame({"n_good": np.tile([1, 2, 2, 2, 3], 120), "n_bad": 2})
     for seed in range(rounds):
-        found = length_biases(levels_of(pairs), scores, (draw.random(600) < 0.8).astype(float), 200, seed)
+        credit = (draw.random(600) < 0.8).astype(float)
+        found = length_biases(clusters_of(pairs, levels_of(pairs)), scores, credit, 200, seed)
         values.append([found[name][-1] for name in LENGTH_BIASES])
         inside += [found[f"{name}_low"][-1] <= 0 <= found[f"{name}_high"][-1] for name in LENGTH_BIASES]
     means = np.mean(values, axis=0)
@@ -262,7 +302,7 @@ def test_the_seed_alone_decides_and_other_functions_change_nothing(scores_of):
     with_more = statistics_table(pairs, scores, [LP, MEAN_LP]).query("linking == 'mean_lp'").reset_index(drop=True)
     pd.testing.assert_frame_equal(alone, with_more)
     other = statistics_table(pairs, scores, [MEAN_LP], seed=1)
-    assert not np.array_equal(alone["boot_low"], other["boot_low"])
+    assert not np.array_equal(alone["delta_acc_low"], other["delta_acc_low"])
 
 
 def test_two_models_are_compared_pair_by_pair(scores_of):

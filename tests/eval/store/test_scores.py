@@ -21,7 +21,7 @@ LABELS = Labels("r", 8, 10, 1e9, "zhoblimp", "sentence")
 def accuracies(accuracy=0.5, **changes):
     row = {
         "linking": "lp", "phenomenon": "NA", "paradigm": "all", "split": "all", "ties_rule": "half", "n": 3, "ties": 0,
-        "accuracy": accuracy, "ci_low": 0.1, "ci_high": 0.9,
+        "accuracy": accuracy, "ci_low": 0.1, "ci_high": 0.9, "exact_low": 0.2, "exact_high": 0.8, "clusters": 3,
     }  # fmt: skip
     return pd.DataFrame([row | changes])
 
