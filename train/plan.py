@@ -13,6 +13,10 @@ from ucurve.token_stream.store import StreamSize
 
 _BYTES_PER_WEIGHT = 4
 _MOST_TOKENS_BETWEEN = 1_000  # start tokens; beyond it the plan warns
+_SPACES = {  # what a token is, where a reader may count words
+    "word": "; a token is a word or a piece of one, a punctuation mark, or a single space",
+    "char": "; a token is a character, spaces included",
+}
 _STATES_KEPT, _VALUES_PER_STATE = 2, 3  # weights and two moments
 
 
@@ -90,7 +94,7 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         *[f"parameters     {name:<14}{count:>15,}" for name, count in plan.parameters.as_dict().items()],
         f"embeddings     not tied to the output layer{_note_large_vocabulary(plan)}",
         f"steps          {plan.steps:,} of {settings.batch.sequences} x {settings.batch.length} tokens",
-        f"tokens         {tokens:,} {tokens_note}".rstrip(),
+        f"tokens         {tokens:,} {tokens_note}".rstrip() + _SPACES.get(settings.tokenizer.kind, ""),
         f"precision      {describe_precision(settings.engine.precision)}",
         f"start token    {describe_start_token(plan, stream)}",
         f"learning rate  {first:.3g} at step 1, {peak:.3g} at its peak, {last:.3g} at the end",
@@ -103,15 +107,26 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
 
 def describe_start_token(plan: Plan, stream: StreamSize | None) -> str:
     """Describe how often a run trains on the token that precedes every document, with which scoring begins."""
-    data = plan.settings.data
     if stream is None:
-        return f"before every document (data.unit={data.unit}); its count is known after tokenizing"
+        unit = plan.settings.data.unit
+        return f"before every document (data.unit={unit}) and scored sentence; its count is known after tokenizing"
+    if warning := warn_of_start_token(plan, stream):
+        return warning
+    seen, distance = count_start_tokens(plan, stream), stream.length / stream.documents
+    return f"before every document and scored sentence, seen about {seen:,} times, once in {distance:,.0f} tokens"
+
+
+def warn_of_start_token(plan: Plan, stream: StreamSize) -> str:
+    """Say that a run seldom trains on the token with which scoring begins, and what helps; empty where it does not."""
     distance = stream.length / stream.documents
-    text = f"seen about {count_start_tokens(plan, stream):,} times, once in {distance:,.0f} tokens"
     if distance <= _MOST_TOKENS_BETWEEN:
-        return text
-    how = "; data.unit=line puts it before every line" if data.unit != "line" else "; the lines of this corpus are long"
-    return f"{text}: warning: so rare that the first token of a scored sentence is predicted badly{how}"
+        return ""
+    is_line = plan.settings.data.unit == "line"
+    remedy = "cut the long lines of this corpus" if is_line else "data.unit=line puts it before every line"
+    return (
+        f"warning: every scored sentence begins with the start token, which training sees only once in {distance:,.0f} "
+        f"tokens, so the first token of a sentence is predicted badly; {remedy}"
+    )
 
 
 def count_start_tokens(plan: Plan, stream: StreamSize) -> int:

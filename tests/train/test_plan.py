@@ -1,5 +1,5 @@
 from train.config import read_settings
-from train.plan import count_start_tokens, describe_plan, describe_start_token, make_plan
+from train.plan import count_start_tokens, describe_plan, describe_start_token, make_plan, warn_of_start_token
 from train.run.prepare import expect_run, prepare
 from ucurve.config import compose
 from ucurve.token_stream.store import StreamSize
@@ -27,20 +27,41 @@ def start_token(stream, *overrides):
 
 
 def test_a_plan_says_how_often_the_budget_shows_the_start_token():
-    assert start_token(StreamSize(139_790, 21_254_035)) == "seen about 26,293 times, once in 152 tokens"
-    assert start_token(None) == "before every document (data.unit=line); its count is known after tokenizing"
+    before = "before every document"
+    often = start_token(StreamSize(139_790, 21_254_035))
+    assert often == f"{before} and scored sentence, seen about 26,293 times, once in 152 tokens"
+    not_counted = f"{before} (data.unit=line) and scored sentence; its count is known after tokenizing"
+    assert start_token(None) == not_counted
 
 
 def test_a_plan_warns_of_a_start_token_that_is_rarer_than_once_in_a_thousand_tokens():
     rare = StreamSize(1_000, 1_001_000)
-    assert "once in 1,001 tokens: warning: " in start_token(rare, "data.unit=record")
+    assert start_token(rare).startswith("warning: ") and "once in 1,001 tokens" in start_token(rare)
     assert start_token(rare, "data.unit=record").endswith("; data.unit=line puts it before every line")
-    assert start_token(rare).endswith("; the lines of this corpus are long")
+    assert start_token(rare).endswith("; cut the long lines of this corpus")
     assert "warning" not in start_token(StreamSize(1_000, 1_000_000), "data.unit=record")
+
+
+def test_training_says_nothing_of_a_start_token_that_needs_nothing():
+    settings = read_settings(compose("train", ["tokens=4M", "data=text", "data.path=books"]))
+    plan = make_plan(settings, 8000)
+    assert warn_of_start_token(plan, StreamSize(1_000, 1_000_000)) == ""
+    assert warn_of_start_token(plan, StreamSize(1_000, 1_001_000)) in start_token(StreamSize(1_000, 1_001_000))
 
 
 def test_a_dry_run_takes_the_count_from_the_cache(settings_of):
     settings = settings_of()
-    assert "start token    before every document" in expect_run(settings).describe()
+    assert "start token    before every document (" in expect_run(settings).describe()
     seen = count_start_tokens(make_plan(settings, 8000), prepare(settings).store)
-    assert f"start token    seen about {seen:,} times, once in " in expect_run(settings).describe()
+    assert f"scored sentence, seen about {seen:,} times, once in " in expect_run(settings).describe()
+
+
+def test_a_plan_says_what_a_token_is_where_a_reader_may_count_words():
+    def tokens(tokenizer):
+        settings = read_settings(compose("train", ["tokens=4M", "data=demo", f"tokenizer={tokenizer}"]))
+        lines = describe_plan(make_plan(settings, 8000), "").splitlines()
+        return next(line for line in lines if line.startswith("tokens "))
+
+    assert tokens("word").endswith("or a single space")
+    assert tokens("char").endswith("spaces included")
+    assert "a token is" not in tokens("bpe")

@@ -12,7 +12,7 @@ from train.corpus.corpus import Corpus
 from train.engine.execution import Execution, check_processes, choose_execution
 from train.engine.processes import Processes, read_processes
 from train.engine.signals import Interrupted, StopSignals
-from train.plan import count_start_tokens, describe_start_token
+from train.plan import count_start_tokens, warn_of_start_token
 from train.run.group import score_in_all
 from train.run.prepare import PreparedRun, check_inputs, prepare
 from train.run.tracking import tracking_late_scores
@@ -97,7 +97,8 @@ def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
         check_same_data(run.plan.settings, run.store, before)
     _write_static_files(run, record, first_start=before is None)
     if before is None or not before.finished:
-        log_line(f"{run.folder.name}: start token: {describe_start_token(run.plan, run.store)}")
+        if warning := warn_of_start_token(run.plan, run.store):
+            log_line(f"{run.folder.name}: {warning}")
         evaluation.log_what_is_not_scored(run.folder, run.plan.settings.eval)
         record.write("running")
         return False

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 import shutil
 
 import numpy as np
@@ -196,3 +197,27 @@ def test_every_token_but_the_first_is_predicted_once(finished, length):
         predicted = model(window[None, :-1]).logits[0].log_softmax(-1)
         expected -= predicted.gather(1, window[1:, None]).sum().item()
     assert sum_loss(model, ids, length) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        ("data.holdout=0.000001", "no held-out loss: .*; data.holdout=0.1 sets apart more documents"),
+        (
+            "data.holdout=0.005",
+            r"only \d+ tokens, too few for a steady loss; data.holdout=0.1 sets apart more documents",
+        ),
+        ("data.holdout=0.5", None),
+    ],
+)
+def test_held_out_text_that_is_too_small_is_said_with_what_to_set(settings_of, capsys, share, told):
+    prepare(settings_of(share))
+    lines = capsys.readouterr().err
+    assert ("too few" in lines or "no held-out loss" in lines) == (told is not None)
+    assert told is None or re.search(told, lines)
+
+
+def test_a_held_out_file_that_is_too_small_is_named(settings_of, corpus, capsys):
+    (corpus / "validation.txt").write_text("天地玄黄")
+    prepare(settings_of())
+    assert "too few for a steady loss; a longer validation.txt helps" in capsys.readouterr().err
