@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.items.histories import Floats
 from analysis.items.seeds import Line, Seeds, seeds_of
-from eval.metrics.accuracy import TAIL
+from eval.metrics.sampling import TAIL
 
 PARTS = ("init", "order", "rest")
 COMPONENT_COLUMNS = (
