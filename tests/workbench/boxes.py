@@ -5,7 +5,7 @@ _FIND = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
   while (walker.nextNode()) {
     const node = walker.currentNode, parent = node.parentElement, text = node.data.trim().slice(0, 60);
-    if (!text || !parent.checkVisibility({visibilityProperty: true}) || parent.closest("option, textarea, #slots thead")) continue;
+    if (!text || !parent.checkVisibility({visibilityProperty: true}) || parent.closest("option, textarea, #slots thead, .hidden-text")) continue;
     range.selectNodeContents(node);
     for (const rect of range.getClientRects()) {
       if (rect.width < 2 || rect.height < 2) continue;

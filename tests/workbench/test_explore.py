@@ -66,31 +66,29 @@ def library(tmp_path_factory):
 
 def make_library(tmp_path):
     """Two runs of two seeds with scores of eight checkpoints."""
-    linkings = [parse_linking(name) for name in {parse_linking(name).name for name in NAMES}]
     for seed in (0, 1):
-        folder, rng = tmp_path / f"runs/tiny-1M-char-toy-s{seed}", np.random.default_rng(seed)
-        pairs = make_pairs(np.random.default_rng(7))
-        rows = []
-        for step in STEPS:
-            scores = make_scores(pairs, rng)
-            path = score_path(folder, "toy", "sentence", step)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            scores.to_parquet(path, index=False)
-            table = accuracy_table(pairs, scores, linkings)
-            facts = {
-                "run": folder.name,
-                "step": step,
-                "tokens": step * 1000,
-                "flops": step * 1e9,
-                "benchmark": "toy",
-                "scorer": "sentence",
-            }
-            rows.append(table.assign(**facts))
-        pairs.to_parquet(pairs_path(folder, "toy"), index=False)
-        written = pd.concat(rows).reindex(columns=list(ACCURACY.types), fill_value="")
-        written.to_csv(ACCURACY.path(folder), index=False)
-        write_run(folder, seeds={"init": seed, "data": seed}, cell_sha256="x")
+        write_scored_run(tmp_path / f"runs/tiny-1M-char-toy-s{seed}", seed, "x", NAMES)
     return Library(lambda: [str(tmp_path / "runs/*")], tmp_path / "cache")
+
+
+def write_scored_run(folder, seed, cell, names):
+    """Write a run of the toy benchmark with scores of eight checkpoints; runs of one cell are one line."""
+    linkings = [parse_linking(name) for name in {parse_linking(name).name for name in names}]
+    rng, pairs, rows = np.random.default_rng(seed), make_pairs(np.random.default_rng(7)), []
+    for step in STEPS:
+        scores = make_scores(pairs, rng)
+        path = score_path(folder, "toy", "sentence", step)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scores.to_parquet(path, index=False)
+        facts = {
+            "run": folder.name, "step": step, "tokens": step * 1000, "flops": step * 1e9, "benchmark": "toy",
+            "scorer": "sentence",
+        }  # fmt: skip
+        rows.append(accuracy_table(pairs, scores, linkings).assign(**facts))
+    pairs.to_parquet(pairs_path(folder, "toy"), index=False)
+    written = pd.concat(rows).reindex(columns=list(ACCURACY.types), fill_value="")
+    written.to_csv(ACCURACY.path(folder), index=False)
+    write_run(folder, seeds={"init": seed, "data": seed}, cell_sha256=cell)
 
 
 def ask(linking="slln_lp", **values):

@@ -12,35 +12,17 @@ from eval.store.scores import score_path
 from eval.store.views import remove_tables
 from tests.analysis.report.browser import open_browser
 from tests.axe import axe_findings
+from tests.chart_boxes import chart_faults, count_lines
+from tests.workbench.boxes import text_faults
 from tests.workbench.conftest import ALPHAS, Server
+from tests.workbench.test_explore import write_scored_run
 
 expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
 pytestmark = pytest.mark.long
 expect.set_options(timeout=20_000)
 
-# What is drawn wrongly in each chart: texts that overlap or leave the picture, points and lines outside of it.
-FAULTS = """() => [...document.querySelectorAll(".panel svg, #chart svg")].flatMap(svg => {
-  const name = svg.closest("[data-name]")?.dataset.name ?? "chart", frame = svg.getBoundingClientRect(), faults = [];
-  const box = one => one.getBoundingClientRect();
-  const seen = one => getComputedStyle(one).opacity !== "0" && one.getAttribute("opacity") !== "0" && one.textContent.trim();
-  const texts = [...svg.querySelectorAll("text")].filter(seen);
-  const leaves = one => one.left < frame.left - 1 || one.right > frame.right + 1 || one.top < frame.top - 1 || one.bottom > frame.bottom + 1;
-  for (const text of texts) if (leaves(box(text))) faults.push(`${name}: ${text.textContent} is cut`);
-  texts.forEach((one, place) => texts.slice(place + 1).forEach(other => {
-    const a = box(one), b = box(other);
-    if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1)
-      faults.push(`${name}: ${one.textContent} and ${other.textContent} overlap`);
-  }));
-  const plot = box(svg.querySelector(".root .background"));
-  for (const mark of svg.querySelectorAll(".mark-symbol path:not([fill=transparent][stroke-opacity='0']), .mark-line path")) {
-    const own = box(mark);
-    if (own.width && (own.left < plot.left - 1 || own.right > plot.right + 1 || own.top < plot.top - 1 || own.bottom > plot.bottom + 1))
-      faults.push(`${name}: ${mark.closest("g").getAttribute("class")} is cut`);
-  }
-  return faults;
-})"""
-LOOKS = """() => [...document.querySelectorAll(".panel")].map(panel => [...panel.querySelectorAll(".mark-line path")]
-  .map(line => `${line.getAttribute("stroke")} ${line.getAttribute("stroke-dasharray")}`))"""
+CHARTS = ".panel svg, #chart svg"
+LINES = 9  # more than there are colors
 
 
 @pytest.fixture(scope="module")
@@ -115,10 +97,35 @@ def test_all_phenomena_are_drawn_and_nothing_is_cut(visit, server, width, scheme
     ticks = page.locator(".panel .role-axis-label text").all_text_contents()
     assert {"0", "50", "100"} <= set(ticks)
     assert not {"110", "-10"} & set(ticks)
-    assert page.evaluate(FAULTS) == []
-    assert all(len(set(lines)) == len(lines) >= 1 for lines in page.evaluate(LOOKS))
+    assert chart_faults(page, CHARTS) == []
+    assert text_faults(page) == []
+    assert min(count_lines(page, CHARTS)) >= 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_findings(page) == []
+
+
+def test_no_two_of_many_lines_look_alike(browser, tmp_path):
+    for number in range(LINES):
+        write_scored_run(tmp_path / f"runs/m{number}-1M-char-toy-s0", 0, f"cell {number}", ["slln_lp"])
+    server = Server(tmp_path).start()
+    try:
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.goto(server.address("explore"))
+        page.wait_for_selector("body[data-ready]")
+        expect(page.locator("#legend button")).to_have_count(LINES)
+        expect(page.locator(".panel svg")).to_have_count(2)
+        assert count_lines(page, CHARTS) == [LINES] * 3
+        assert chart_faults(page, CHARTS) == []
+        assert text_faults(page) == []
+        page.locator("#legend button").nth(3).click()
+        expect(page.locator("#legend button[aria-pressed=true]")).to_have_count(1)
+        page.evaluate(
+            "for (const line of document.querySelectorAll('.mark-line path')) line.setAttribute('stroke', '#000')"
+        )
+        assert any("look alike" in fault for fault in chart_faults(page, CHARTS))
+        page.close()
+    finally:
+        server.kill()
 
 
 def test_a_view_is_in_its_address_and_the_back_button_works(visit, browser, server):

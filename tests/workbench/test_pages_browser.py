@@ -52,7 +52,7 @@ def test_a_page_has_no_serious_fault_and_fits(pages, room, size, scheme):
     page = open_page(pages, room, size, scheme, complaints)
     assert axe_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    if room != "explore":  # which has a test of its own
+    if room != "explore":  # whose charts are drawn when they are near the window; it has a test of its own
         assert text_faults(page) == []
     red, green, blue = map(
         int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]

@@ -24,6 +24,7 @@ from analysis.sections import LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, QUEST
 from tests.analysis.report.browser import open_page
 from tests.analysis.report.demo import CURVES, make_demo_runs
 from tests.axe import axe_findings
+from tests.chart_boxes import chart_faults, count_lines
 
 SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 _CLIPPED = """() => [...document.querySelectorAll('h1, h2, h3, p, th, td, summary, a, button')].filter(one => {
@@ -122,6 +123,17 @@ def test_nothing_is_clipped_or_wider_than_the_page(page: Any, size: dict[str, in
     page.wait_for_timeout(300)
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert page.evaluate(_CLIPPED) == []
+
+
+@pytest.mark.parametrize("size", [SCREEN, PHONE], ids=["screen", "phone"])
+def test_charts_have_all_phenomena_in_looks_of_their_own_and_no_cut_text(page: Any, size: dict[str, int]) -> None:
+    page.set_viewport_size(size)
+    page.get_by_role("button", name="Open all sections").click()
+    page.locator(".chart svg.marks").last.wait_for()
+    assert max(count_lines(page, ".chart svg.marks")) == len(CURVES)
+    names = {name.replace("_", " ") for name in CURVES}
+    assert names <= set(page.locator(".chart .role-legend-label text").all_text_contents())
+    assert chart_faults(page, ".chart svg.marks") == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -99,6 +99,35 @@ def test_a_questionnaire_is_made_answered_and_judged(page, tmp_path):
     assert frame.locator("#answers").text_content() == kept[0].read_text(encoding="utf-8")
 
 
+def test_a_questionnaire_is_made_answered_and_judged_with_the_keyboard_alone(page):
+    page.wait_for_selector("body[data-ready]")
+
+    def go_to(selector):
+        for _ in range(40):
+            if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(f"the tab key does not reach {selector}")
+
+    for field, value in (("#name", "keys"), ("#per_paradigm", "1")):
+        go_to(field)
+        page.keyboard.press("Control+a")
+        page.keyboard.type(value)
+    page.keyboard.press("Enter")
+    page.get_by_text("The questionnaire keys is made").wait_for()
+    go_to("#annotator")
+    page.keyboard.type("ann")
+    page.keyboard.press("Enter")
+    page.frame_locator("iframe").locator("#jspsych-instructions-next").wait_for()
+    assert page.evaluate("document.activeElement.tagName") == "IFRAME"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    frame = page.frame_locator("iframe")
+    frame.locator(".question:not([hidden]) button:enabled").first.wait_for()
+    page.keyboard.press("Tab")
+    assert frame.locator(".question:not([hidden]) button:focus").count() == 1
+
+
 def test_a_mistake_stands_beside_its_field(page, tmp_path):
     (tmp_path / "projects" / "questionnaires" / "taken").mkdir(parents=True)
     page.wait_for_selector("body[data-ready]")
