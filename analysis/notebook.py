@@ -15,7 +15,7 @@ from analysis.curves.flops import flops_table, with_references
 from analysis.curves.learning import band_note, curve_table
 from analysis.curves.loss import loss_table
 from analysis.data.frames import last_scored, overall
-from analysis.data.groups import ALL, columns
+from analysis.data.groups import ALL, columns, crossed_columns
 from analysis.data.linked import under_linking
 from analysis.data.runs import NOT_TRAINED_HERE, Run
 from analysis.data.study import BenchmarkScores, Study
@@ -118,7 +118,8 @@ class NotebookStudy(Study):
         """Draw accuracy against training tokens, with a menu of the linking functions that were scored.
 
         ``by`` is ``run``, a line for each group of runs that differ in the seed only; ``phenomenon``, a line for each;
-        or a column of the pairs, such as ``paradigm`` or ``distance``, a line for each of its values.
+        or a column of the pairs, such as ``paradigm`` or ``distance``, a line for each of its values; or two columns,
+        such as ``match*attractor``, a line for each combination of their values.
 
         Examples:
             >>> study.curve(by="phenomenon", linking="slln_lp:0.8")
@@ -336,8 +337,9 @@ class NotebookStudy(Study):
     def _column_curves(self, scored: BenchmarkScores, column: str) -> pd.DataFrame:
         histories = read_histories(scored)
         pairs = histories[0].shared.table if histories else pd.DataFrame()
-        if column not in pairs:
-            raise unknown_name("column or kind of lines", column, {*_LINES, *columns(pairs)} - {ALL}, "by")
+        for one in crossed_columns(pairs, column):
+            if one not in pairs:
+                raise unknown_name("column or kind of lines", one, {*_LINES, *columns(pairs)} - {ALL}, "by")
         return column_table(same_pairs(histories)[0], column, scored.ties_rule)
 
     @cached_property

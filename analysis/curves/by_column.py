@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.charts.curves import learning_chart
 from analysis.curves.learning import band_note, curve_table, draw_curves
-from analysis.data.groups import ALL, Groups, Ids, columns
+from analysis.data.groups import ALL, CROSS, Groups, Ids, columns, crossed_columns
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.items.histories import History, read_histories, same_pairs
@@ -42,8 +42,10 @@ def column_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 def column_table(histories: Iterable[History], column: str, rule: TiesRule) -> pd.DataFrame:
     """Return the curves for each value of a column of the pairs, from runs that were scored on the same pairs.
 
-    The columns are those of ``learning.curve_table`` with ``value`` in place of ``phenomenon``, and ``n``, its items. A
-    column of many numbers has five parts of about as many pairs as values.
+    Of columns that ``*`` crosses, such as ``match*attractor``, there is a curve for each combination of values that
+    some pair has, named ``True, False``. The columns of the table are those of ``learning.curve_table`` with ``value``
+    in place of ``phenomenon``, and ``n``, its items. A column of many numbers has five parts of about as many pairs as
+    values.
     """
     every = list(histories)
     groups = every[0].shared.group(column)
@@ -102,7 +104,7 @@ def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: 
     if others:
         yield f"Scored on other pairs, and left out: {', '.join(others)}."
     table = column_table(same, column, scored.ties_rule)
-    name = f"curves_by_{column}_{scored.file_name}".replace("/", "-")
+    name = f"curves_by_{column}_{scored.file_name}".replace("/", "-").replace(CROSS, "_x_")
     yield draw_column(table, column, name, scored.title, _grouping_note(same[0], groups))
 
 
@@ -113,13 +115,12 @@ def _grouping_note(history: History, groups: Groups) -> str:
 
 
 def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> bool:
-    """Return whether the pairs of a benchmark have a column."""
-    if column in histories[0].shared.table:
-        return True
-    published = {name for table in _pair_tables(scored.study) for name in columns(table)} - {ALL}
-    if any(column in table for table in _pair_tables(scored.study)):
-        return False
-    raise unknown_name("column", column, published, _KEY)
+    """Return whether the pairs of a benchmark have a column, or all columns that are crossed."""
+    pairs, every = histories[0].shared.table, _pair_tables(scored.study)
+    for one in crossed_columns(pairs, column):
+        if one not in pairs and not any(one in table for table in every):
+            raise unknown_name("column", one, {name for table in every for name in columns(table)} - {ALL}, _KEY)
+    return all(one in pairs for one in crossed_columns(pairs, column))
 
 
 def _pair_tables(study: Study) -> list[pd.DataFrame]:

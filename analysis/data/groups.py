@@ -1,5 +1,6 @@
 """Which curve a pair belongs to: its benchmark, phenomenon, paradigm, or its value of any published column."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from ucurve.errors import UserError, unknown_name
 Ids = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 ALL = "all"
+CROSS = "*"  # between columns whose values are crossed, as in match*attractor
 _MOST_VALUES = 1000  # of a column that a curve may be drawn for; more are texts or numbers of the pairs
 _BINS = 5  # of a column of many numbers
 
@@ -66,10 +68,20 @@ def columns(pairs: pd.DataFrame) -> list[str]:
     return [ALL, "phenomenon", "paradigm", *published]
 
 
+def crossed_columns(pairs: pd.DataFrame, by: str) -> list[str]:
+    """Return the columns that a name crosses, such as two for ``match*attractor``; one where a column has that name."""
+    return [by] if by in pairs else by.split(CROSS)
+
+
 def group(pairs: pd.DataFrame, by: str) -> Groups:
-    """Group pairs by a column; one of many numbers is divided into five parts of about as many pairs."""
+    """Group pairs by a column, or by columns that ``*`` crosses, whose values are named one after the other.
+
+    A column of many numbers is divided into five parts of about as many pairs.
+    """
     if by == ALL:
         return Groups((ALL,), np.zeros(len(pairs), dtype=np.int64))
+    if len(crossed := crossed_columns(pairs, by)) > 1:
+        return _cross([group(pairs, column) for column in crossed], by)
     if by not in pairs:
         raise unknown_name("column", by, columns(pairs))
     values = pairs[by]
@@ -81,6 +93,21 @@ def group(pairs: pd.DataFrame, by: str) -> Groups:
         comparable = values.where(values.isna(), values.astype(str)) if values.dtype == object else values
         grouped = comparable.astype(pd.CategoricalDtype(sorted(comparable.dropna().unique())))
     return Groups(tuple(map(str, grouped.cat.categories)), grouped.cat.codes.to_numpy().astype(np.int64), are_parts)
+
+
+def _cross(parts: Sequence[Groups], by: str) -> Groups:
+    """Give every combination of values that some pair has a group."""
+    shape = [len(part.names) for part in parts]
+    of = np.stack([part.of for part in parts])
+    has_all = (of >= 0).all(axis=0)
+    found, places = np.unique(np.ravel_multi_index(tuple(of[:, has_all]), shape), return_inverse=True)
+    if len(found) > _MOST_VALUES:
+        raise UserError(f"columns {by!r} have {len(found)} combinations of values; at most {_MOST_VALUES} are drawn")
+    combinations = zip(*np.unravel_index(found, shape), strict=True)
+    names = [", ".join(part.names[place] for part, place in zip(parts, one, strict=True)) for one in combinations]
+    groups = np.full(len(has_all), -1, dtype=np.int64)
+    groups[has_all] = places
+    return Groups(tuple(names), groups, any(part.are_parts for part in parts))
 
 
 def _many_numbers(values: pd.Series) -> bool:

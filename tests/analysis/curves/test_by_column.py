@@ -50,6 +50,28 @@ def test_curves_of_names_equal_a_count(made, column):
     check_counts(table, [None if pd.isna(value) else str(value) for value in PAIRS[column]], verdicts)
 
 
+def test_curves_of_two_crossed_columns_equal_a_count(made):
+    runs, verdicts = made
+    study = open_study(runs)
+    table = study.column_curves("attractor*domain")
+    cells = zip(PAIRS["attractor"], PAIRS["domain"], strict=True)
+    values = [None if pd.isna(domain) else f"{attractor}, {domain}" for attractor, domain in cells]
+    check_counts(table, values, verdicts)
+    assert list(dict.fromkeys(table["value"])) == sorted({value for value in values if value})
+    halves = study.column_curves("attractor*frequency")
+    assert halves.drop_duplicates("value")["n"].sum() == len(PAIRS)
+    with pytest.raises(UserError, match="unknown column or kind of lines 'domian'"):
+        study.column_curves("attractor*domian")
+
+
+def test_the_report_draws_crossed_columns_and_names_the_unknown_one(made):
+    (part,) = sections(made[0], "attractor*phenomenon")
+    assert part.drawings[0].name == "curves_by_attractor_x_phenomenon_zho"
+    assert part.drawings[0].table["value"].nunique() == 4
+    with pytest.raises(UserError, match="unknown column 'attracter' in curves_by"):
+        sections(made[0], "phenomenon*attracter")
+
+
 @pytest.mark.parametrize("column", ["distance", "frequency"])
 def test_many_numbers_are_parts_of_equal_numbers_of_pairs(made, column):
     runs, verdicts = made
