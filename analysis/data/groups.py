@@ -105,7 +105,7 @@ def _cross(parts: Sequence[Groups], by: str) -> Groups:
         raise UserError(f"columns {by!r} have {len(found)} combinations of values; at most {_MOST_VALUES} are drawn")
     combinations = zip(*np.unravel_index(found, shape), strict=True)
     names = [", ".join(part.names[place] for part, place in zip(parts, one, strict=True)) for one in combinations]
-    groups = np.full(len(has_all), -1, dtype=np.int64)
+    groups = np.full(of.shape[1], -1, dtype=np.int64)
     groups[has_all] = places
     return Groups(tuple(names), groups, any(part.are_parts for part in parts))
 
