@@ -36,7 +36,8 @@ from ucurve.progress import log_line
 _LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
 _PAIR = ["pair", "phenomenon", "paradigm", "good", "bad"]
 _SHAPES = {
-    "group": "group", "phenomenon": "phenomenon", "shape": "shape", "p": "p", "dip": "dip", "dip_depth_low": "dip_low",
+    "group": "group", "phenomenon": "phenomenon", "shape": "shape", "class_these_pairs": "these_pairs",
+    "class_these_runs": "these_runs", "p": "p", "dip": "dip", "dip_depth_low": "dip_low",
     "dip_depth_high": "dip_high", "dip_place": "dip_tokens", "holm_u": "p_dip", "start": "start", "end": "end",
     "onset": "onset",
 }  # fmt: skip
@@ -166,7 +167,9 @@ class NotebookStudy(Study):
 
         ``p`` is of the test that names the shape and ``p_dip`` of the dip, both after Holm over the curves. ``dip`` is
         the depth of the deepest dip with its 95 % interval (fractions of 1), ``dip_tokens`` where it is lowest,
-        ``onset`` the tokens from which the curve stays above chance. The test is described in docs/shape.md.
+        ``onset`` the tokens from which the curve stays above chance. ``shape`` is a claim about other seeds and other
+        pairs of these templates, ``these_pairs`` about these very pairs in other seeds, ``these_runs`` about these runs
+        on other pairs. The test is described in docs/shape.md.
 
         With ``over="sizes"`` the curves are means over the model sizes, and ``p_sizes_differ`` is the p value of a
         difference between the sizes in the turn of the mean. With ``over="flops"`` the axis is training FLOPs, at the

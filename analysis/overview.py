@@ -114,6 +114,10 @@ def _describe_proof(row: Row) -> str:
 
 def _describe_doubt(row: Row) -> str:
     turn = "dip" if row["dip"] >= row["bump"] else "bump"
+    if row["class_these_pairs"] in TURNS:
+        return (
+            f"For these pairs, other seeds would show it too ({row['class_these_pairs']}); for other pairs it is open."
+        )
     low, high = (100 * row[f"{turn}_depth_{end}"] for end in ("low", "high"))
     size = f"Smoothed it is {100 * row[turn]:.0f} points deep, with 95 % between {low:.0f} and {high:.0f}."
     advice = {1: "With one run nothing can be said of other seeds; train two more.",

@@ -26,6 +26,7 @@ from analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, find_shapes
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
+    Column("class_these_pairs", "These pairs, other seeds"), Column("class_these_runs", "These runs, other pairs"),
     Column("below", "Below chance"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
     *interval_columns("percent", "depth"),
     Column("place", "Place (tokens)", "count"), *interval_columns("count", "place"),
@@ -67,9 +68,11 @@ _TWO_RUNS = (
     "With two runs the variance over seeds is known from one difference only: U and inverted U are then indicative, "
     "and large changes may stay undetermined; a third seed helps most. "
 )
-_THESE_RUNS = (
-    "Undetermined (these runs: rising) means that the mean of these runs rises beyond chance over pairs, but that they "
-    "differ too much to say so of other seeds; undetermined (dips, not shown) that the smoothed curve falls by "
+_SCOPES = (
+    "The shape is a claim about other seeds and other pairs of these templates. Two narrower claims have columns of "
+    "their own: these pairs, in other seeds (the benchmark as it is; of other pairs or templates it says nothing), and "
+    "these runs, on other pairs (it says nothing of other seeds). Undetermined (these pairs: rising) means that only "
+    "the narrower claim is shown; undetermined (dips, not shown) that the smoothed curve falls by "
     f"{100 * SEEN:.0f} points or more and comes back, which may be chance. "
 )
 _BELOW = (
@@ -216,7 +219,7 @@ def test_note(classes: pd.DataFrame, margin: float) -> str:
         f"the level is {LEVEL:g}. {_drawn_note(classes)}"
         + (_ONE_RUN if 1 in runs else "")
         + (_TWO_RUNS if 2 in runs else "")
-        + (_THESE_RUNS if runs - {1} else "")
+        + (_SCOPES if runs - {1} else "")
         + _ENDS
     )
 

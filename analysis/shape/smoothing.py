@@ -56,6 +56,19 @@ def without_seed_error(curve: Curve) -> Curve:
     return replace(curve, seeds=1, seed_cov=nothing, rest_cov=nothing)
 
 
+def without_pair_error(curve: Curve) -> Curve:
+    """Return a curve of several seeds whose error is over seeds only: it says nothing about other pairs.
+
+    The mean square of the seeds, which ``errors`` makes of its parts, is all of that error. A distance between runs
+    that lasts is no error of a shape and is taken out.
+    """
+    steps = len(curve.mean)
+    centering = np.eye(steps) - 1 / steps
+    seed_cov, rest_cov = (centering @ part @ centering for part in (curve.seed_cov, curve.rest_cov))
+    one_item_more = np.eye(steps) / (2 * curve.items**2) * curve.seeds / (curve.seeds - 1)
+    return replace(curve, item_cov=rest_cov + one_item_more, seed_cov=seed_cov, rest_cov=rest_cov)
+
+
 @dataclass(frozen=True, eq=False)
 class Errors:
     """Error of some linear functions of a curve."""

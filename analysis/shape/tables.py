@@ -1,6 +1,6 @@
 """Tables of the shape of learning: from the credits of many runs to classes, onsets and smoothed curves."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,7 @@ from analysis.shape.below import BELOW_NUMBERS, below_chance, name_below
 from analysis.shape.classify import (
     ALTERNATIVES,
     NOT_TESTED,
+    SHAPES,
     TEST_OF,
     TURNS,
     Row,
@@ -34,6 +35,7 @@ from analysis.shape.smoothing import (
     errors,
     estimate_curve,
     smoothing_weights,
+    without_pair_error,
     without_seed_error,
 )
 from eval.metrics.clusters import BY_EDITS
@@ -42,9 +44,12 @@ from eval.metrics.sampling import CONFIDENCE
 
 SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it
 ITEMS_ONLY, ITEMS_AND_SEEDS = "items", "items and seeds"
-_OVER_PAIRS = [f"p_{name}_these_runs" for name in ALTERNATIVES]
+# The scopes of a class beside the widest one, which is other pairs and other seeds, with their curves: these runs and
+# other pairs; these pairs and other seeds. Only lines of several runs have them.
+SCOPES: dict[str, Callable[[Curve], Curve]] = {"these_runs": without_seed_error, "these_pairs": without_pair_error}
+_NARROWER = tuple(f"p_{name}_{scope}" for scope in SCOPES for name in ALTERNATIVES)
 _NUMBERS = (
-    *(f"p_{name}" for name in ALTERNATIVES), *_OVER_PAIRS,
+    *(f"p_{name}" for name in ALTERNATIVES), *_NARROWER,
     *(f"{turn}{part}" for turn in ("dip", "bump") for part in
       ("", "_start", "_place", "_end", "_depth_low", "_depth_high", "_place_low", "_place_high")),
     "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
@@ -109,27 +114,28 @@ def find_shapes(
 def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     """Classify curves, say what their classes mean, and give each the depth and place of its own turn.
 
-    ``tests`` has a row per curve, with the numbers of ``classify``, and with ``_these_runs`` the p values over pairs
-    only. To the columns of ``classify``, with its class as ``class``, come ``class_these_runs``, the class over pairs
-    only, which says nothing about other seeds; and in ``shape`` the class with its reservations, such as ``U-shaped
-    (this run)``, ``U-shaped (2 runs: indicative)``, ``undetermined (these runs: rising)`` and ``undetermined (dips, not
-    shown)``. Then ``p`` (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of
-    the dip of a U or the bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with
-    its interval and ``turn_to`` (tokens), NaN for other classes.
+    ``tests`` has a row per curve, with the numbers of ``classify``, and p values over pairs only and over seeds only,
+    whose names end in ``_these_runs`` and ``_these_pairs``. To the columns of ``classify``, with its class as
+    ``class``, come ``class_these_runs``, which is about other pairs and not about other seeds, and
+    ``class_these_pairs``, which is about other seeds and not about other pairs (one run: not tested); and in ``shape``
+    the class with its reservations, such as ``U-shaped (this run)``, ``U-shaped (2 runs: indicative)``, ``undetermined
+    (these pairs: rising)`` and ``undetermined (dips, not shown)``. Then ``p`` (adjusted p of the class; of an
+    undetermined curve the smaller one of rise and fall), and of the dip of a U or the bump of an inverted U ``depth``
+    and its interval (fractions), ``turn_from``, ``place`` with its interval and ``turn_to`` (tokens), NaN for other
+    classes.
     """
-    table = classify(tests.drop(columns=_OVER_PAIRS)).rename(columns={"shape": "class"})
-    table["class_these_runs"] = _classify_over_pairs(tests, table["class"])
+    table = classify(tests.drop(columns=[*_NARROWER])).rename(columns={"shape": "class"})
+    table["class_these_runs"] = _classify_within(tests, "these_runs").where(tests["runs"] > 1, table["class"])
+    table["class_these_pairs"] = _classify_within(tests, "these_pairs")
     rows = table.to_dict("records")
     table["shape"] = [reading(row) for row in rows]
     return pd.concat([table, pd.DataFrame([_turn_of_class(row) for row in rows], index=table.index)], axis=1)
 
 
-def _classify_over_pairs(tests: pd.DataFrame, classes: pd.Series) -> pd.Series:
-    """Name the classes over pairs only; those of lines of several runs are a family of Holm's procedure."""
-    several = tests["runs"] > 1
-    own = [f"p_{name}" for name in ALTERNATIVES]
-    over_pairs = tests[several].drop(columns=own).rename(columns=dict(zip(_OVER_PAIRS, own, strict=True)))
-    return classes.where(~several, classify(over_pairs)["shape"])
+def _classify_within(tests: pd.DataFrame, scope: str) -> pd.Series:
+    """Name the classes in a narrower scope, in which lines of several runs are a family of Holm's procedure."""
+    own = {f"p_{name}": tests[f"p_{name}_{scope}"] for name in ALTERNATIVES}
+    return classify(tests.assign(**own))["shape"]
 
 
 def unproven_turn(row: Row) -> str:
@@ -141,17 +147,25 @@ def unproven_turn(row: Row) -> str:
 
 def reading(row: Row) -> str:
     """Say what the class of a row of ``shape_table`` means with so many runs."""
-    name, in_these, turn = str(row["class"]), str(row["class_these_runs"]), unproven_turn(row)
-    seen = f"{turn}, not shown" if turn else ""
+    name, narrower = str(row["class"]), _narrower_class(row)
     if name == "undetermined":
-        said = seen or (f"these runs: {in_these}" if in_these != name else "")
-        return f"{name} ({said})" if said else name
+        return f"{name} ({narrower})" if narrower else name
     if name == NOT_TESTED:
         return name
     other = ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] else ""
     indicative = "2 runs: indicative" if row["runs"] == 2 and name in TURNS else ""
-    said = "; ".join(filter(None, ["this run" if row["runs"] == 1 else indicative, seen]))
+    said = "; ".join(filter(None, ["this run" if row["runs"] == 1 else indicative, narrower]))
     return f"{name}{other} ({said})" if said else f"{name}{other}"
+
+
+def _narrower_class(row: Row) -> str:
+    """Say what is shown in a narrower scope and not in the widest: a turn of any curve, all of an undetermined one."""
+    narrower = {"these pairs": row["class_these_pairs"], "these runs": row["class_these_runs"]}
+    turns = [f"{scope}: {shape}" for scope, shape in narrower.items() if shape in TURNS and row["class"] not in TURNS]
+    seen = [f"{turn}, not shown"] if (turn := unproven_turn(row)) else []
+    is_open = row["class"] == "undetermined"
+    others = [f"{scope}: {shape}" for scope, shape in narrower.items() if is_open and shape in SHAPES[:-1]]
+    return next(iter([*turns, *seen, *others]), "")
 
 
 def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:
@@ -263,10 +277,10 @@ class _ShapeRows:
 
 def curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
     """Test a curve and find its milestones: the numbers that ``shape_table`` takes, by column."""
-    over_pairs: Sequence[float] = [np.nan] * len(_OVER_PAIRS)
-    if curve.seeds > 1:
-        over_pairs = change_tests(without_seed_error(curve), margin=margin)
-    statistics = {**shape_test(curve, margin=margin).columns(), **dict(zip(_OVER_PAIRS, over_pairs, strict=True))}
+    statistics = {**shape_test(curve, margin=margin).columns(), **dict.fromkeys(_NARROWER, np.nan)}
+    for scope, narrowed in SCOPES.items() if curve.seeds > 1 else ():
+        values = change_tests(narrowed(curve), margin=margin)
+        statistics |= {f"p_{name}_{scope}": p for name, p in zip(ALTERNATIVES, values, strict=True)}
     for name, found in (("onset", onset(curve)), ("saturation", saturation(curve))):
         statistics |= {name: found.tokens, f"{name}_low": found.low, f"{name}_high": found.high}
     return statistics | {"effective_items": curve.effective_items}

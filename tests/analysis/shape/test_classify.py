@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from analysis.shape.classify import TEST_OF, ShapeTest, classify, shape_test
 from analysis.shape.smoothing import estimate_curve, smoothing_weights
-from analysis.shape.tables import shape_table
+from analysis.shape.tables import SCOPES, shape_table
 from measurements.simulated_curves import (
     DRIFTING,
     INDEPENDENT,
@@ -24,7 +24,7 @@ from measurements.simulated_curves import (
 
 TOKENS = token_axis(20, 3.0)
 DRAWS = 500
-OVER_PAIRS = [f"p_{name}_these_runs" for name in TEST_OF.values()]
+NARROWER = [f"p_{name}_{scope}" for scope in SCOPES for name in TEST_OF.values()]
 NO_TURN = {
     f"{turn}_{part}": 1.0
     for turn in ("dip", "bump")
@@ -176,7 +176,7 @@ def test_a_class_is_named_only_by_a_test_that_is_significant_after_holm() -> Non
     last = table.iloc[-1]
     assert last[["holm_rise", "holm_fall"]].tolist() == pytest.approx([0.64, 0.045])
     assert last["shape"] == "falling"
-    assert shape_table(table.assign(**NO_TURN, **dict.fromkeys(OVER_PAIRS, 1.0)))["p"].iloc[-1] == pytest.approx(0.045)
+    assert shape_table(table.assign(**NO_TURN, **dict.fromkeys(NARROWER, 1.0)))["p"].iloc[-1] == pytest.approx(0.045)
 
 
 @given(st.lists(st.tuples(*[st.sampled_from([1e-6, 1e-3, 0.01, 0.03, 0.04, 0.2, 1.0])] * 5), min_size=1, max_size=20))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -5,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from analysis.shape.smoothing import Curve, curve_draws, drawn_together, errors, estimate_curve, smoothing_weights
+from analysis.shape.smoothing import (
+    Curve,
+    curve_draws,
+    drawn_together,
+    errors,
+    estimate_curve,
+    smoothing_weights,
+    without_pair_error,
+)
 
 LOGS = np.linspace(4, 7, 12)
 ONE_STRATUM = np.zeros(4, dtype=np.int64)
@@ -159,6 +169,21 @@ def test_offsets_of_seeds_are_no_error_of_differences() -> None:
     curve = estimate_curve(np.array([1.0, 10.0, 100.0]), half_points, np.zeros(100, dtype=np.int64))
     assert errors(curve, np.array([[1.0, 0, -1.0]])).seed_share == 0
     assert errors(curve, np.eye(3)).seed_share > 0.8
+
+
+def test_over_seeds_alone_the_error_is_how_the_runs_differ() -> None:
+    """The mean, over functions, of the textbook variance of the runs' own differences; their levels are no error."""
+    rng = np.random.default_rng(9)
+    levels = 0.6 + 0.2 * rng.standard_normal((3, 1, 1)) * 0.3 + 0.05 * rng.standard_normal((3, 6, 1))
+    half_points = (2 * (rng.random((3, 6, 400)) < levels)).astype(np.uint8)
+    curve = estimate_curve(np.logspace(4, 6, 6), half_points, np.zeros(400, dtype=np.int64))
+    contrasts = np.eye(6)[:-1] - np.eye(6)[1:]
+    own = half_points.mean(axis=2) / 2 @ contrasts.T
+    found = errors(without_pair_error(curve), contrasts)
+    assert found.variance.mean() == pytest.approx(own.var(axis=0, ddof=1).mean() / 3, rel=0.02)
+    level = np.array([0.3, -0.2, -0.1])
+    apart = replace(curve, seed_cov=curve.seed_cov + (level**2).sum() / 6)
+    assert errors(without_pair_error(apart), contrasts).variance == pytest.approx(found.variance)
 
 
 def test_draws_have_the_variance_of_the_error() -> None:
