@@ -41,6 +41,7 @@ _SHAPES = {
     "dip_depth_high": "dip_high", "dip_place": "dip_tokens", "holm_u": "p_dip", "start": "start", "end": "end",
     "onset": "onset",
 }  # fmt: skip
+_LIMITS = {"detectable_dip": "detectable_dip", "limited_by": "limited_by", "more_seeds": "more_seeds"}
 _OVER = ("tokens", "sizes", "flops")
 _MOST_RUNS = 20  # that are listed
 
@@ -169,7 +170,9 @@ class NotebookStudy(Study):
         the depth of the deepest dip with its 95 % interval (fractions of 1), ``dip_tokens`` where it is lowest,
         ``onset`` the tokens from which the curve stays above chance. ``shape`` is a claim about other seeds and other
         pairs of these templates, ``these_pairs`` about these very pairs in other seeds, ``these_runs`` about these runs
-        on other pairs. The test is described in docs/shape.md.
+        on other pairs. ``detectable_dip`` is the depth of a dip that these runs would show in 80 % of cases;
+        ``limited_by`` says what an undetermined curve lacks most, and ``more_seeds`` how many seeds more would show the
+        turn that is seen. The test is described in docs/shape.md.
 
         With ``over="sizes"`` the curves are means over the model sizes, and ``p_sizes_differ`` is the p value of a
         difference between the sizes in the turn of the mean. With ``over="flops"`` the axis is training FLOPs, at the
@@ -190,7 +193,7 @@ class NotebookStudy(Study):
             raise UserError(
                 " ".join([f"{scored.benchmark}: no curve could be tested.", *(found.notes if found else ())])
             )
-        return _dips_first(found.classes, _SHAPES)
+        return _dips_first(found.classes, _SHAPES | _LIMITS)
 
     def items(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Tell what became of each pair in each run, with its sentences; docs/items.md describes the columns.

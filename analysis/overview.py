@@ -17,6 +17,7 @@ from analysis.plotting.style import readable
 from analysis.report.html import FirstScreen
 from analysis.shape.classify import NOT_TESTED, TURNS, Row
 from analysis.shape.onset import ONSET_ABOVE_CHANCE
+from analysis.shape.power import MOST_SEEDS
 from analysis.shape.section import MOST_PICTURED, classified_curves, draw_smoothed, read_shapes
 from analysis.shape.tables import Shapes, unproven_turn
 from analysis.summary import format_range, headline
@@ -122,7 +123,14 @@ def _describe_doubt(row: Row) -> str:
     size = f"Smoothed it is {100 * row[turn]:.0f} points deep, with 95 % between {low:.0f} and {high:.0f}."
     advice = {1: "With one run nothing can be said of other seeds; train two more.",
               2: "With two seeds this is not shown beyond chance; a third seed helps most."}  # fmt: skip
-    return f"{advice.get(row['runs'], 'This is not shown beyond chance.')} {size}"
+    return f"{advice.get(row['runs'], f'This is not shown beyond chance; {_describe_need(row)}.')} {size}"
+
+
+def _describe_need(row: Row) -> str:
+    more = row["more_seeds"]
+    if more <= MOST_SEEDS:
+        return f"if it is real, {more:.0f} more seed{'s' if more > 1 else ''} would show it in four of five cases"
+    return f"what limits it most: {row['limited_by']}"
 
 
 def _describe_runs(study: Study) -> Iterator[str]:

@@ -67,7 +67,7 @@ ORDER = {
         "paradigms",
         "curves shape scaling models",
         "pairs languages ngrams change_points summary",
-        "overview",
+        "overview power",
         "notebook",
         "api sections",
         "run",

@@ -92,6 +92,7 @@ COMMANDS = {
         "draw learning curves and write the report",
         kept="every file written so far is whole, the same command starts again from the beginning",
     ),
+    "power": Command("Score and look", "analysis.power.power_command", "say how large a dip your runs would show"),
     "generate": Command("Make and judge pairs", "generation.run.generate_command", "make minimal pairs, or check them"),
     "questionnaire": Command(
         "Make and judge pairs",

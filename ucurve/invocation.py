@@ -14,6 +14,7 @@ _MODULES = {  # of the commands that have no script in the root
     "demo": "launch.demo",
     "emit": "launch.emit",
     "leaderboard": "eval.leaderboard",
+    "power": "analysis.power",
     "publish": "launch.publish",
     "questionnaire": "validation.questionnaire",
     "status": "launch.status",

@@ -1,7 +1,8 @@
 """The shape of learning in the report: classes, onsets, smoothed curves, and whether orders of acquisition agree."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -20,6 +21,7 @@ from analysis.shape.acquisition import acquisition_order, differences, mean_agre
 from analysis.shape.below import AT_THE_END, LATEST, STABLE
 from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
+from analysis.shape.power import MOST_SEEDS, add_limits
 from analysis.shape.smoothing import FEWEST_CLUSTERS, PAIRS_OF_FEW_EDITS, SMOOTHING
 from analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, find_shapes
 
@@ -35,6 +37,8 @@ _CLASSES = (
     Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
     Column("effective_items", "Effective number", "number"), Column("drawn", "Drawn"),
     Column("checkpoints", "Checkpoints", "count"), Column("variation", "p and intervals over"),
+    Column("detectable_dip", "Dip found in 80 % (points)", "percent"), Column("limited_by", "Limited by"),
+    Column("more_seeds", "More seeds needed", "count"),
 )  # fmt: skip
 _PARADIGMS = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("paradigm", "Paradigm"),
@@ -61,7 +65,7 @@ _MILESTONES = (
 _ONE_RUN = (
     'A line of one run has "(this run)" beside its class: its p values and intervals are over pairs only and say '
     "nothing about another seed. In simulations, a single run without a dip that wanders by 1 to 2 points was called "
-    "U-shaped in 2 to 26 % of curves of 300 pairs and in 16 to 60 % of 1,500 (docs/shape.md). Such lines are a "
+    "U-shaped in 6 to 33 % of curves of 300 pairs and in 24 to 79 % of 1,500 (docs/shape.md). Such lines are a "
     "family of Holm's procedure of their own. "
 )
 _TWO_RUNS = (
@@ -69,11 +73,17 @@ _TWO_RUNS = (
     "and large changes may stay undetermined; a third seed helps most. "
 )
 _SCOPES = (
-    "The shape is a claim about other seeds and other pairs of these templates. Two narrower claims have columns of "
-    "their own: these pairs, in other seeds (the benchmark as it is; of other pairs or templates it says nothing), and "
-    "these runs, on other pairs (it says nothing of other seeds). Undetermined (these pairs: rising) means that only "
+    "The shape is a claim about other seeds and other pairs of these templates. Two narrower claims are tested "
+    "too: these pairs, in other seeds (the benchmark as it is; of other pairs or templates it says nothing), and these "
+    "runs, on other pairs (it says nothing of other seeds). Undetermined (these pairs: rising) means that only "
     "the narrower claim is shown; undetermined (dips, not shown) that the smoothed curve falls by "
     f"{100 * SEEN:.0f} points or more and comes back, which may be chance. "
+)
+_LIMITS = (
+    "Dip found in 80 %: how deep a dip, a quarter of the axis wide in the middle of it, must be for these runs to show "
+    "it in four of five cases. Limited by: what would help most where the shape is undetermined. More seeds needed: "
+    "how many would show the turn that is seen in four of five cases, if it is real; noise deepens what is seen, so "
+    f"that this is a lower bound, and inf is more than {MOST_SEEDS} (docs/shape.md). "
 )
 _BELOW = (
     f"Below chance: {STABLE} is a curve whose smoothed accuracy ends below 50 %, significantly after Holm over the "
@@ -97,7 +107,8 @@ def read_shapes(scored: BenchmarkScores) -> Shapes | None:
     if scored.curve_rows().empty:
         return None
     settings = scored.study.settings
-    return find_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)
+    found = find_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)
+    return replace(found, classes=add_limits(found)) if len(found.classes) else found
 
 
 @lru_cache(maxsize=1)  # lines, sizes and FLOPs are tested on the same credits
@@ -144,10 +155,11 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     if found.classes.empty:
         return ReportSection(heading, found.notes)
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
-    note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_BELOW}{_MILESTONES}"
+    note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_LIMITS}{_BELOW}"
+    note += _MILESTONES
     view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
     drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
-    texts = [count_classes(found.classes), *found.notes]
+    texts = [" ".join([count_classes(found.classes), *describe_limits(found.classes)]), *found.notes]
     if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
         texts.insert(
             1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
@@ -252,6 +264,19 @@ def count_classes(classes: pd.DataFrame) -> str:
     few = len(classes) - len(tested)
     why = f"with fewer than {LEAST_CHECKPOINTS} trained checkpoints or less than tenfold tokens"
     return text + (f" Not tested: {few}, {why}." if few else "")
+
+
+def describe_limits(classes: pd.DataFrame) -> Iterator[str]:
+    """Say how large a dip these runs would show, and what limits the curves that are undetermined."""
+    depths = 100 * classes["detectable_dip"].dropna()
+    if depths.empty:
+        return
+    low, middle, high = depths.min(), depths.median(), depths.max()
+    spread = f"{middle:.0f} points" if low == high else f"{low:.0f} to {high:.0f} points (median {middle:.0f})"
+    yield f"With these runs a dip of {spread} would be found in 80 % of cases.".replace("inf", "more than 50")
+    if counts := Counter(classes.loc[classes["class"] == "undetermined", "limited_by"]):
+        named = ", ".join(f"{name} ({count})" for name, count in counts.most_common())
+        yield f"What limits the undetermined curves most: {named}."
 
 
 def _figure_note(shapes: Shapes) -> str:

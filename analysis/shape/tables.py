@@ -16,7 +16,6 @@ from analysis.shape.below import BELOW_NUMBERS, below_chance, name_below
 from analysis.shape.classify import (
     ALTERNATIVES,
     NOT_TESTED,
-    SHAPES,
     TEST_OF,
     TURNS,
     Row,
@@ -159,12 +158,14 @@ def reading(row: Row) -> str:
 
 
 def _narrower_class(row: Row) -> str:
-    """Say what is shown in a narrower scope and not in the widest: a turn of any curve, all of an undetermined one."""
+    """Say what is shown in a narrower scope only: any class of an undetermined curve, of others a turn."""
     narrower = {"these pairs": row["class_these_pairs"], "these runs": row["class_these_runs"]}
-    turns = [f"{scope}: {shape}" for scope, shape in narrower.items() if shape in TURNS and row["class"] not in TURNS]
+    if row["class"] != "undetermined":
+        narrower = {scope: shape for scope, shape in narrower.items() if scope == "these pairs" and shape in TURNS}
+    shown = {scope: shape for scope, shape in narrower.items() if shape not in (row["class"], NOT_TESTED)}
+    turns = [f"{scope}: {shape}" for scope, shape in shown.items() if shape in TURNS and row["class"] not in TURNS]
     seen = [f"{turn}, not shown"] if (turn := unproven_turn(row)) else []
-    is_open = row["class"] == "undetermined"
-    others = [f"{scope}: {shape}" for scope, shape in narrower.items() if is_open and shape in SHAPES[:-1]]
+    others = [f"{scope}: {shape}" for scope, shape in shown.items() if shape not in (*TURNS, "undetermined")]
     return next(iter([*turns, *seen, *others]), "")
 
 

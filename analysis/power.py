@@ -1,0 +1,132 @@
+"""``python -m analysis.power``: how large a dip your runs would show, by phenomenon, now and with more seeds."""
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from pydantic import BeforeValidator, Field
+from pydantic.dataclasses import dataclass
+
+from analysis.data.runs import find_runs
+from analysis.data.settings import AnalyzeSettings
+from analysis.data.study import BenchmarkScores, read_study
+from analysis.plotting.figures import write_table
+from analysis.plotting.style import readable
+from analysis.shape.classify import LEVEL
+from analysis.shape.power import dip_power, drawn_unit, holm_level, what_limits, with_more
+from analysis.shape.section import read_shapes
+from analysis.shape.tables import Shapes
+from eval.metrics.clusters import BY_EDITS
+from ucurve.cli import run
+from ucurve.config import check
+from ucurve.errors import UserError
+from ucurve.fields import STRICT, as_tuple
+from ucurve.text_table import format_table
+
+_DEPTHS = np.array([0.03, 0.05, 0.10])
+_MORE = (0, 1, 2, 5)  # seeds
+_WIDTH, _LONGEST = 110, 28  # letters of a line, and of a phenomenon
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class PowerSettings:
+    """Whose curves to judge; conf/power.yaml describes every key."""
+
+    runs: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+    out: str
+    benchmark: str | None = None
+    linking: str | None = None
+    cluster: Annotated[str, Field(min_length=1)] = BY_EDITS
+
+
+def power_command(values: dict[str, object]) -> None:
+    """Print a table for each benchmark and line of runs, and write one with all of them."""
+    asked = check(PowerSettings, values)
+    out = Path(asked.out)
+    if any(path.is_file() for path in (out, *out.parents)):
+        raise UserError(f"out={asked.out} is a file or lies below one; give a folder")
+    settings = AnalyzeSettings(
+        runs=asked.runs, out=asked.out, benchmark=asked.benchmark, linking=asked.linking, cluster=asked.cluster
+    )
+    notes: list[str] = []
+    lines: list[str] = []
+    for scored in read_study(find_runs(asked.runs), settings).benchmarks():
+        shapes = read_shapes(scored)
+        if shapes is None or not shapes.estimates:
+            notes += [f"{scored.benchmark}: no curve could be tested.", *(shapes.notes if shapes else ())]
+            continue
+        table = power_table(shapes)
+        lines += [*describe_power(scored, shapes, table), f"table: {write_table(table, out / _file(scored))}", ""]
+    if not lines:
+        raise UserError(" ".join(notes) or "none of these runs was scored, so there is no curve to judge")
+    sys.stdout.write("\n".join([*notes, *lines]))
+
+
+def power_table(shapes: Shapes) -> pd.DataFrame:
+    """Return how often a dip is found: a row for each curve that was tested, number of further seeds and depth.
+
+    Columns: ``group, phenomenon, runs, items, detectable_dip, limited_by, more_seeds, depth, found``; depths and
+    ``found`` are fractions. Of one run nothing is known about other seeds, so that it has rows without further ones
+    only.
+    """
+    rows = []
+    for row in shapes.classes.to_dict("records"):
+        curve = shapes.estimates.get((row["group"], row["phenomenon"]))
+        if curve is None:
+            continue
+        level = holm_level(shapes.classes, is_one_run=row["runs"] == 1)
+        limit = what_limits(curve, drawn_unit(row["drawn"]), row["detectable_dip"], level)
+        for more in _MORE if curve.seeds > 1 else _MORE[:1]:
+            found = dip_power(with_more(curve, curve.seeds + more) if more else curve).of_dips(_DEPTHS, level)
+            for depth, share in zip(_DEPTHS, found, strict=True):
+                rows.append({
+                    "group": row["group"], "phenomenon": row["phenomenon"], "runs": row["runs"], "items": row["items"],
+                    "detectable_dip": row["detectable_dip"], "limited_by": limit, "more_seeds": more, "depth": depth,
+                    "found": share,
+                })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def describe_power(scored: BenchmarkScores, shapes: Shapes, table: pd.DataFrame) -> Iterator[str]:
+    """Lay out the table of a benchmark for a terminal: for each line of runs what is asked, and a row a phenomenon."""
+    for group, rows in table.groupby("group", sort=False):
+        runs = int(rows["runs"].iloc[0])
+        curves = round(LEVEL / holm_level(shapes.classes, is_one_run=runs == 1))
+        about = (
+            f"{group}, {runs} run{'s' if runs > 1 else ''}, {scored.title}: how often a dip of 3, 5 and 10 points "
+            f"would be found (in %), a quarter of the axis wide and in its middle, at {LEVEL:.0%} after Holm over "
+            f"{curves} curves."
+        )
+        yield from textwrap.wrap(about, _WIDTH)
+        yield format_table([_layout(str(name), own, runs) for name, own in rows.groupby("phenomenon", sort=False)])
+        if runs == 1:
+            yield "Over the pairs of one run: it does not say how other seeds would differ. Train two more."
+
+
+def _layout(phenomenon: str, rows: pd.DataFrame, runs: int) -> dict[str, object]:
+    first = rows.iloc[0]
+    name = readable(phenomenon)
+    smallest = 100 * float(first["detectable_dip"])
+    heads = {0: f"with {runs} run{'s' if runs > 1 else ''}", 1: "with 1 more", 2: "with 2 more", 5: "with 5 more"}
+    found = {
+        heads[int(str(more))]: " ".join(f"{100 * share:3.0f}" for share in own["found"])
+        for more, own in rows.groupby("more_seeds")
+    }
+    return {
+        "phenomenon": name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…",
+        "pairs": f"{int(first['items']):,}",
+        "80 % find": f"{smallest:.1f}" if np.isfinite(smallest) else ">50",
+        "limited by": first["limited_by"], **found,
+    }  # fmt: skip
+
+
+def _file(scored: BenchmarkScores) -> str:
+    return f"power_{scored.file_name}.csv"
+
+
+if __name__ == "__main__":
+    run("power")
