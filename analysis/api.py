@@ -32,16 +32,18 @@ from analysis.notebook import NotebookStudy, RunList
 from analysis.plotting.figures import Drawing
 from analysis.report.html import ReportSection
 from analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
+from analysis.shape.over_flops import flops_shape_sections
+from analysis.shape.over_sizes import size_shape_sections
 from analysis.shape.section import read_shapes, shape_sections
 from analysis.summary import headline, missing, provenance
 from ucurve.config import check
 
 __all__ = [
-    "Drawing", "NotebookStudy", "ReportSection", "Run", "accuracy_by_bits_sections",
-    "accuracy_scaling_sections", "change_sections", "curve_table", "draw_flops_curves", "draw_learning_curves",
-    "draw_loss_curves", "find_runs", "flops_table", "headline", "length_bias_sections", "linking_by_line",
-    "linking_by_run", "loss_scaling_sections", "loss_table", "metric_frame", "missing", "ngram_sections",
-    "open_study", "overall", "provenance", "read_shapes", "score_frame", "shape_sections",
+    "Drawing", "NotebookStudy", "ReportSection", "Run", "accuracy_by_bits_sections", "accuracy_scaling_sections",
+    "change_sections", "curve_table", "draw_flops_curves", "draw_learning_curves", "draw_loss_curves", "find_runs",
+    "flops_shape_sections", "flops_table", "headline", "length_bias_sections", "linking_by_line", "linking_by_run",
+    "loss_scaling_sections", "loss_table", "metric_frame", "missing", "ngram_sections", "open_study", "overall",
+    "provenance", "read_shapes", "score_frame", "shape_sections", "size_shape_sections",
 ]  # fmt: skip
 
 
