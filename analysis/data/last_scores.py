@@ -10,11 +10,14 @@ import pandas as pd
 from analysis.data.files import PAIR_COLUMNS, known_linking
 from analysis.data.study import BenchmarkScores, LastScores, Study
 from eval.metrics.accuracy import items, pair_credits
-from eval.metrics.levels import levels_of
+from eval.metrics.levels import MEANS, levels_of
+from eval.metrics.sampling import Clusters, clusters_of, effective_size, spread_of
 from eval.metrics.significance import certainty
 from eval.pairs import in_accuracies
 from eval.store.scores import score_path
 from ucurve.errors import UserError
+
+ALL_OF = "all"  # the paradigm of the rows of a phenomenon
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,20 +36,41 @@ class ModelScores:
         return list(self.credit.columns)
 
     @cached_property
+    def clusters(self) -> Clusters:
+        """Which pairs have the same edit."""
+        return clusters_of(self.pairs, levels_of(self.pairs))
+
+    @property
     def points(self) -> pd.DataFrame:
         """Accuracy and certainty of each model on each paradigm.
 
-        ``model``, ``phenomenon``, ``suite`` (the paradigm), ``n``, ``accuracy``, ``delta_lp`` and ``delta_nll``; for
-        what the certainties are see ``analysis.models.categories``.
+        ``model``, ``phenomenon``, ``suite`` (the paradigm), ``n``, ``clusters`` (different edits), ``effective`` (how
+        many independent pairs would tell as much, NaN with fewer than 4 clusters), ``accuracy``, ``delta_lp`` and
+        ``delta_nll``; for what the certainties are see ``analysis.models.categories``.
         """
-        levels = levels_of(self.pairs)
-        suites = levels.labels.iloc[: levels.paradigms].rename(columns={"paradigm": "suite"})
-        n = levels.n
+        rows = self._rows[self._rows["paradigm"] != ALL_OF]
+        return rows.rename(columns={"paradigm": "suite"}).reset_index(drop=True)
+
+    @property
+    def phenomena(self) -> pd.DataFrame:
+        """The same over the pairs of each phenomenon, which is the ``suite``."""
+        rows = self._rows[self._rows["paradigm"] == ALL_OF]
+        return rows.assign(suite=rows["phenomenon"]).drop(columns="paradigm").reset_index(drop=True)
+
+    @cached_property
+    def _rows(self) -> pd.DataFrame:
+        clusters, levels = self.clusters, self.clusters.levels
+        size = clusters.sums(np.ones(len(self.pairs)))
+        n, some = levels.totals(levels.n), slice(len(levels.labels) - 1 - len(MEANS))
         parts = []
         for model in self.models:
-            values = {"accuracy": self.credit[model].to_numpy(), **certainty(self.scores[model])}
-            means = {name: levels.sums(value) / n for name, value in values.items()}
-            parts.append(suites.assign(model=model, n=n.astype(np.int64), **means))
+            credit = self.credit[model].to_numpy()
+            values = {"accuracy": credit, **certainty(self.scores[model])}
+            means = {name: levels.means(levels.sums(value), levels.n) for name, value in values.items()}
+            spread = spread_of(clusters, clusters.sums(credit), size)
+            effective = effective_size(spread, means["accuracy"], n)
+            rows = levels.labels.assign(model=model, n=n.astype(np.int64), clusters=spread.clusters.astype(np.int64))
+            parts.append(rows.assign(effective=effective, **means).iloc[some])
         return pd.concat(parts, ignore_index=True)
 
 

@@ -13,6 +13,7 @@ from analysis.languages.groups import EVERY, HIGH, LOW, MID, group_members, grou
 from analysis.models.charts import draw_scatter
 from analysis.models.mcnemar import (
     BEST_LEVEL,
+    OVER_EDITS,
     PAIR_LEVEL,
     best_by_group,
     count_best,
@@ -39,7 +40,7 @@ def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     known = languages.first.study.user_tables.languages
     if known is not None:
         known = known[known["language"].isin(set(points["language"]))].reset_index(drop=True)
-    tests = [best_by_group(one.credit, pd.Series(name, index=one.credit.index)) for name, one in last.items()]
+    tests = [best_by_group(one.credit, _all_of(name, one), one.clusters.of) for name, one in last.items()]
     best = pd.concat([part for part in tests if len(part)] or tests[:1], ignore_index=True)
     groups, table = _tabulate_groups(points, known, last), language_table(points, known)
     content: list[TableView | Drawing] = [_group_view(groups, best, file_name), _language_view(table, file_name)]
@@ -62,8 +63,12 @@ def compare_languages(last: Mapping[str, ModelScores], models: Sequence[str]) ->
     parts = []
     for language, one in last.items():
         credit = one.credit[[model for model in models if model in one.credit]]
-        parts.append(mcnemar_table(credit, pd.Series(language, index=credit.index)))
+        parts.append(mcnemar_table(credit, _all_of(language, one), one.clusters.of))
     return pd.concat(parts, ignore_index=True)
+
+
+def _all_of(language: str, one: ModelScores) -> pd.Series:
+    return pd.Series(language, index=one.credit.index)
 
 
 def _first_sets(known: pd.DataFrame | None) -> dict[str, str]:
@@ -103,7 +108,7 @@ def _group_view(table: pd.DataFrame, best: pd.DataFrame, file_name: str) -> Tabl
         "Phenomena and groups of languages, each weighted by pairs, as All of MultiBLiMP's Table 3 is; the mean over "
         "languages, every language counting the same, stands beside it. low, mid and high are the 60 % least frequent "
         "languages, the next 30 %, and the 10 % most frequent, among the languages scored. #best: languages in which a "
-        f"model is significantly best (best against second best, McNemar's exact test, p < {BEST_LEVEL})."
+        f"model is significantly best (best against second best, McNemar's test, p < {BEST_LEVEL}). {OVER_EDITS}"
     )
     return TableView(note, columns, shown.head(ROWS), {f"groups_{file_name}": table})
 
@@ -136,8 +141,8 @@ def _versus_view(compared: pd.DataFrame, base: str, files: dict[str, pd.DataFram
         Column("accuracy_second", "Other, over languages (%)", "percent"),
     )  # fmt: skip
     note = (
-        f"Languages in which one of two models is significantly better: McNemar's exact test, p < {PAIR_LEVEL}, "
-        "uncorrected (MultiBLiMP, section 7.2). The CSV has every two models."
+        f"Languages in which one of two models is significantly better: McNemar's test, p < {PAIR_LEVEL}, "
+        f"uncorrected (MultiBLiMP, section 7.2). {OVER_EDITS} The CSV has every two models."
     )
     return TableView(note, columns, rows, files)
 

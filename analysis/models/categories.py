@@ -17,12 +17,19 @@ CERTAINTIES = {"delta_lp": "nats per sentence", "delta_nll": "nats per token"}
 
 
 def with_tests(table: pd.DataFrame) -> pd.DataFrame:
-    """Add Clopper and Pearson's 95 % interval (TSE, Figure 1) and one-sided exact tests, uncorrected (section 5.1)."""
-    n = table["n"].to_numpy(dtype=np.float64)
-    right = table["accuracy"].to_numpy(dtype=np.float64) * n
-    low, high = exact_interval(right, n)
-    _, above, below = binomial_tests(right, n)
-    return table.assign(ci_low=low, ci_high=high, p_above=above, p_below=below)
+    """Add 95 % intervals (TSE, Figure 1) and one-sided tests against chance, uncorrected (section 5.1).
+
+    ``exact_*`` are Clopper and Pearson's interval, with pairs as independent. ``ci_*``, ``p_above`` and ``p_below`` are
+    over as many independent pairs as ``effective`` says, NaN where it is; without this column they are exact.
+    """
+    accuracy, n = (table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "n"))
+    effective = table["effective"].to_numpy(dtype=np.float64) if "effective" in table else n
+    low, high = exact_interval(accuracy * effective, effective)
+    exact_low, exact_high = exact_interval(accuracy * n, n)
+    tests = binomial_tests(accuracy * effective, effective)
+    _, above, below = (np.where(np.isnan(effective), np.nan, p) for p in tests)
+    bounds = {"ci_low": low, "ci_high": high, "exact_low": exact_low, "exact_high": exact_high}
+    return table.assign(**bounds, p_above=above, p_below=below)
 
 
 def count_significant(tested: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from analysis.models.mcnemar import PAIR_LEVEL, with_model_first
 from analysis.plotting.facets import draw_panels, line_legend, panels_by
 from analysis.plotting.figures import Drawing, NamedRows
 from analysis.plotting.style import drawing_style, line_styles, lowest_of, percent_axis
+from eval.metrics.sampling import FEWEST_CLUSTERS
 
 WITH_INTERVALS, WITH_NUMBERS = 8, 24  # models; more leave the cells no room
 PANELS = 8
@@ -27,10 +28,11 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
     """Draw accuracies by suite and model (TSE, Figure 1)."""
     models, suites = list(tested["model"].unique()), list(tested["suite"].unique())
     shown = "accuracy in percent" if len(models) <= WITH_NUMBERS else "see the colour scale"
-    shown += ", below it the exact 95 % interval over pairs" if len(models) <= WITH_INTERVALS else ""
+    shown += ", below it the 95 % interval" if len(models) <= WITH_INTERVALS else ""
     note = (
-        f"Accuracy by {level} and model, {title}. Cells: {shown}. Blue is above chance (50 %), red below. The tests "
-        "against chance in the CSV are one-sided, exact and uncorrected."
+        f"Accuracy by {level} and model, {title}. Cells: {shown}. Blue is above chance (50 %), red below. Intervals "
+        f"and tests are over different edits; with fewer than {FEWEST_CLUSTERS} there are none. The tests against "
+        "chance in the CSV are one-sided and uncorrected."
     )
     with drawing_style():
         figure = _heat_map(tested, models, suites, note)
@@ -95,7 +97,7 @@ def draw_scatter(
     others = list(table["other"].unique())[:PANELS]
     note = (
         f"Accuracy of {base} (across) against other models (up), {title}. Each point is one of the {groups}; coloured "
-        f"where McNemar's exact test finds one model better (two-sided, p < {PAIR_LEVEL}, uncorrected). Dotted: equal."
+        f"where McNemar's test finds one model better (two-sided, p < {PAIR_LEVEL}, uncorrected). Dotted: equal."
     )
     legend = {f"{base} better": _marker(_COLORS["base"]), "the other better": _marker(_COLORS["other"])}
     legend |= {"no significant difference": _marker(_COLORS[""])}
@@ -161,7 +163,8 @@ def _heat_map(tested: pd.DataFrame, models: Sequence[str], suites: Sequence[str]
         across = {model: place for place, model in enumerate(models)}
         for cell in tested.dropna(subset="accuracy").to_dict("records"):
             text = f"{100 * cell['accuracy']:.1f}"
-            text += f"\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}" if intervals else ""
+            if intervals and not np.isnan(cell["ci_low"]):
+                text += f"\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}"
             color = "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"  # on the dark ends of the scale
             axes.text(
                 across[cell["model"]], places[cell["suite"]], text, ha="center", va="center", fontsize=4.8, color=color,

@@ -9,12 +9,24 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.frames import stack
-from eval.metrics.significance import mcnemar
+from eval.metrics.levels import Ids
+from eval.metrics.sampling import FEWEST_CLUSTERS
+from eval.metrics.significance import cluster_mcnemar, mcnemar
 
 Array = npt.NDArray[np.float64]
 BEST_LEVEL = 0.1  # MultiBLiMP, footnote 3
 PAIR_LEVEL = 0.05  # MultiBLiMP, section 7.2
+OVER_EDITS = (  # for the notes of tables
+    "Tests are over different edits, the words in which the two sentences of a pair differ; with fewer than "
+    f"{FEWEST_CLUSTERS} of them there is no test."
+)
 _TIED = 1e-9
+_COMPARED = (
+    "group", "first", "second", "n", "clusters", "accuracy_first", "accuracy_second", "first_better", "second_better",
+)  # fmt: skip
+_BEST = (
+    "group", "n", "clusters", "model", "accuracy", "second", "accuracy_second", "model_better", "second_better",
+)  # fmt: skip
 
 
 def better_counts(credit: Array) -> Array:
@@ -24,18 +36,30 @@ def better_counts(credit: Array) -> Array:
     return counts
 
 
-def mcnemar_table(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
-    """Compare every two models by McNemar's exact test in each group of pairs ``by`` (MultiBLiMP, section 7.2).
+def squared_differences(credit: Array, clusters: Ids) -> Array:
+    """Sum over clusters the squared difference of the pairs that either model gets more credit for, [models, models].
+
+    ``credit`` is float64[pairs, models], ``clusters`` int64[pairs].
+    """
+    order = np.argsort(clusters, kind="stable")
+    first = np.flatnonzero(np.diff(clusters[order], prepend=-1))
+    ordered = credit[order]
+    rows = [np.add.reduceat(np.sign(one[:, None] - ordered), first, axis=0) for one in ordered.T]
+    return np.stack([(sums**2).sum(axis=0) for sums in rows])
+
+
+def mcnemar_table(credit: pd.DataFrame, by: pd.Series, clusters: Ids | None = None) -> pd.DataFrame:
+    """Compare every two models by McNemar's test in each group of pairs ``by`` (MultiBLiMP, section 7.2).
 
     ``credit`` has one row per pair and one column per model: 1 right, 0 wrong, 0.5 a tie counted half. A model with NaN
-    on a pair is left out of that pair's group. ``first_better`` and ``second_better`` count pairs; ``p`` is two-sided
-    and uncorrected.
+    on a pair is left out of that pair's group. ``first_better`` and ``second_better`` count pairs. ``p`` is that of
+    ``cluster_mcnemar`` (without ``clusters`` each pair is one), ``p_exact`` takes pairs as independent; both are
+    two-sided and uncorrected.
     """
-    parts = (_compare_in_group(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False))
-    columns = ["group", "first", "second", "n", "accuracy_first", "accuracy_second", "first_better", "second_better"]
-    table = stack(parts, columns)
-    p = mcnemar(*(table[name].to_numpy(dtype=np.float64) for name in ("first_better", "second_better")))
-    return table.assign(p=p)
+    of = np.arange(len(credit)) if clusters is None else clusters
+    groups = credit.reset_index(drop=True).groupby(by.to_numpy(), sort=False)
+    parts = (_compare_in_group(str(name), part, of[part.index]) for name, part in groups)
+    return _with_tests(stack(parts, [*_COMPARED, "squares"]), "first_better", "second_better")
 
 
 def count_better(compared: pd.DataFrame) -> pd.DataFrame:
@@ -51,7 +75,7 @@ def count_better(compared: pd.DataFrame) -> pd.DataFrame:
     )
     grouped = marked.groupby(["first", "second"], as_index=False, sort=False)
     return grouped.agg(
-        groups=("p", "count"), first_better=("first_better", "sum"), second_better=("second_better", "sum")
+        groups=("p", "size"), first_better=("first_better", "sum"), second_better=("second_better", "sum")
     )
 
 
@@ -63,15 +87,17 @@ def with_model_first(compared: pd.DataFrame, base: str) -> pd.DataFrame:
     return pd.concat([compared[compared["first"] == base], other], ignore_index=True)
 
 
-def best_by_group(credit: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
+def best_by_group(credit: pd.DataFrame, by: pd.Series, clusters: Ids | None = None) -> pd.DataFrame:
     """Test in every group of ``mcnemar_table`` the best model against the second best (MultiBLiMP, appendix B.2).
 
     A group that one model alone was scored on has no row. Among equally accurate models the first column comes first;
     then p is 1 unless there are ties.
     """
-    rows = [_best_against_second(str(name), part) for name, part in credit.groupby(by.to_numpy(), sort=False)]
-    columns = ["group", "n", "model", "accuracy", "second", "accuracy_second", "model_better", "second_better", "p"]
-    return pd.DataFrame([row for row in rows if row], columns=columns)
+    of = np.arange(len(credit)) if clusters is None else clusters
+    groups = credit.reset_index(drop=True).groupby(by.to_numpy(), sort=False)
+    parts = [_best_against_second(str(name), part, of[part.index]) for name, part in groups]
+    table = pd.DataFrame([row for row in parts if row], columns=[*_BEST, "squares"])
+    return _with_tests(table, "model_better", "second_better")
 
 
 def count_best(best: pd.DataFrame, models: Sequence[str]) -> pd.Series:
@@ -87,29 +113,37 @@ def leads_or_ties(accuracies: pd.DataFrame) -> pd.Series:
     return leading.sum().astype(int)
 
 
-def _compare_in_group(name: str, part: pd.DataFrame) -> pd.DataFrame:
+def _with_tests(table: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
+    """Put the tests of two counts in place of ``squares``."""
+    counts = [table[name].to_numpy(dtype=np.float64) for name in (one, other, "squares", "clusters")]
+    return table.drop(columns="squares").assign(p=cluster_mcnemar(*counts), p_exact=mcnemar(counts[0], counts[1]))
+
+
+def _compare_in_group(name: str, part: pd.DataFrame, clusters: Ids) -> pd.DataFrame:
     scored = part.loc[:, part.notna().all()]
     values = scored.to_numpy(dtype=np.float64)
     better, accuracy, models = better_counts(values), values.mean(axis=0), list(scored.columns)
+    squares = squared_differences(values, clusters)
     places = list(combinations(range(len(models)), 2))
     one, other = (np.array([place[side] for place in places], dtype=np.int64) for side in (0, 1))
     return pd.DataFrame({
         "group": name, "first": [models[place] for place in one], "second": [models[place] for place in other],
-        "n": len(part), "accuracy_first": accuracy[one], "accuracy_second": accuracy[other],
-        "first_better": better[one, other].astype(np.int64), "second_better": better[other, one].astype(np.int64),
+        "n": len(part), "clusters": len(np.unique(clusters)), "accuracy_first": accuracy[one],
+        "accuracy_second": accuracy[other], "first_better": better[one, other].astype(np.int64),
+        "second_better": better[other, one].astype(np.int64), "squares": squares[one, other],
     })  # fmt: skip
 
 
-def _best_against_second(name: str, part: pd.DataFrame) -> dict[str, object]:
+def _best_against_second(name: str, part: pd.DataFrame, clusters: Ids) -> dict[str, object]:
     scored = part.loc[:, part.notna().all()]
     if scored.shape[1] < 2:
         return {}
     ranked = scored.mean().sort_values(ascending=False, kind="stable").iloc[:2]
     one, other = ranked.index
-    better = better_counts(scored[[one, other]].to_numpy(dtype=np.float64))
-    ours, theirs = better[0, 1], better[1, 0]
-    p = mcnemar(np.array([ours]), np.array([theirs]))
+    values = scored[[one, other]].to_numpy(dtype=np.float64)
+    better = better_counts(values)
     return {
-        "group": name, "n": len(part), "model": one, "accuracy": ranked.iloc[0], "second": other,
-        "accuracy_second": ranked.iloc[1], "model_better": int(ours), "second_better": int(theirs), "p": float(p[0]),
+        "group": name, "n": len(part), "clusters": len(np.unique(clusters)), "model": one, "accuracy": ranked.iloc[0],
+        "second": other, "accuracy_second": ranked.iloc[1], "model_better": int(better[0, 1]),
+        "second_better": int(better[1, 0]), "squares": squared_differences(values, clusters)[0, 1],
     }  # fmt: skip

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.data.frames import pool_pairs
 from analysis.data.last_scores import ModelScores
 from analysis.data.study import BenchmarkScores
 from analysis.models.categories import (
@@ -19,6 +18,7 @@ from analysis.models.categories import (
 from analysis.models.charts import draw_boxes, draw_confidence, draw_heat_map, draw_scatter
 from analysis.models.mcnemar import (
     BEST_LEVEL,
+    OVER_EDITS,
     PAIR_LEVEL,
     best_by_group,
     count_best,
@@ -69,11 +69,12 @@ def compare_models(last: ModelScores) -> Comparison:
     tested = with_tests(last.points)
     categories = category_table(tested)
     paradigm = last.pairs["paradigm"]
-    best = best_by_group(last.credit, paradigm)
+    clusters = last.clusters.of
+    best = best_by_group(last.credit, paradigm, clusters)
     summary = _summarize_models(last, tested, categories, best)
     leading = last.credit[list(summary["model"][:MODELS])]
-    by_paradigm = mcnemar_table(leading, paradigm)
-    versus = mcnemar_table(leading, pd.Series("all", index=leading.index)).drop(columns="group")
+    by_paradigm = mcnemar_table(leading, paradigm, clusters)
+    versus = mcnemar_table(leading, pd.Series("all", index=leading.index), clusters).drop(columns="group")
     renamed = {"first_better": "groups_first", "second_better": "groups_second"}
     counts = count_better(by_paradigm).rename(columns=renamed)
     versus = versus.merge(counts.drop(columns="groups"), on=["first", "second"])
@@ -91,15 +92,13 @@ def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     heading = f"Models side by side on {scored.benchmark}{by}"
     groups = {run.group for run in scored.study.runs if run.label in set(last.models)}
     left_out = "these runs are seeds of one model" if len(groups) == 1 else ""
-    yield ReportSection(heading, (summary, *_draw_models(scored, compared), *views), left_out=left_out)
+    yield ReportSection(heading, (summary, *_draw_models(scored, last, compared), *views), left_out=left_out)
 
 
-def at_level(tested: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
+def at_level(last: ModelScores, most: int) -> tuple[pd.DataFrame, str]:
     """Return accuracies by ``paradigm``, or over the pairs of each ``phenomenon`` where that is too many to draw."""
-    if tested["suite"].nunique() <= most:
-        return tested, "paradigm"
-    table = pool_pairs(tested, ["model", "phenomenon"], ["accuracy", *CERTAINTIES])
-    return with_tests(table.assign(suite=table["phenomenon"])), "phenomenon"
+    by_paradigm = last.points["suite"].nunique() <= most
+    return with_tests(last.points if by_paradigm else last.phenomena), "paradigm" if by_paradigm else "phenomenon"
 
 
 def _summarize_models(
@@ -127,8 +126,8 @@ def _summary_view(scored: BenchmarkScores, last: ModelScores, compared: Comparis
     note = (
         f"{scored.title}; every model at its last scored checkpoint, mean over all pairs, over the "
         f"{summary['paradigms'].iloc[0]} paradigms and over the phenomena. Paradigms significantly above and below "
-        "chance by one-sided exact binomial tests at p < .05, uncorrected; in which a model leads or ties; in which it "
-        f"is significantly best (best against second best, McNemar's exact test, p < {BEST_LEVEL}). Δ is the mean "
+        "chance by one-sided binomial tests at p < .05, uncorrected; in which a model leads or ties; in which it is "
+        f"significantly best (best against second best, McNemar's test, p < {BEST_LEVEL}). {OVER_EDITS} Δ is the mean "
         "difference of the log probabilities of a pair, summed over tokens (MultiBLiMP); ΔNLL is the same per token "
         f"(Swe-BLiMP)."
     )
@@ -137,9 +136,9 @@ def _summary_view(scored: BenchmarkScores, last: ModelScores, compared: Comparis
     return TableView(note, _SUMMARY, summary.head(ROWS), {f"models_{name}": summary, f"best_{name}": compared.best})
 
 
-def _draw_models(scored: BenchmarkScores, compared: Comparison) -> list[Drawing]:
+def _draw_models(scored: BenchmarkScores, last: ModelScores, compared: Comparison) -> list[Drawing]:
     leading, name = list(compared.summary["model"][:MODELS]), scored.file_name
-    rows, level = at_level(compared.tested, SUITES)
+    rows, level = at_level(last, SUITES)
     rows = rows[rows["model"].isin(leading)]
     title = f"{scored.title}, by phenomenon" if level == "phenomenon" else scored.title
     drawings = [draw_heat_map(_order_cells(rows, leading), level, f"heat_map_{name}", scored.title)]
@@ -179,9 +178,9 @@ def _versus_view(compared: Comparison, name: str) -> TableView:
     rows = with_model_first(compared.versus, base)
     rows = rows.sort_values("accuracy_second", ascending=False, kind="stable").head(ROWS)
     note = (
-        "The most accurate model against each other one: McNemar's exact test on all pairs (two-sided), and how many "
-        f"paradigms either is significantly better on (p < {PAIR_LEVEL}, uncorrected). With half a credit for "
-        "a tie a pair counts for the model that gets more credit. The CSV files have every two models."
+        "The most accurate model against each other one: McNemar's test on all pairs (two-sided), and how many "
+        f"paradigms either is significantly better on (p < {PAIR_LEVEL}, uncorrected). {OVER_EDITS} With half a credit "
+        "for a tie a pair counts for the model that gets more credit. The CSV files have every two models."
     )
     files = {f"mcnemar_{name}": compared.versus, f"mcnemar_by_paradigm_{name}": compared.by_paradigm}
     return TableView(note, _VERSUS, rows, files)

@@ -135,7 +135,7 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repor
     shown = table if len(table) <= _ROWS else table.sort_values(AVERAGE, ascending=False, kind="stable").head(_ROWS)
     note += "" if len(table) <= _ROWS else f" The {_ROWS} steepest of {len(table)}."
     view = TableView(note, columns, shown, {f"slopes_{name}": table})
-    drawing = _draw_slopes(points, f"parameters_{name}", scored.title)
+    drawing = _draw_slopes(last, points, f"parameters_{name}", scored.title)
     yield ReportSection(f"Accuracy and model size on {scored.benchmark}", (view, drawing))
 
 
@@ -174,8 +174,8 @@ def _families(scored: BenchmarkScores) -> pd.DataFrame:
     return find_families(scored.study.runs) if models is None else models
 
 
-def _draw_slopes(points: pd.DataFrame, name: str, title: str) -> Drawing:
-    rows, _ = at_level(points.drop(columns=["family", "parameters"]), _PANELS)
+def _draw_slopes(last: ModelScores, points: pd.DataFrame, name: str, title: str) -> Drawing:
+    rows, _ = at_level(last, _PANELS)
     if rows["suite"].nunique() > _PANELS:
         rows = rows[rows["suite"].isin(list(rows["suite"].unique())[:_PANELS])]
     about = points[["model", "family", "parameters"]].drop_duplicates()

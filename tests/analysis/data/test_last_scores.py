@@ -8,6 +8,7 @@ from analysis.data.last_scores import ModelScores, group_languages, load_last_sc
 from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import Study, read_study
+from analysis.models.categories import with_tests
 from eval.store.scores import pairs_path, score_path
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
 from ucurve.errors import UserError
@@ -35,10 +36,15 @@ def test_accuracies_are_those_of_accuracy_csv(tmp_path: Path) -> None:
     assert last.models == ["m0", "m1"]
     for model in last.models:
         table = pd.read_csv(tmp_path / model / "eval" / "accuracy.csv").query("linking == 'lp' and split == 'all'")
-        theirs = table[table["paradigm"].isin(PARADIGMS)].set_index("paradigm")[["n", "accuracy"]]
-        ours = last.points.query("model == @model").set_index("suite")[["n", "accuracy"]]
-        assert ours["accuracy"].to_dict() == pytest.approx(theirs["accuracy"].to_dict())
-        assert ours["n"].to_dict() == theirs["n"].to_dict()
+        columns = ["n", "clusters", "accuracy", "ci_low", "ci_high", "exact_low", "exact_high"]
+        for ours, rows in (
+            (last.points, table["paradigm"].isin(PARADIGMS)),
+            (last.phenomena, table["paradigm"] == "all"),
+        ):
+            theirs = table[rows & (table["phenomenon"] != "all")]
+            theirs = theirs.set_index(theirs["paradigm"].where(theirs["paradigm"] != "all", theirs["phenomenon"]))
+            found = with_tests(ours.query("model == @model")).set_index("suite").loc[theirs.index]
+            np.testing.assert_allclose(found[columns].to_numpy(float), theirs[columns].to_numpy(float), rtol=1e-9)
 
 
 def test_certainty_is_summed_and_per_token_by_name(tmp_path: Path) -> None:

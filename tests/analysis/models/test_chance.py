@@ -101,6 +101,16 @@ def test_intervals_and_tests_by_hand() -> None:
     assert counts.to_dict("records") == [{"model": "m", "tests": 2, "above": 1, "below": 0}]
 
 
+def test_tests_are_over_as_many_pairs_as_clusters_are_worth() -> None:
+    found = with_tests(pd.DataFrame({"n": [100, 100], "effective": [10.0, np.nan], "accuracy": [1.0, 1.0]}))
+    assert found["ci_low"].tolist() == pytest.approx([0.025 ** (1 / 10), np.nan], nan_ok=True)
+    assert found["exact_low"].tolist() == pytest.approx([0.025 ** (1 / 100)] * 2)
+    assert found["p_above"].tolist() == pytest.approx([2**-10, np.nan], nan_ok=True)
+    assert count_significant(found.assign(model="m"), "model").to_dict("records") == [
+        {"model": "m", "tests": 1, "above": 1, "below": 0}
+    ]
+
+
 def test_an_interval_holds_its_accuracy() -> None:
     n, right = np.arange(1, 40), np.random.default_rng(0).integers(0, np.arange(1, 40), endpoint=True)
     found = with_tests(pd.DataFrame({"n": n, "accuracy": right / n}))

@@ -12,6 +12,7 @@ from analysis.models.mcnemar import (
     count_better,
     leads_or_ties,
     mcnemar_table,
+    squared_differences,
     with_model_first,
 )
 from eval.metrics.significance import mcnemar
@@ -59,6 +60,40 @@ def test_counts_are_those_of_a_plain_loop(models: int, pairs: int, seed: int) ->
     counts = better_counts(credit)
     plain = [[(credit[:, one] > credit[:, other]).sum() for other in range(models)] for one in range(models)]
     assert counts.tolist() == plain
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 4), st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_squared_differences_are_those_of_a_plain_loop(models: int, pairs: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    credit, clusters = draw.choice([0.0, 0.5, 1.0], size=(pairs, models)), draw.integers(0, 9, pairs)
+    for one in range(models):
+        for other in range(models):
+            sums = pd.Series(np.sign(credit[:, one] - credit[:, other])).groupby(clusters).sum()
+            assert squared_differences(credit, clusters)[one, other] == (sums**2).sum()
+
+
+def test_pairs_of_one_edit_count_once() -> None:
+    """8 edits of 5 pairs; model a is better on 6 edits, b on 2: not 30 against 10 but 6 against 2."""
+    credit = _credit([1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10)
+    by, edits = pd.Series("g", index=credit.index), np.repeat(np.arange(8), 5)
+    for row in (
+        *mcnemar_table(credit, by, edits).to_dict("records"),
+        *best_by_group(credit, by, edits).to_dict("records"),
+    ):
+        assert (row["n"], row["clusters"]) == (40, 8)
+        assert row["p"] == pytest.approx(binomtest(6, 8).pvalue)
+        assert row["p_exact"] == pytest.approx(binomtest(30, 40).pvalue)
+
+
+def test_groups_of_few_edits_are_counted_and_not_tested() -> None:
+    credit = _credit([1.0] * 40, [0.0] * 40)
+    by, edits = pd.Series(np.repeat(["x", "y"], 20)), np.concatenate([np.arange(20), 20 + np.arange(20) // 10])
+    compared, best = mcnemar_table(credit, by, edits), best_by_group(credit, by, edits)
+    assert compared["p"].isna().tolist() == best["p"].isna().tolist() == [False, True]
+    assert (compared["p_exact"] < 1e-5).all()
+    assert count_better(compared)[["groups", "first_better"]].to_numpy().tolist() == [[2, 1]]
+    assert count_best(best, ["a", "b"]).to_dict() == {"a": 1, "b": 0}
 
 
 def test_groups_in_which_either_is_better() -> None:
