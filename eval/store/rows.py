@@ -132,6 +132,16 @@ class OpenRows:
         return lines
 
 
+def of_other_version(scores: Path) -> bool:
+    """Tell whether a stored score has rows whose numbers another version of the suite computed."""
+    try:
+        with rows_path(scores).open("rb") as file:
+            header = ROWS.parse(file.readline(), rows_path(scores))
+    except (OSError, DamagedError):
+        return False
+    return header.get("version") != VERSION
+
+
 def read_rows(scores: Path) -> ScoreRows | None:
     """Read the rows of a stored score; None where there are none, and ``DamagedError`` as for ``OpenRows``."""
     if not rows_path(scores).exists():

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from eval.store.keys import ADVICE, Owner, order_of, scores_below
-from eval.store.rows import OpenRows, ScoreRows, rows_path, write_rows
+from eval.store.rows import OpenRows, ScoreRows, of_other_version, rows_path, write_rows
 from eval.store.tables import TABLES, TableFile, read_table
 from ucurve.errors import DamagedError, UserError
 from ucurve.progress import log_line
@@ -39,6 +39,20 @@ def drop_rows(folder: Path, scores: Path, claims: Claims) -> None:
     with claims.holding(_TABLES):
         remove_tables(folder)
         rows_path(scores).unlink(missing_ok=True)
+
+
+def drop_other_versions(folder: Path, claims: Claims) -> None:
+    """Delete the rows that another version of the suite computed, so that tables never mix numbers of two versions."""
+    with claims.holding(_TABLES):
+        outdated = [scores for scores in scores_below(folder) if of_other_version(scores)]
+        if outdated:
+            log_line(
+                f"{folder}: another version of this suite computed the accuracies of {len(outdated)} stored scores; "
+                "those of the benchmarks asked for are made again from the scores, the others when they are asked for"
+            )
+            remove_tables(folder)
+        for scores in outdated:
+            rows_path(scores).unlink(missing_ok=True)
 
 
 def remove_tables(folder: Path) -> None:

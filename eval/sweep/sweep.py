@@ -13,7 +13,7 @@ from eval.scoring.sharing import ProcessGroup, agreeing
 from eval.settings import ScoreSettings
 from eval.store.rows import ScoreRows
 from eval.store.scores import StoredScores, has_scores, share_pairs
-from eval.store.views import has_tables, write_tables
+from eval.store.views import drop_other_versions, has_tables, write_tables
 from eval.sweep.cache import SweepCache
 from eval.sweep.compute import Computer
 from eval.sweep.messages import log_benchmarks, log_new, log_plan
@@ -68,6 +68,7 @@ class Sweep:
             share_pairs(self.folder, pairs, claims)
         results = Results(self.folder, self.settings, claims)
         results.keep_what_cards_say(self.benchmarks, self.cache)
+        drop_other_versions(self.folder, claims)
         results.drop_outdated(plan.due)
         units, step = sum(job.scorer.size for job in plan.jobs), None
         try:

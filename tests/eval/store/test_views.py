@@ -10,6 +10,7 @@ from eval.api import score
 from eval.metrics.fitting import FitSettings
 from eval.run import load_benchmarks, score_model, score_run
 from eval.settings import ScoreSettings
+from eval.store import rows as store_rows
 from eval.store.keys import check_scores
 from eval.store.rows import read_rows, write_rows
 from eval.store.scores import pairs_path, score_path
@@ -53,6 +54,21 @@ def test_rows_lie_beside_each_score_and_a_table_is_all_of_them(scored):
     for kind in TABLES:
         assert kind.path(scored).read_bytes() == kind.header + b"".join(one.of_table(kind) for one in rows)
     assert verify_scores(scored) == verify_scores(scored, deep=True) == []
+
+
+def test_rows_of_another_version_are_made_again(run, settings, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(store_rows, "VERSION", store_rows.VERSION - 1)
+        score_run(run, settings)
+        old = bytes_of(run)
+    with pytest.raises(DamagedError, match="its numbers are those of another version of this suite"):
+        load_table(ACCURACY, run)
+    score_run(run, settings)
+    assert "another version of this suite computed the accuracies of 2 stored scores" in capsys.readouterr().err
+    assert verify_scores(run, deep=True) == []
+    new = bytes_of(run)
+    assert new.keys() == old.keys()
+    assert {path.suffix for path in old if old[path] != new[path]} == {".rows"}
 
 
 @pytest.mark.parametrize("harm", ["changed", "missing", "torn", "empty"])
