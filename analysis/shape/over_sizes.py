@@ -155,6 +155,10 @@ class _SizeRows:
         if not len(grid) or not is_testable(grid):
             self.notes.append(f"{family}: its sizes share too few checkpoints to test their mean.")
             return
+        shortest = min(members, key=lambda member: float(member.tokens[-1]))
+        if shortest.tokens[-1] < max(member.tokens[-1] for member in members):
+            last = f"{round(grid[-1]):,} tokens"
+            self.notes.append(f"{family}: the mean over its sizes ends at {last}, where {shortest.run} ends.")
         for part in split_pairs(pairs, self.cluster):
             if part.paradigm is None:
                 self._add_curve(family, sizes, grid, part)

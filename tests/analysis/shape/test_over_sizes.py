@@ -81,6 +81,16 @@ def test_of_one_run_of_each_size_the_claim_is_about_these_runs(make_run: MakeRun
     assert table["holm_sizes"].isna().all()
 
 
+def test_a_run_that_ends_early_ends_the_mean_and_is_named(make_run: MakeRun, tmp_path) -> None:
+    make_sizes(make_run)
+    (whole,) = size_shape_sections(scored_of(tmp_path))
+    assert not any("the mean over its sizes ends" in str(part) for part in whole.content)
+    shorter = {step: np.full(len(PAIRS), 2, np.uint8) for step in STEPS[:-2]}
+    make_item_run(make_run, PAIRS, shorter, seed=7, model="14m")
+    (section,) = size_shape_sections(scored_of(tmp_path))
+    assert any("ends at 8,388,608 tokens, where 14m-10M-char-demo-s7 ends." in str(part) for part in section.content)
+
+
 def test_sizes_that_share_no_checkpoints_are_compared_at_those_of_one(make_run: MakeRun, tmp_path) -> None:
     make_sizes(make_run, steps_of={"70m": [3 * 2**power for power in range(10)]})
     (section,) = size_shape_sections(scored_of(tmp_path))
