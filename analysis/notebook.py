@@ -20,6 +20,7 @@ from analysis.data.linked import under_linking
 from analysis.data.runs import NOT_TRAINED_HERE, Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.items.histories import History, read_histories, same_pairs
+from analysis.items.margins import BEYOND, margin_table
 from analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
 from analysis.items.table import VERDICT_NAMES, item_summary, item_table
 from analysis.items.variance import seed_components, why_not_crossed
@@ -272,6 +273,19 @@ class NotebookStudy(Study):
             tables.append(table)
         margins = pd.concat(tables, ignore_index=True)
         return margins.assign(verdict=margins["verdict"].map(VERDICT_NAMES))
+
+    def margin_summary(
+        self, benchmark: str | None = None, linking: str | None = None, beyond: float = BEYOND
+    ) -> pd.DataFrame:
+        """Describe the margins by run, phenomenon and checkpoint: quantiles, d', shares wrong and wrong by more.
+
+        ``wrong_by_more`` is the share of pairs that are wrong by more than ``beyond``, in the unit of the linking
+        function.
+
+        Examples:
+            >>> study.margin_summary(beyond=2)[["run", "phenomenon", "tokens", "margin_median", "wrong_by_more"]]
+        """
+        return margin_table(self._histories(self.scored(benchmark, linking)), beyond)
 
     def tokens(
         self, benchmark: str | None = None, pairs: Collection[int] | None = None, steps: Collection[int] | None = None

@@ -1,6 +1,6 @@
 """The verdict and the margin of every pair at every scored checkpoint of a run, from its stored scores."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,6 +39,13 @@ class History:
     def pairs(self) -> pd.DataFrame:
         """The items with all that is published of them, one row each."""
         return self.shared.table.iloc[self.items]
+
+    def parts(self) -> Iterator[tuple[str, Ids]]:
+        """Yield ``all`` and every phenomenon with the places of its items."""
+        phenomena = self.pairs["phenomenon"].astype(str).to_numpy(dtype=object)
+        yield "all", np.arange(len(phenomena), dtype=np.int64)
+        for name in sorted(set(phenomena) - {"", "all"}, key=str.casefold):
+            yield name, np.flatnonzero(phenomena == name).astype(np.int64)
 
 
 @lru_cache(maxsize=1)  # several sections need them, one benchmark after the other

@@ -59,10 +59,7 @@ class Line:
 
     def parts(self) -> Iterator[tuple[str, Ids]]:
         """Yield ``all`` and every phenomenon with the places of its items."""
-        phenomena = self.histories[0].pairs["phenomenon"].astype(str).to_numpy(dtype=object)
-        yield "all", np.arange(len(phenomena), dtype=np.int64)
-        for name in sorted(set(phenomena) - {"", "all"}, key=str.casefold):
-            yield name, np.flatnonzero(phenomena == name).astype(np.int64)
+        return self.histories[0].parts()
 
 
 def lines_of(histories: Iterable[History]) -> list[Line]:

@@ -1,0 +1,102 @@
+"""Margins over training: not only whether pairs are right but by how much, from the stored scores of each pair."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis.data.frames import stack
+from analysis.data.study import BenchmarkScores
+from analysis.items.histories import Floats, History, read_histories
+from analysis.plotting.facets import draw_line, draw_over_tokens, line_legend
+from analysis.plotting.figures import Drawing
+from analysis.plotting.style import TokenAxis, line_styles, readable
+from analysis.report.html import Column, ReportSection, TableView
+
+BEYOND = 1.0  # in the unit of the linking function; of log probabilities a factor of 2.7
+_QUANTILES = {"margin_q05": 0.05, "margin_q25": 0.25, "margin_median": 0.5, "margin_q75": 0.75, "margin_q95": 0.95}
+MARGIN_COLUMNS = (
+    "run", "group", "phenomenon", "step", "tokens", "n", "margin_mean", "margin_sd", *_QUANTILES, "d_prime", "wrong",
+    "wrong_by_more",
+)  # fmt: skip
+_SHOWN = (
+    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
+    Column("runs", "Runs", "count"), Column("tokens", "Tokens", "count"),
+    *(Column(name, f"{'Margin: ' if not place else ''}{share:.0%}", "number")
+      for place, (name, share) in enumerate(_QUANTILES.items())),
+    Column("d_prime", "d'", "number"), Column("wrong", "Wrong (%)", "percent"),
+    Column("wrong_by_more", f"Wrong by more than {BEYOND:g} (%)", "percent"),
+)  # fmt: skip
+_FIGURE_NOTE = "Line: median margin of the pairs, mean over runs; band: from the 25 % to the 75 % quantile; dotted: 0."
+
+
+def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
+    """Report the margins of each line over training; nothing without scores of single pairs."""
+    histories = read_histories(scored)
+    if not histories:
+        return
+    table, name = margin_table(histories), f"margins_{scored.file_name}"
+    lines = _mean_over_runs(table)
+    last = lines[lines["step"] == lines.groupby("group", observed=True)["step"].transform("max")]
+    note = (
+        f"By how much pairs are right at the last checkpoint, {scored.title}: quantiles of the margins, which are "
+        "linked values of the good sentence less the bad one's. d' is √2 times their mean over their standard "
+        "deviation; margins that are normally distributed have an accuracy of Φ(d' / √2) (Macmillan and Creelman 2005, "
+        f"chapter 7). A pair that is wrong by more than {BEYOND:g} is a clear error and no near tie. A "
+        "model is the mean of its runs; the CSV has every run and checkpoint."
+    )
+    view = TableView(note, _SHOWN, last.assign(phenomenon=last["phenomenon"].map(readable)), {name: table})
+    overall = lines[lines["phenomenon"] == "all"]
+    text = f"Margins against training tokens, {scored.title}. {_FIGURE_NOTE}"
+    drawing = Drawing(f"{name}_overall", "Margins, overall", text, _draw(overall, scored.linking), overall)
+    yield ReportSection(f"Margins on {scored.benchmark} (scored by {scored.scorer})", (drawing, view))
+
+
+def margin_table(histories: Iterable[History], beyond: float = BEYOND) -> pd.DataFrame:
+    """Describe the margins of pairs by run, phenomenon (``all`` for all pairs) and checkpoint, in ``MARGIN_COLUMNS``.
+
+    ``wrong`` is the share of pairs whose margin is below 0, and ``wrong_by_more`` of those below minus ``beyond``, in
+    the unit of the linking function; ``d_prime`` is missing where all margins are equal.
+    """
+    rows = (
+        history.checkpoints[["step", "tokens"]].assign(
+            run=history.run.label, group=history.run.group, phenomenon=phenomenon, n=len(items),
+            **_describe(history.margins[:, items], beyond),
+        )
+        for history in histories
+        for phenomenon, items in history.parts()
+    )  # fmt: skip
+    return stack(rows, MARGIN_COLUMNS)[list(MARGIN_COLUMNS)]
+
+
+def _describe(margins: Floats, beyond: float) -> dict[str, Floats]:
+    mean, sd = margins.mean(axis=1), margins.std(axis=1)
+    quantiles = np.quantile(margins, list(_QUANTILES.values()), axis=1)
+    d_prime = np.divide(np.sqrt(2) * mean, sd, out=np.full_like(mean, np.nan), where=sd > 0)
+    return {
+        "margin_mean": mean, "margin_sd": sd, **dict(zip(_QUANTILES, quantiles, strict=True)), "d_prime": d_prime,
+        "wrong": (margins < 0).mean(axis=1), "wrong_by_more": (margins < -beyond).mean(axis=1),
+    }  # fmt: skip
+
+
+def _mean_over_runs(table: pd.DataFrame) -> pd.DataFrame:
+    """Average the runs of each line at the steps that all of them have."""
+    groups = table.groupby(["group", "phenomenon", "step"], sort=False, observed=True)
+    means = groups.mean(numeric_only=True).assign(runs=groups.size()).reset_index()
+    return means[means["runs"] == means.groupby("group")["runs"].transform("max")]
+
+
+def _draw(rows: pd.DataFrame, linking: str) -> Figure:
+    styles = line_styles(rows["group"])
+
+    def draw(axes: Axes, panel: pd.DataFrame, axis: TokenAxis) -> None:
+        axes.axhline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        for group, style in styles.items():
+            line = panel[panel["group"] == group].sort_values("tokens")
+            band = (line["margin_q25"], line["margin_q75"])
+            draw_line(axes, style, axis.places(line["tokens"]), line["margin_median"], band)
+
+    legend = line_legend(styles, rows)
+    return draw_over_tokens(rows, [("", rows)], draw, _FIGURE_NOTE, legend, f"Margin ({linking})")
