@@ -10,7 +10,8 @@ from typing import Protocol
 
 from rich.text import Text
 
-from eval.sweep.table import Cell, Field, Layout, Line, Score, summarise
+from eval.sweep.summary import summarise
+from eval.sweep.table import Cell, Field, Layout, Line, Score
 from ucurve.progress import in_notebook, print_line, standard_output
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -64,7 +65,7 @@ class ScoreTable:
                 print_line(Text(f"      {text}", style="dim"))
 
     def end(self) -> None:
-        """Say which checkpoints are the best and the last, and where length alone decides, once for all scores."""
+        """Say what stands out in all scores, once."""
         if self._ended or not self._lines:
             return
         self._ended = True

@@ -16,6 +16,7 @@ from eval.store.tables import ACCURACY, STATISTICS, TableFile
 from eval.sweep.prepare import Job
 from eval.sweep.table import Column, Layout, Score, Value
 from ucurve.progress import standard_output
+from ucurve.storage.files import sha256_json
 from ucurve.storage.run_folder import HELD_OUT
 
 _WIDEST = 120  # characters of a line
@@ -85,13 +86,17 @@ def _place(job: Job) -> str:
 def read_score(job: Job, rows: ScoreRows, settings: ScoreSettings) -> Score:
     """Read what is shown of a score from its rows."""
     target, overall = job.target, settings.reported(job.benchmark).overall
-    values = {}
-    for column in shown_columns(job, settings):
+    values, columns = {}, shown_columns(job, settings)
+    for column in columns:
         splits = {record["split"]: record for record in _overall(rows, ACCURACY, column, overall)}
         if "all" in splits:
             values[column] = _value(splits)
     bits = None if target.run is None else read_bits(target.run).get(target.step)
-    return Score(_place(job), target.step, target.tokens, bits, job.benchmark, job.scorer.name, values)
+    first = values.get(columns[0]) if columns else None
+    phenomena = {} if first is None else _phenomena(rows, columns[0], by_length=first.winner is not None)
+    digest = "" if first is None else _digest(rows, columns[0])
+    scorer = job.scorer.name
+    return Score(_place(job), target.step, target.tokens, bits, job.benchmark, scorer, values, phenomena, digest)
 
 
 def _overall(rows: ScoreRows, kind: TableFile, column: Column, overall: str) -> Iterator[Record]:
@@ -100,6 +105,27 @@ def _overall(rows: ScoreRows, kind: TableFile, column: Column, overall: str) -> 
     for record in csv.DictReader([line for line in lines if mark in line], kind.columns):
         if (record["phenomenon"], record["paradigm"]) == ("all", overall):
             yield record
+
+
+def _phenomena(rows: ScoreRows, column: Column, by_length: bool) -> dict[str, float]:
+    """Read the accuracies of phenomena in percent; where length alone decides, only where all lengths are equal."""
+    splits: dict[str, set[str]] = {}
+    found = {}
+    for record in csv.DictReader(rows.lines[ACCURACY.name, column].decode().splitlines(), ACCURACY.columns):
+        name = record["phenomenon"]
+        if record["paradigm"] == "all" and name not in ("all", ""):
+            splits.setdefault(name, set()).add(record["split"])
+            if record["split"] == "all":
+                found[name] = 100 * float(record["accuracy"])
+    unequal = {"good_longer", "bad_longer"}
+    return {name: percent for name, percent in found.items() if not (by_length and unequal & splits[name])}
+
+
+def _digest(rows: ScoreRows, column: Column) -> str:
+    """Digest what the rows of a linking function say, without the checkpoint that they are of."""
+    ours = ACCURACY.columns.index("phenomenon")
+    records = csv.reader(rows.lines[ACCURACY.name, column].decode().splitlines())
+    return sha256_json([record[ours:] for record in records])
 
 
 def _value(splits: Mapping[str, Record]) -> Value:

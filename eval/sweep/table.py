@@ -2,19 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
 from typing import Literal
 
 from eval.metrics.accuracy import TiesRule
-from eval.metrics.sampling import FEWEST_CLUSTERS
 
 _NOTHING = "-"
 _LONGEST_NAME = 24  # characters of a model or a benchmark; longer ones are cut
-_NO_INTERVAL = (
-    f"no 95 % CI: its pairs have fewer than {FEWEST_CLUSTERS} different edits, too few to tell how sure the accuracy is"
-)
 _UNITS = ("", "K", "M", "B", "T")
 Column = tuple[str, TiesRule]  # a linking function and what a tie counts
 
@@ -41,6 +36,9 @@ class Score:
     benchmark: str
     scorer: str
     values: Mapping[Column, Value]
+    # under the first linking function that is shown:
+    phenomena: Mapping[str, float] = field(default_factory=dict)  # percent; without those that length alone decides
+    digest: str = ""  # of the accuracies of all paradigms and lengths
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -197,43 +195,3 @@ def short_count(count: int) -> str:
     while scaled >= 999.5 and unit < len(_UNITS) - 1:
         scaled, unit = scaled / 1000, unit + 1
     return f"{scaled:#.3g}".rstrip(".") + _UNITS[unit] if unit else str(count)
-
-
-def summarise(layout: Layout, scores: Sequence[Score]) -> list[str]:
-    """Say of every curve with several scores which is the best and which the last, and where length alone decides."""
-    lines = []
-    for kind, columns in layout.columns.items():
-        of_kind = sorted((score for score in scores if score.kind == kind), key=lambda score: score.step)
-        for column in columns:
-            there = [(score, value) for score in of_kind if (value := score.values.get(column)) is not None]
-            best = [_describe_best(layout, there)] if len(there) > 1 else []
-            missing = [_NO_INTERVAL] if any(math.isnan(value.low) for _, value in there) else []
-            notes = (*best, *_describe_length(layout, there), *missing)
-            lines += [f"{layout.name(kind, column)}: {note}" for note in notes]
-    return lines
-
-
-def _describe_best(layout: Layout, curve: Sequence[tuple[Score, Value]]) -> str:
-    best, value = max(curve, key=lambda entry: entry[1].accuracy)
-    last, of_last = curve[-1]
-    text = f"best {value.accuracy:.1f} % at {layout.place} {best.place}"
-    return text + (", the last" if best is last else f", last {of_last.accuracy:.1f} % at {layout.place} {last.place}")
-
-
-def _describe_length(layout: Layout, curve: Sequence[tuple[Score, Value]]) -> list[str]:
-    lines = []
-    for winner in ("shorter", "longer"):
-        flags = [(score.place, value.winner == winner) for score, value in curve]
-        runs = [[place for place, _ in run] for decides, run in groupby(flags, lambda flag: flag[1]) if decides]
-        if runs:
-            reason = ", as when nothing is learned" if winner == "shorter" else ""
-            places = _name_places(layout, runs) if len(curve) > 1 else ""
-            lines.append(f"length decides{places}: the {winner} sentence wins{reason}")
-    return lines
-
-
-def _name_places(layout: Layout, runs: Sequence[Sequence[str]]) -> str:
-    if layout.place != "step":
-        return f" for {', '.join(place for run in runs for place in run)}"
-    several = "s" if len(runs) > 1 or len(runs[0]) > 1 else ""
-    return f" at step{several} {', '.join(run[0] if len(run) == 1 else f'{run[0]}-{run[-1]}' for run in runs)}"

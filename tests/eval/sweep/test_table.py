@@ -6,13 +6,15 @@ import re
 import sys
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from eval.run import execute, score_run
 from eval.settings import ScoreCommand, ScoreSettings
 from eval.sweep.cache import SweepCache
-from eval.sweep.display import as_html, draw_bar, find_marks
-from eval.sweep.table import Layout, Score, Value, short_count, summarise
+from eval.sweep.display import ScoreTable, as_html, draw_bar, find_marks
+from eval.sweep.summary import summarise
+from eval.sweep.table import Layout, Score, Value, short_count
 from tests.printed import read_printed
 from ucurve.config import check, compose
 
@@ -88,6 +90,67 @@ def test_the_best_the_last_and_where_length_decides_are_said_once():
     assert summarise(layout("lp", place="model"), models[:1]) == [
         "a: length decides: the shorter sentence wins, as when nothing is learned"
     ]
+
+
+def phenomena(step, place=None, **percents):
+    return replace(score(step, 50 + step), phenomena=percents, place=place or str(step))
+
+
+def falls(*scores, **more):
+    lines = [line for line in summarise(layout("lp", "slor", **more), scores) if "fell" in line]
+    assert len(lines) <= 1, "of the first linking function alone"
+    return "".join(lines)
+
+
+def test_a_phenomenon_that_falls_is_named_although_the_mean_rises():
+    scores = [phenomena(step, rises=50 + step, dips=dips) for step, dips in ((1, 60), (2, 98), (4, 61), (8, 90))]
+    assert falls(*scores) == "a, lp: dips fell from 98 to 61 % (step 2 to 4), the last has 90 %"
+    assert falls(*scores[:3]) == "a, lp: dips fell from 98 to 61 % (step 2 to 4)"
+    assert falls(*scores[:2]) == ""
+    both = [replace(one, phenomena={**one.phenomena, "other": one.phenomena["dips"]}) for one in scores]
+    assert falls(*both).endswith("; 1 more fell")
+    named = [phenomena(1, "early", a=90, b=1), phenomena(2, "late", a=20, b=1)]
+    assert "(revision early to late)" in falls(*named, place="revision")
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [phenomena(0, a=98, b=1), phenomena(1, a=61, b=1)],  # an untrained model has learned nothing that it could lose
+        [phenomena(1, a=80, b=1), phenomena(2, a=61, b=1)],  # less than twenty points
+        [phenomena(1, a=98), phenomena(2, a=61)],  # the only phenomenon, whose accuracy is that of the table
+        [phenomena(1, a=61, b=1), phenomena(2, a=98, b=1)],
+        [phenomena(1, a=98, b=1), phenomena(2, b=1)],  # at the second one length decides
+    ],
+)
+def test_falls_that_are_small_or_mean_nothing_are_not_told(scores):
+    assert falls(*scores) == ""
+
+
+def equal_lines(percent, winner=None, digests="xyyyz"):
+    scores = [replace(score(step, percent, winner=winner), digest=digest) for step, digest in enumerate(digests)]
+    return [line for line in summarise(layout("lp"), scores) if "no paradigm" in line]
+
+
+def test_accuracies_that_stay_the_same_in_every_paradigm_are_explained():
+    reason = "as when a model always prefers one word or one length"
+    assert equal_lines(50) == [f"a: no paradigm changes at steps 1-3, {reason}"]
+    assert equal_lines(50, digests="xyyz") == [], "two may be equal by chance"
+    assert equal_lines(50, digests=["", "", "", "x"]) == []
+    assert equal_lines(99) == [], "what is learned may stay"
+    assert equal_lines(50, winner="shorter") == [], "length explains it"
+
+
+def test_what_is_told_of_phenomena_is_read_from_the_rows(run, tmp_path, records, write_benchmark, monkeypatch):
+    root = write_benchmark(tmp_path / "benchmarks", records[:40])
+    shown = []
+    monkeypatch.setattr(ScoreTable, "add", lambda self, score, details=(): shown.append(score))
+    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("mean_lp",)))
+    first, last = shown
+    assert first.digest != last.digest and len(first.digest) == 64
+    stored = pd.read_csv(run / "eval/accuracy.csv").query("step == 8 and split == 'all' and paradigm == 'all'")
+    known = stored.query("phenomenon != 'all'").set_index("phenomenon")["accuracy"]
+    assert last.phenomena == pytest.approx((100 * known).to_dict())
 
 
 def test_html_marks_the_best_and_the_last_and_escapes_names():
