@@ -117,7 +117,7 @@ def _describe_doubt(row: Row) -> str:
     turn = "dip" if row["dip"] >= row["bump"] else "bump"
     if row["class_these_pairs"] in TURNS:
         return (
-            f"For these pairs, other seeds would show it too ({row['class_these_pairs']}); for other pairs it is open."
+            f"On these pairs it is shown for other seeds too ({row['class_these_pairs']}); for other pairs it is open."
         )
     low, high = (100 * row[f"{turn}_depth_{end}"] for end in ("low", "high"))
     size = f"Smoothed it is {100 * row[turn]:.0f} points deep, with 95 % between {low:.0f} and {high:.0f}."
@@ -129,7 +129,7 @@ def _describe_doubt(row: Row) -> str:
 def _describe_need(row: Row) -> str:
     more = row["more_seeds"]
     if more <= MOST_SEEDS:
-        return f"if it is real, {more:.0f} more seed{'s' if more > 1 else ''} would show it in four of five cases"
+        return f"if it is real, {more:.0f} more seed{'s' if more > 1 else ''} would show it in 80 % of cases"
     return f"what limits it most: {row['limited_by']}"
 
 

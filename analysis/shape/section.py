@@ -28,6 +28,8 @@ from analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, find_shapes
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
+    Column("limited_by", "Limited by"), Column("more_seeds", "More seeds needed", "count"),
+    Column("detectable_dip", "Dip found in 80 % (points)", "percent"),
     Column("class_these_pairs", "These pairs, other seeds"), Column("class_these_runs", "These runs, other pairs"),
     Column("below", "Below chance"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
     *interval_columns("percent", "depth"),
@@ -37,8 +39,6 @@ _CLASSES = (
     Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
     Column("effective_items", "Effective number", "number"), Column("drawn", "Drawn"),
     Column("checkpoints", "Checkpoints", "count"), Column("variation", "p and intervals over"),
-    Column("detectable_dip", "Dip found in 80 % (points)", "percent"), Column("limited_by", "Limited by"),
-    Column("more_seeds", "More seeds needed", "count"),
 )  # fmt: skip
 _PARADIGMS = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("paradigm", "Paradigm"),
@@ -80,10 +80,10 @@ _SCOPES = (
     f"{100 * SEEN:.0f} points or more and comes back, which may be chance. "
 )
 _LIMITS = (
-    "Dip found in 80 %: how deep a dip, a quarter of the axis wide in the middle of it, must be for these runs to show "
-    "it in four of five cases. Limited by: what would help most where the shape is undetermined. More seeds needed: "
-    "how many would show the turn that is seen in four of five cases, if it is real; noise deepens what is seen, so "
-    f"that this is a lower bound, and inf is more than {MOST_SEEDS} (docs/shape.md). "
+    "Limited by: what would help most where the shape is undetermined. More seeds needed: how many would show the turn "
+    "that is seen in 80 % of cases, if it is real; noise deepens what is seen, so that this is a lower bound, and inf "
+    f"is more than {MOST_SEEDS}. Dip found in 80 %: how deep a dip, a quarter of the axis wide and in its middle, must "
+    "be for these runs to show it in 80 % of cases (docs/shape.md). "
 )
 _BELOW = (
     f"Below chance: {STABLE} is a curve whose smoothed accuracy ends below 50 %, significantly after Holm over the "
@@ -273,7 +273,8 @@ def describe_limits(classes: pd.DataFrame) -> Iterator[str]:
         return
     low, middle, high = depths.min(), depths.median(), depths.max()
     spread = f"{middle:.0f} points" if low == high else f"{low:.0f} to {high:.0f} points (median {middle:.0f})"
-    yield f"With these runs a dip of {spread} would be found in 80 % of cases.".replace("inf", "more than 50")
+    deep = spread.replace("inf", "more than 50")
+    yield f"A dip in the middle of training must be {deep} deep for these runs to show it in 80 % of cases."
     if counts := Counter(classes.loc[classes["class"] == "undetermined", "limited_by"]):
         named = ", ".join(f"{name} ({count})" for name, count in counts.most_common())
         yield f"What limits the undetermined curves most: {named}."

@@ -173,7 +173,8 @@ def test_flips_of_what_is_not_there(study: NotebookStudy, run: str, step: int, m
 def test_tables_have_a_row_for_each_curve_and_pair(study: NotebookStudy) -> None:
     shapes = study.shapes()
     assert sorted(shapes["phenomenon"]) == ["BA", "all", "passive"]
-    assert {"shape", "p", "dip", "dip_low", "dip_high"} <= set(shapes)
+    assert {"shape", "p", "dip", "dip_low", "dip_high", "these_pairs", "these_runs"} <= set(shapes)
+    assert {"detectable_dip", "limited_by", "more_seeds"} <= set(shapes)
     items = study.items()
     assert len(items) == 2 * 60
     assert items["good"].tolist() == 2 * PAIRS["good"].tolist()

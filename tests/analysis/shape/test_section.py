@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 from analysis.data.runs import find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
+from analysis.overview import describe_turns
 from analysis.report.html import TableView
 from analysis.sections import make_sections
-from analysis.shape.section import acquisition_sections, shape_sections
+from analysis.shape.section import acquisition_sections, read_shapes, shape_sections
 from analysis.shape.tables import reading
 from eval.metrics.significance import holm
 from measurements.simulated_curves import SLOW, dip, flat, rising, simulate
@@ -236,6 +238,36 @@ def test_seeds_that_agree_about_a_few_edits_show_a_rise_of_these_pairs_only(make
     assert table.loc["up", ["class", "class_these_pairs"]].tolist() == ["undetermined", "rising"]
     assert table.loc["up", "shape"] == "undetermined (these pairs: rising)"
     assert "of other pairs or templates it says nothing" in note_of(shape)
+
+
+def test_beside_an_undetermined_curve_stands_what_limits_it(make_run: MakeRun, parts_of) -> None:
+    make_line(make_run, 3)
+    shape, _ = parts_of()
+    table = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
+    assert table["detectable_dip"].between(0.01, 0.5).all()
+    assert table["limited_by"].to_dict() == {"all": "", "dip": "", "none": table.loc["none", "limited_by"], "up": ""}
+    assert table.loc["none", "limited_by"] in {"seeds", "pairs"}
+    assert (
+        "deep for these runs to show it in 80 % of cases. What limits the undetermined curves most" in shape.content[0]
+    )
+    assert table["detectable_dip"].idxmin() == "all"  # it has the most pairs
+
+
+def test_the_first_screen_says_what_would_show_a_dip_that_is_seen(make_run: MakeRun, tmp_path: Path) -> None:
+    make_line(make_run, 3)
+    (scored,) = study_of(tmp_path).benchmarks()
+    shapes = read_shapes(scored)
+    turned = shapes.classes["phenomenon"] == "dip"
+
+    def said(**values: object) -> str:
+        seen = shapes.classes[turned].assign(**{"class": "undetermined", "class_these_pairs": "undetermined"} | values)
+        return list(describe_turns(replace(shapes, classes=seen)))[-1]
+
+    assert "if it is real, 1 more seed would show it in 80 % of cases" in said(more_seeds=1.0)
+    assert "what limits it most: edits." in said(more_seeds=np.inf, limited_by="edits")
+    assert "On these pairs it is shown for other seeds too (U-shaped); for other pairs it is open." in said(
+        class_these_pairs="U-shaped"
+    )
 
 
 def test_one_run_says_nothing_of_these_pairs_in_other_seeds(make_run: MakeRun, parts_of) -> None:
