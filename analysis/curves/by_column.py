@@ -3,14 +3,16 @@
 The mean over conditions can hide what each of them does; a curve for each value shows it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import learning_chart
 from analysis.curves.learning import band_note, curve_table, draw_curves
-from analysis.data.groups import ALL, CROSS, Groups, Ids, columns, crossed_columns
+from analysis.data.groups import ALL, CROSS, Groups, Ids, Pairs, columns, crossed_columns
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.items.histories import History, read_histories, same_pairs
@@ -19,12 +21,24 @@ from analysis.plotting.facets import panels_by
 from analysis.plotting.figures import Drawing
 from analysis.report.html import ReportSection
 from eval.metrics.accuracy import TIES_CREDIT, TiesRule
-from eval.metrics.sampling import exact_interval
+from eval.metrics.levels import MEANS, levels_of
+from eval.metrics.sampling import Clusters, clusters_of, row_intervals
+from eval.store.reported import OVER_PAIRS
 from ucurve.errors import UserError, unknown_name
 
+_STEPS_AT_ONCE = 16  # so that what is computed of all clusters takes little memory
 MOST_DRAWN = 12  # values in a figure; the table has all
 _KEY = "curves_by"
 _TITLE = 20  # letters of a value above its panel
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Items of each cluster."""
+
+    right: Ids  # int64[steps, clusters]
+    ties: Ids  # int64[steps, clusters]
+    size: Ids  # int64[clusters], all items
 
 
 def column_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
@@ -59,21 +73,58 @@ def column_table(histories: Iterable[History], column: str, rule: TiesRule) -> p
     return table.assign(n=table["value"].map(n).astype(int)).loc[order.index].reset_index(drop=True)
 
 
+@lru_cache(maxsize=16)
+def value_clusters(shared: Pairs, by: str) -> tuple[Clusters, Ids]:
+    """Return the clusters of the counted pairs that have a value of a column, and that of each pair, -1 without one.
+
+    The values stand in the levels of the clusters as phenomena do. With ``all`` the phenomena themselves do.
+    """
+    groups = shared.group(by)
+    chosen = shared.counted & (groups.of >= 0)
+    if not chosen.any():
+        raise UserError(f"column {by!r} has no value in a pair that counts")
+    pairs = shared.table[chosen].reset_index(drop=True)
+    if by != ALL:
+        pairs["phenomenon"] = np.array(groups.names, dtype=object)[groups.of[chosen]]
+    clusters = clusters_of(pairs, levels_of(pairs))
+    of = np.full(len(chosen), -1, dtype=np.int64)
+    of[chosen] = clusters.of
+    return clusters, of
+
+
+def value_places(clusters: Clusters, by: str, overall: str = OVER_PAIRS) -> dict[str, int]:
+    """Return the row of each value of a column; of ``all`` that of the mean over pairs, paradigms or phenomena."""
+    levels = clusters.levels
+    if by == ALL:
+        return {ALL: len(levels.labels) - 3 + (OVER_PAIRS, *MEANS).index(overall)}
+    values = levels.labels["phenomenon"].iloc[levels.paradigms : -3]
+    return {str(value): levels.paradigms + place for place, value in enumerate(values)}
+
+
 def value_rows(
-    run: Run, checkpoints: pd.DataFrame, names: Sequence[str], right: Ids, ties: Ids, n: Ids, rule: TiesRule
-) -> pd.DataFrame:
+    run: Run, checkpoints: pd.DataFrame, places: Mapping[str, int], clusters: Clusters, counts: Counts, rule: TiesRule,
+    *, with_intervals: bool,
+) -> pd.DataFrame:  # fmt: skip
     """Lay out the accuracies of one run as ``frames.score_frame`` reads them, a value of a column as ``phenomenon``.
 
-    ``checkpoints`` has ``step``, ``tokens`` and ``flops``; ``right`` and ``ties`` count items, int64[steps, values],
-    and ``n`` all items, int64[values]; values without items are left out.
+    ``checkpoints`` has ``step``, ``tokens`` and ``flops``; ``places`` are the rows of values; values without items are
+    left out. Intervals, which take most of the time, are needed where a line is this run alone; else they are NaN.
     """
-    credits_ = right + TIES_CREDIT[rule] * ties
-    low, high = exact_interval(credits_, np.broadcast_to(n.astype(float), credits_.shape))
+    credit, size = counts.right + TIES_CREDIT[rule] * counts.ties, counts.size.astype(np.float64)
+    rows, names, sizes = list(places.values()), list(places), clusters.by_paradigm(size)
+    accuracy = clusters.levels.means(clusters.by_paradigm(credit), np.broadcast_to(sizes, (len(credit), len(sizes))))
+    low = high = np.full_like(accuracy, np.nan)
+    if with_intervals:
+        blocks = [credit[start : start + _STEPS_AT_ONCE] for start in range(0, len(credit), _STEPS_AT_ONCE)]
+        low, high = (
+            np.concatenate(part) for part in zip(*(row_intervals(clusters, one, size) for one in blocks), strict=True)
+        )
+    n = clusters.levels.totals(sizes)[rows].astype(np.int64)
     steps, number = len(checkpoints), len(names)
-    places = {name: np.repeat(checkpoints[name].to_numpy(), number) for name in ("step", "tokens", "flops")}
+    named = {name: np.repeat(checkpoints[name].to_numpy(), number) for name in ("step", "tokens", "flops")}
     table = pd.DataFrame({
-        "run": run.label, "group": run.group, "phenomenon": np.tile(np.array(names, dtype=object), steps), **places,
-        "accuracy": (credits_ / np.maximum(n, 1)).ravel(), "ci_low": low.ravel(), "ci_high": high.ravel(),
+        "run": run.label, "group": run.group, "phenomenon": np.tile(np.array(names, dtype=object), steps), **named,
+        "accuracy": accuracy[:, rows].ravel(), "ci_low": low[:, rows].ravel(), "ci_high": high[:, rows].ravel(),
         "n": np.tile(n, steps),
     })  # fmt: skip
     return table[table["n"] > 0]
@@ -130,13 +181,12 @@ def _pair_tables(study: Study) -> list[pd.DataFrame]:
 
 
 def _rows_of_run(history: History, column: str, rule: TiesRule) -> pd.DataFrame:
-    groups = history.shared.group(column)
-    of, number = groups.of[history.items], len(groups.names)
-    right, ties = (  # int64[steps, groups]
-        np.stack([np.bincount(of[row & (of >= 0)], minlength=number) for row in history.verdicts == verdict])
+    clusters, of_pair = value_clusters(history.shared, column)
+    of = of_pair[history.items]
+    right, ties = (
+        np.stack([np.bincount(of[row & (of >= 0)], minlength=clusters.size) for row in history.verdicts == verdict])
         for verdict in (RIGHT, TIE)
     )
-    n = np.bincount(of[of >= 0], minlength=number)
-    if not n.any():
-        raise UserError(f"column {column!r} has no value in a pair that counts")
-    return value_rows(history.run, history.checkpoints, groups.names, right, ties, n, rule)
+    counts = Counts(right, ties, np.bincount(of[of >= 0], minlength=clusters.size))
+    places = value_places(clusters, column)
+    return value_rows(history.run, history.checkpoints, places, clusters, counts, rule, with_intervals=True)

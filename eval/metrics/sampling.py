@@ -131,6 +131,18 @@ def effective_size(spread: Spread, mean: Array, size: Array) -> Array:
     return np.where(spread.enough, np.minimum(size, effective), np.nan)
 
 
+def row_intervals(clusters: Clusters, credit: Array, size: Array) -> tuple[Array, Array]:
+    """Return the 95 % interval of each row's accuracy over clusters, float64[steps, rows]; NaN with fewer than 4.
+
+    ``credit`` is float64[steps, clusters], ``size`` (pairs) float64[clusters], the same at all steps.
+    """
+    sums = clusters.by_paradigm(credit)
+    right, n = samples_by_level(clusters.levels, sums, np.broadcast_to(clusters.by_paradigm(size), sums.shape))
+    accuracy = right / np.where(n > 0, n, 1)
+    effective = effective_size(spread_of(clusters, credit, size), accuracy, n)
+    return exact_interval(accuracy * effective, effective)
+
+
 def exact_interval(right: Array, n: Array) -> tuple[Array, Array]:
     """Clopper-Pearson interval at 95 % for ``right`` out of ``n``; the beta quantiles extend to half credits.
 

@@ -36,7 +36,8 @@ def make_pairs(rng):
     table = pd.DataFrame({
         "benchmark": "toy", "language": "zho", "paradigm": paradigms,
         "phenomenon": np.where(np.isin(paradigms, ["p1", "p2"]), "first", "second"), "pair": np.arange(120),
-        "good": [f"good {number}" for number in range(120)], "bad": [f"bad {number}" for number in range(120)],
+        "good": [f"good{number // 2} word" for number in range(120)],
+        "bad": [f"bad{number // 2} word" for number in range(120)],
         "distance": rng.integers(1, 40, 120), "kind": rng.choice(["a", "b"], 120),
     })  # fmt: skip
     table.loc[[5, 70], "bad"] = table.loc[[5, 70], "good"]
@@ -124,7 +125,7 @@ def test_accuracies_are_those_that_scoring_writes(library, linking, split, by):
         known = stored_rows(library, 0, linking, split=split, **where, **{column: value})
         assert rows["step"].tolist() == known["step"].tolist()
         np.testing.assert_array_equal(rows["n"].to_numpy(int), known["n"].to_numpy())
-        for ours, theirs in (("accuracy", "accuracy"), ("low", "exact_low"), ("high", "exact_high")):
+        for ours, theirs in (("accuracy", "accuracy"), ("low", "ci_low"), ("high", "ci_high")):
             np.testing.assert_allclose(rows[ours].to_numpy(float), known[theirs], rtol=1e-12)
 
 
@@ -259,7 +260,7 @@ def test_what_a_card_says_is_shown_first(library, tmp_path):
                 known = accuracy_table(pairs, scores, [parse_linking(linking)], ["wrong"])
                 known = known[(known["split"] == split) & (known["phenomenon"] == "all")].set_index("paradigm")
                 ours = rows[["accuracy", "low", "high", "n"]].to_numpy(float)[0]
-                theirs = known.loc[overall, ["accuracy", "exact_low", "exact_high", "n"]].to_numpy(float)
+                theirs = known.loc[overall, ["accuracy", "ci_low", "ci_high", "n"]].to_numpy(float)
                 np.testing.assert_allclose(ours, theirs, rtol=1e-9)
         by = curves(own, read_asked(ask(linking, by="phenomenon")))
         assert (by["ties_rule"], by["overall"]) == ("wrong", "all")

@@ -1,12 +1,12 @@
 """Curves under any linking function, counted from the stored scores: no model is loaded."""
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import cast, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analysis.charts.curves import (
@@ -18,23 +18,19 @@ from analysis.charts.curves import (
     learning_rows,
 )
 from analysis.charts.parts import CURVES, LEVELS, Rows, dash_array, filled
-from analysis.curves.by_column import value_rows
+from analysis.curves.by_column import Counts, value_clusters, value_places, value_rows
 from analysis.curves.learning import band_note, curve_table
 from analysis.data.groups import ALL
 from analysis.plotting.facets import line_names
 from analysis.plotting.style import line_styles
 from eval.linking import FAMILIES, Linking, parse_linking
-from eval.metrics.accuracy import TIES_CREDIT, Split
-from eval.metrics.levels import levels_of
-from eval.metrics.sampling import effective_sample, exact_interval
+from eval.metrics.accuracy import Split
 from eval.store.reported import OVER_PAIRS, USUAL_RULE, Reported
 from ucurve.errors import UserError, unknown_name
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
 from workbench.explore.turns import Course, courses, deepest, dips, order, say
 from workbench.replies import Values, text_of
-
-Array = npt.NDArray[np.float64]
 
 _SHOWN = ("step", "tokens", "runs", "accuracy", "low", "high", "whole", "n")  # in a chart
 _LIMITS: Mapping[str, tuple[float, float, float]] = {  # least, greatest and step of a slider
@@ -178,7 +174,10 @@ def count_curves(library: Library, asked: Asked) -> Counted:
 def _count(matrices: Sequence[ScoreMatrix], notes: list[str], asked: Asked) -> Counted:
     sizes, shown = curve_values(matrices[0], asked)
     reported = matrices[0].reported
-    rows = pd.concat([accuracy_rows(matrix, asked, shown, reported) for matrix in matrices], ignore_index=True)
+    runs_of = Counter(matrix.run.group for matrix in matrices)
+    alone = [runs_of[matrix.run.group] == 1 or matrix.steps[0] < 0 for matrix in matrices]
+    parts = [accuracy_rows(matrix, asked, shown, reported, one) for matrix, one in zip(matrices, alone, strict=True)]
+    rows = pd.concat(parts, ignore_index=True)
     trained = rows[rows["step"] >= 0]
     table = pd.DataFrame(columns=["group", "value", *_SHOWN], dtype=float)
     if len(trained):
@@ -205,33 +204,21 @@ def _small_without_data(layout: LearningLayout) -> dict[str, object]:
     return chart
 
 
-def accuracy_rows(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str], reported: Reported) -> pd.DataFrame:
-    """Return rows as ``analysis.data.frames.score_frame`` reads them, the value of the column as ``phenomenon``."""
+def accuracy_rows(
+    matrix: ScoreMatrix, asked: Asked, shown: Sequence[str], reported: Reported, with_intervals: bool
+) -> pd.DataFrame:
+    """Return the rows of ``value_rows`` of a run."""
     rule = reported.ties_rule or USUAL_RULE
     groups = matrix.shared.group(asked.by)
-    counted = matrix.split(asked.split)
-    places = np.array([shown.index(name) if name in shown else -1 for name in groups.names])
-    of = np.where(counted & (groups.of >= 0), places[groups.of], -1)
-    right, ties = matrix.counts(asked.linking, of, len(shown))
-    n = np.bincount(of[of >= 0], minlength=len(shown))
+    clusters, of_pair = value_clusters(matrix.shared, asked.by)
+    every = value_places(clusters, asked.by, reported.overall)
+    wanted = np.array([*(name in shown for name in groups.names), False])[groups.of]
+    of = np.where(matrix.split(asked.split) & wanted, of_pair, -1)
+    right, ties = matrix.counts(asked.linking, of, clusters.size)
+    counts = Counts(right, ties, np.bincount(of[of >= 0], minlength=clusters.size))
     checkpoints = pd.DataFrame({"step": matrix.steps, "tokens": matrix.tokens, "flops": matrix.flops})
-    rows = value_rows(matrix.run, checkpoints, shown, right, ties, n, rule)
-    if asked.by != ALL or reported.overall == OVER_PAIRS or rows.empty:
-        return rows
-    accuracy, size = _mean_of_parts(matrix, asked, reported)
-    low, high = exact_interval(accuracy * size, size)
-    return rows.assign(accuracy=accuracy, ci_low=low, ci_high=high)
-
-
-def _mean_of_parts(matrix: ScoreMatrix, asked: Asked, reported: Reported) -> tuple[Array, Array]:
-    """Return the mean over paradigms or phenomena at every step, and its effective sample, both float64[steps]."""
-    levels = levels_of(matrix.pairs)
-    of = np.where(matrix.split(asked.split), levels.paradigm_of, -1)
-    right, ties = matrix.counts(asked.linking, of, levels.paradigms)
-    credited = right + TIES_CREDIT[reported.ties_rule or USUAL_RULE] * ties
-    n = np.bincount(of[of >= 0], minlength=levels.paradigms).astype(np.float64)
-    cells = levels.membership if reported.overall == "macro_phenomena" else np.eye(levels.paradigms)
-    return effective_sample(credited @ cells, np.broadcast_to(n @ cells, (len(credited), cells.shape[1])))
+    places = {name: every[name] for name in shown}
+    return value_rows(matrix.run, checkpoints, places, clusters, counts, rule, with_intervals=with_intervals)
 
 
 def curve_values(matrix: ScoreMatrix, asked: Asked) -> tuple[dict[str, int], list[str]]:
