@@ -6,7 +6,7 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, overload
 
@@ -26,6 +26,7 @@ from eval.store.tables import ACCURACY, FITS, STATISTICS, TableFile
 from eval.store.views import load_table
 from ucurve.config import check
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
+from ucurve.progress import notebook_cell
 from ucurve.storage.run_folder import CHECKPOINTS, RECORD
 
 Steps = Sequence[int] | Mapping[str, int] | Literal["all"]
@@ -50,8 +51,11 @@ class ScoreResult:
     fits: pd.DataFrame
     overall: pd.DataFrame
     scores: tuple[StoredScores, ...]
+    _cell: int | None = field(default_factory=notebook_cell, init=False)  # of a notebook, where scoring drew its table
 
     def _repr_html_(self) -> str:
+        if self._cell is not None and self._cell == notebook_cell():  # the table is in this cell already
+            return "<p>The tables behind it: <code>.accuracy</code>, <code>.overall</code>, <code>.pairs()</code>.</p>"
         table, more = self._shown()
         return f"{table.to_html(index=False, float_format='{:.1%}'.format)}<p>{more}</p>"
 

@@ -101,6 +101,11 @@ def in_notebook() -> bool:
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
+def notebook_cell() -> int | None:
+    """Return the number of the notebook's cell that is executed; None outside a notebook."""
+    return int(sys.modules["IPython"].get_ipython().execution_count) if in_notebook() else None
+
+
 def leave_lost_terminal() -> None:
     """Discard what is still written to a terminal that is gone, so that it does not end the work as an error."""
     for stream in (1, 2):

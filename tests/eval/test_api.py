@@ -2,7 +2,9 @@ import gc
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -263,4 +265,18 @@ def test_a_result_shows_itself_briefly(run, asked):
     assert len(shown) < 500
     assert shown.splitlines()[0].split() == ["run", "step", "benchmark", "scorer", "lp", "slln_lp"]
     assert len(shown.splitlines()) == 3
+    assert scored._repr_html_().count("<tr") == 3
+
+
+def test_a_notebook_shows_the_table_of_a_score_once(run, asked, monkeypatch):
+    """The cell that scores has the table that grew; a later cell shows the result."""
+    shell = SimpleNamespace(kernel=None, execution_count=4)
+    drawn = []
+    display = SimpleNamespace(HTML=str, display=lambda page, display_id: SimpleNamespace(update=drawn.append))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    scored = score(run, **asked)
+    assert "<table" in drawn[-1]
+    assert "<table" not in scored._repr_html_()
+    shell.execution_count = 5
     assert scored._repr_html_().count("<tr") == 3
