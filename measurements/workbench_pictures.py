@@ -22,7 +22,7 @@ from measurements.workbench import ROOT
 from ucurve.storage.run_folder import match_folders
 
 TEMPLATE = "compound_definite"  # its curve falls before it rises
-SHOWN = 11  # checkpoints that are scored when the picture is made
+SHOWN = "11|12|13"  # checkpoints of 14 that are scored when the picture is made
 SLOW = 180_000  # milliseconds that a page may take
 COLORS = 256  # of a picture, which make it a third as large
 
@@ -45,7 +45,9 @@ def main() -> None:
             page.set_viewport_size({"width": 1200, "height": 900})
             write(page, options.out / "workbench-write.png")
     for name in ("explore.png", "workbench-write.png"):
-        Image.open(options.out / name).quantize(COLORS).save(options.out / name, optimize=True)
+        picture = Image.open(options.out / name).convert("RGB")
+        small = picture.quantize(COLORS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        small.save(options.out / name, optimize=True)
 
 
 @contextmanager
@@ -82,7 +84,7 @@ def write(page: Page, picture: Path) -> None:
     page.click("#make-button")
     page.wait_for_selector("#yield:has-text('300 pairs')")
     page.click("#score-button")
-    page.get_by_text(re.compile(f"Checkpoint {SHOWN} of")).wait_for()
+    page.get_by_text(re.compile(f"Checkpoint ({SHOWN}) of")).wait_for()
     page.wait_for_timeout(1000)  # until the point of that checkpoint is drawn
     page.screenshot(path=picture, full_page=True)
 
