@@ -1,9 +1,11 @@
 """A study in a notebook: a method for each table and chart of its runs, curves, pairs and tokens."""
 
+import inspect
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import pandas as pd
 
@@ -30,7 +32,7 @@ from analysis.shape.over_flops import read_flops_shapes
 from analysis.shape.over_sizes import read_size_shapes
 from analysis.shape.section import read_shapes
 from analysis.tokens.table import not_stored, region_table, token_frame
-from ucurve.errors import UserError, unknown_name
+from ucurve.errors import UserError, short_traceback, unknown_name
 from ucurve.fields import format_count
 from ucurve.progress import log_line
 
@@ -43,6 +45,7 @@ _SHAPES = {
     "onset": "onset",
 }  # fmt: skip
 _LIMITS = {"detectable_dip": "detectable_dip", "limited_by": "limited_by", "more_seeds": "more_seeds"}
+StudyClass = TypeVar("StudyClass")
 _OVER = ("tokens", "sizes", "flops")
 _MOST_RUNS = 20  # that are listed
 
@@ -57,6 +60,15 @@ class RunList(list[Run]):
         return _text(_describe_runs(self))
 
 
+def _with_short_tracebacks(study: type[StudyClass]) -> type[StudyClass]:
+    """Let the methods that a notebook or a program calls answer a mistake without the lines inside."""
+    for name, method in list(vars(study).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(study, name, short_traceback(method))
+    return study
+
+
+@_with_short_tracebacks
 @dataclass(frozen=True, eq=False, repr=False)
 class NotebookStudy(Study):
     """Runs that were read for a notebook; ``ucurve.open`` makes one.

@@ -6,6 +6,8 @@ The modules of this package are what all other packages need: errors, files, cou
 import warnings
 from importlib import import_module
 
+from ucurve.errors import UserError as UserError
+from ucurve.errors import short_traceback
 from ucurve.interpreter import check_interpreter
 
 __version__ = "0.1.0"
@@ -20,7 +22,6 @@ _FUNCTIONS = {
     "score": "eval.api:score",
     "compare": "eval.api:compare",
     "train": "train.api:train",
-    "UserError": "ucurve.errors:UserError",
 }
 
 
@@ -29,10 +30,9 @@ def __getattr__(name: str) -> object:
     if name not in _FUNCTIONS:
         raise AttributeError(f"module 'ucurve' has no attribute {name!r}")
     module, _, function = _FUNCTIONS[name].partition(":")
-    found: object = getattr(import_module(module), function)
-    globals()[name] = found
+    globals()[name] = found = short_traceback(getattr(import_module(module), function))
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*_FUNCTIONS, "__version__"})
+    return sorted({*_FUNCTIONS, "UserError", "__version__"})

@@ -1,10 +1,14 @@
 """Errors that reach the user as one message and an exit code, never as a traceback."""
 
 import difflib
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 INTERRUPTED = 130  # the exit code after Ctrl-C, as shells expect it
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 class UcurveError(Exception):
@@ -17,6 +21,7 @@ class UserError(UcurveError):
     """A mistake in what the user gave, and where it is, what is allowed and, for a name, the nearest one."""
 
     exit_code = 2
+    __module__ = "ucurve"  # where programs find it, for the last line of a traceback
 
     def _render_traceback_(self) -> list[str]:
         """Show the message alone in a notebook, where IPython asks for this in place of a traceback."""
@@ -33,6 +38,19 @@ class BusyError(UserError):
 
 class RunError(UcurveError):
     """A run that cannot go on although what the user gave was well formed (a loss that is not finite, a full disk)."""
+
+
+def short_traceback(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Let a function that programs call raise a ``UserError`` with their own lines as traceback, without those here."""
+
+    @functools.wraps(function)
+    def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except UserError as error:
+            raise error.with_traceback(None) from None
+
+    return call
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str | None:

@@ -1,6 +1,7 @@
 """What ``import ucurve`` gives to a notebook, and what it does not load."""
 
 import ast
+import pickle
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import ucurve
-from ucurve.errors import RunError, UserError
+from ucurve.errors import RunError, UserError, short_traceback
 
 STUB = Path(ucurve.__file__).with_name("__init__.pyi")
 NAMES = ["UserError", "compare", "open", "score", "train"]
@@ -54,3 +55,45 @@ def test_ipython_shows_a_mistake_of_the_user_in_one_line_and_hides_nothing_else(
     else:
         assert "Traceback" in shown
         assert "raise error" in re.sub(r"\x1b\[[\d;]*m", "", shown)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ('ucurve.open("nothing/*")', "no run folder matches 'nothing/*'"),
+        ('ucurve.score("nothing")', "run or model: no folder nothing"),
+        ('ucurve.train("modl=tiny")', "unknown key 'modl'"),
+    ],
+)
+def test_a_program_that_makes_a_mistake_gets_its_own_line_and_the_message(code: str, message: str, tmp_path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"import ucurve\n\n{code}\n")
+    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1
+    places = [line for line in lines if line.startswith("  File ")]
+    assert places[0] == f'  File "{program}", line 3, in <module>'
+    assert len(places) == 2 and places[1].endswith("in call"), "one line of ours, which raises it again"
+    assert lines[-1].startswith(f"ucurve.UserError: {message}")
+    assert len(lines) <= 8 and sum("Traceback" in line for line in lines) == 1
+
+
+def test_only_the_lines_of_a_mistake_are_left_out_and_a_function_keeps_what_it_says_of_itself() -> None:
+    def fail(what: type[Exception]) -> None:
+        """Fail."""
+        raise what("x") from KeyError("y")
+
+    short = short_traceback(fail)
+    assert short.__doc__ == "Fail."
+    with pytest.raises(UserError) as mistake:
+        short(UserError)
+    assert mistake.value.__cause__ is None and mistake.traceback[-1].name == "call"
+    for kind in (ValueError, RunError):
+        with pytest.raises(kind) as caught:
+            short(kind)
+        assert isinstance(caught.value.__cause__, KeyError) and caught.traceback[-1].name == "fail"
+
+
+def test_a_mistake_reaches_another_process_whole() -> None:
+    error = pickle.loads(pickle.dumps(UserError("no run")))  # noqa: S301 - made here
+    assert type(error) is UserError and str(error) == "no run"

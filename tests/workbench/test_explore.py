@@ -16,8 +16,9 @@ from eval.metrics.accuracy import accuracy_table, pair_credits
 from eval.store.reported import Reported, keep_reported
 from eval.store.scores import pairs_path, score_path
 from eval.store.tables import ACCURACY
-from tests.facts import write_run
+from tests.facts import write_manifest_of, write_run
 from ucurve.errors import UserError
+from ucurve.storage.run_folder import checkpoint_folder
 from workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
 from workbench.explore.library import Library, list_changes, list_scores
 from workbench.explore.pairs import list_pairs, pair_history, pair_kinds
@@ -225,6 +226,20 @@ def test_changed_scores_are_read_again(tmp_path):
     after = curve_rows(library, read_asked(ask()))["rows"]
     assert before[:-1] == after[:-1]
     assert before[-1] != after[-1]
+
+
+def test_a_score_has_its_place_on_the_axis_before_the_table_has_its_row_and_after_its_checkpoint_is_gone(tmp_path):
+    library = make_library(tmp_path)
+    folder = library.runs()[0].folder
+    for step in STEPS[4:]:  # those of the others were deleted
+        write_manifest_of(checkpoint_folder(folder, step), step, tokens=step * 1000, flops=step * 1e9)
+    rows = pd.read_csv(ACCURACY.path(folder), dtype=str)
+    rows[rows["step"] != str(STEPS[-1])].to_csv(ACCURACY.path(folder), index=False)
+    run = library.runs()[0]
+    assert run.saved == STEPS[4:]
+    matrix = library.matrix(run.label, "toy", "sentence")
+    assert matrix.tokens.tolist() == [step * 1000 for step in STEPS]
+    assert matrix.flops.tolist() == [step * 1e9 for step in STEPS]
 
 
 def test_what_can_be_looked_at_is_listed(library):
