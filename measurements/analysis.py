@@ -68,7 +68,7 @@ def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *
             checkpoint = checkpoint_folder(run, step)
             checkpoint.mkdir(parents=True)
             write_manifest(checkpoint, manifest(step, size))
-    # Statistics take ten times as long as accuracies: those of the last checkpoint stand at every other one too.
+    # Statistics take longer than accuracies: those of the last checkpoint stand at every other one too.
     last = statistics_table(pairs, scores, linkings, samples=2)
     places = pd.concat(accuracies)[list(STATISTICS.columns[:6])].drop_duplicates()
     for kind, tables in ((ACCURACY, accuracies), (STATISTICS, [places.merge(last, how="cross")])):
@@ -82,7 +82,7 @@ def pair_table(items: int) -> pd.DataFrame:
     columns: dict[str, object] = {
         "benchmark": "made", "language": "zho", "paradigm": [f"paradigm_{place:03d}" for place in paradigm],
         "phenomenon": [f"phenomenon_{place % PHENOMENA:02d}" for place in paradigm], "pair": pair,
-        "good": [f"good {place}" for place in pair], "bad": [f"bad {place}" for place in pair],
+        "good": [f"good{place} one" for place in pair], "bad": [f"bad{place} one" for place in pair],
     }  # fmt: skip
     return pd.DataFrame(columns)
 

@@ -19,6 +19,7 @@ from analysis.pairs.clustered_errors import clustered_errors
 from analysis.scaling.laws import LOGISTIC_LAW, POWER_LAW, Law, fit_tables
 from eval.metrics.bootstrap import LENGTH_BIASES, length_biases
 from eval.metrics.levels import levels_of
+from eval.metrics.sampling import clusters_of
 
 _TRUTHS = ((POWER_LAW, np.array([1.0, 400.0, 0.15])), (LOGISTIC_LAW, np.array([0.85, 1.5, 17.0])))
 _CASES = (  # different FLOPs, seeds, how far a cell lies off the law, noise, correlation of neighbors
@@ -96,11 +97,12 @@ def length_rows(repeats: int) -> Iterator[str]:
 
 
 def _length_biases(pairs: int, bias: float, draw: np.random.Generator, seed: int) -> list[list[float]]:
-    table = pd.DataFrame({"paradigm": np.repeat(["a", "b"], pairs // 2), "phenomenon": "X"})
+    words = [f"{number}" for number in range(pairs)]  # every pair has an edit of its own
+    table = pd.DataFrame({"paradigm": np.repeat(["a", "b"], pairs // 2), "phenomenon": "X", "good": words, "bad": "x"})
     scores = pd.DataFrame({"n_good": np.tile([1, 2, 2, 2, 3], pairs // 5), "n_bad": 2})
     chances = np.tile([0.8 + bias, 0.8, 0.8, 0.8, 0.8 - bias], pairs // 5)
     credit = (draw.random(pairs) < chances).astype(float)
-    found = length_biases(levels_of(table), scores, credit, 300, seed)
+    found = length_biases(clusters_of(table, levels_of(table)), scores, credit, 300, seed)
     overall = 2  # after the two paradigms
     return [[found[name + part][overall] for name in LENGTH_BIASES] for part in ("", "_low", "_high")]
 

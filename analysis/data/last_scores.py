@@ -17,7 +17,7 @@ from eval.pairs import in_accuracies
 from eval.store.scores import score_path
 from ucurve.errors import UserError
 
-ALL_OF = "all"  # the paradigm of the rows of a phenomenon
+ALL_OF = "all"  # the paradigm of the rows of a phenomenon, and the phenomenon of those of all pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +54,19 @@ class ModelScores:
     @property
     def phenomena(self) -> pd.DataFrame:
         """The same over the pairs of each phenomenon, which is the ``suite``."""
-        rows = self._rows[self._rows["paradigm"] == ALL_OF]
+        rows = self._rows[(self._rows["paradigm"] == ALL_OF) & (self._rows["phenomenon"] != ALL_OF)]
         return rows.assign(suite=rows["phenomenon"]).drop(columns="paradigm").reset_index(drop=True)
+
+    @property
+    def overall(self) -> pd.DataFrame:
+        """The same over all pairs, one row for each model."""
+        return self._rows[self._rows["phenomenon"] == ALL_OF].reset_index(drop=True)
 
     @cached_property
     def _rows(self) -> pd.DataFrame:
         clusters, levels = self.clusters, self.clusters.levels
         size = clusters.sums(np.ones(len(self.pairs)))
-        n, some = levels.totals(levels.n), slice(len(levels.labels) - 1 - len(MEANS))
+        n, some = levels.totals(levels.n), slice(len(levels.labels) - len(MEANS))
         parts = []
         for model in self.models:
             credit = self.credit[model].to_numpy()

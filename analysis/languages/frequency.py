@@ -43,7 +43,8 @@ def residual_table(points: pd.DataFrame) -> pd.DataFrame:
     """Say how far each language with a frequency is from the curve of its model; models without a fit have no rows.
 
     The ``verdict`` is ``over`` or ``under`` for a language that is more than one standard deviation of the residuals
-    from the curve and whose exact 95 % interval does not reach it, else empty.
+    from the curve and whose 95 % interval does not reach it, else empty. The interval is that of as many independent
+    pairs as ``effective`` says, or ``n`` without this column.
     """
     rows = points.dropna(subset=["frequency", "accuracy"])
     parts = (_residuals_of_model(part) for _, part in rows.groupby("model", sort=False, observed=True))
@@ -58,7 +59,8 @@ def _residuals_of_model(part: pd.DataFrame) -> pd.DataFrame | None:
         return None
     fitted = logistic_law(frequency, curve)
     residual = accuracy - fitted
-    low, high = exact_interval(accuracy * n, n)
+    size = part["effective"].to_numpy(dtype=np.float64) if "effective" in part else n
+    low, high = exact_interval(accuracy * size, size)
     far = np.abs(residual) > residual.std(ddof=1)
     verdict = np.where(far & (low > fitted), OVER, np.where(far & (high < fitted), UNDER, ""))
     table = part.assign(fitted=fitted, residual=residual, verdict=verdict)

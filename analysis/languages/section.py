@@ -35,7 +35,8 @@ _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
 def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     """Compare models by language, and by groups of languages."""
     last, file_name, title = languages.by_language, languages.file_name, languages.title
-    parts = [pool_pairs(one.points, ["model"]).assign(language=language) for language, one in last.items()]
+    columns = ["model", "n", "effective", "accuracy"]
+    parts = [one.overall[columns].assign(language=language) for language, one in last.items()]
     points = pd.concat(parts, ignore_index=True)
     known = languages.first.study.user_tables.languages
     if known is not None:
@@ -155,7 +156,7 @@ def _draw_frequency(points: pd.DataFrame, ranked: Sequence[str], name: str, titl
     note = (
         f"Accuracy per language against its frequency, {title} (MultiBLiMP, Figure 1). Line: logistic curve from "
         "chance to a fitted ceiling, by least squares. Named and coloured: languages more than one standard deviation "
-        "of the residuals from it whose exact 95 % interval does not reach it."
+        "of the residuals from it whose 95 % interval, over different edits, does not reach it."
     )
     named = dict(zip(points["language"].astype(str), points["name"].astype(str), strict=True))
 

@@ -56,10 +56,11 @@ def paradigm_differences(points: pd.DataFrame, pairs: Mapping[str, tuple[str, st
     """Compare paradigms without and with one thing, such as an attractor (RuBLiMP, section 5).
 
     ``difference`` is the accuracy with it minus that without, ``low`` and ``high`` are Newcombe's 95 % interval for the
-    difference of two independent shares, from Wilson's intervals. A model that lacks one of the two has no row.
+    difference of two independent shares, from Wilson's intervals, each of as many independent pairs as ``effective``
+    says (``n`` without this column). A model that lacks one of the two has no row.
     """
     rows = []
-    known = points.set_index(["model", "suite"])[["accuracy", "n"]]
+    known = points.set_index(["model", "suite"])[["accuracy", "effective" if "effective" in points else "n"]]
     for what, (without, with_it) in pairs.items():
         for model in points["model"].unique():
             if (model, without) in known.index and (model, with_it) in known.index:
@@ -78,6 +79,6 @@ def _by_group(credit: pd.DataFrame, group: pd.Series, domain: str) -> pd.DataFra
 def _difference(without: pd.Series, with_it: pd.Series) -> dict[str, float]:
     from statsmodels.stats.proportion import confint_proportions_2indep
 
-    (one, n_one), (other, n_other) = ((float(part["accuracy"]), float(part["n"])) for part in (without, with_it))
+    (one, n_one), (other, n_other) = (part.astype(float) for part in (without, with_it))
     low, high = confint_proportions_2indep(other * n_other, n_other, one * n_one, n_one, method="newcomb")
     return {"without": one, "with_it": other, "difference": other - one, "low": float(low), "high": float(high)}

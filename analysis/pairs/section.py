@@ -58,7 +58,7 @@ def length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repo
     note = (
         f"Accuracy by length of the good sentence in words and signs, {scored.title}, a panel for each domain. The "
         "groups are of as equal size as equal lengths staying together allows, over all domains (RuBLiMP, Figures 4 to "
-        f"6); bars: exact 95 % interval over pairs."
+        f"6); bars: exact 95 % interval, with pairs taken as independent."
     )
     if len(last.models) > LINES:
         note += f" The {LINES} most accurate of {len(last.models)} models."
@@ -75,7 +75,7 @@ def attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[R
         return
     note = (
         "Paradigms with an attractor between subject and predicate against those without (RuBLiMP, section 5); "
-        "Newcombe's 95 % interval for the difference of two independent shares."
+        "Newcombe's 95 % interval for the difference of two independent shares, over different edits."
     )
     view = TableView(note, _DIFFERENCES, table, {f"attractors_{scored.file_name}": table})
     yield ReportSection(f"Attractors on {scored.benchmark}", (view,))

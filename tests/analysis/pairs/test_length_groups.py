@@ -82,3 +82,17 @@ def test_groups_stand_in_the_order_of_their_lengths() -> None:
     about = pd.DataFrame({"good": [" ".join("w" * length) for length in range(8, 15) for _ in range(3)]})
     table = length_table(about, pd.DataFrame({"m": np.ones(21)}))
     assert table["group"].tolist() == ["8", "9", "10", "11", "12", "13", "14"]
+
+
+def test_differences_are_over_as_many_pairs_as_edits_are_worth() -> None:
+    points = pd.DataFrame({"model": "m", "suite": ["a", "b"], "accuracy": [0.8, 0.7], "n": [100, 100]})
+    wide, narrow = (
+        paradigm_differences(points.assign(effective=effective), {"x": ("a", "b")}).iloc[0]
+        for effective in ([10.0, 10.0], [100.0, 100.0])
+    )
+    plain = paradigm_differences(points, {"x": ("a", "b")}).iloc[0]
+    assert (narrow["low"], narrow["high"]) == (plain["low"], plain["high"])
+    assert wide["low"] < plain["low"] < plain["high"] < wide["high"]
+    unknown = paradigm_differences(points.assign(effective=[np.nan, 100.0]), {"x": ("a", "b")}).iloc[0]
+    assert np.isnan([unknown["low"], unknown["high"]]).all()
+    assert unknown["difference"] == pytest.approx(-0.1)
