@@ -16,6 +16,7 @@ from analysis.curves.charts import curve_chart, curve_tables
 from analysis.curves.flops import flops_table, with_references
 from analysis.curves.learning import band_note, curve_table
 from analysis.curves.loss import loss_table
+from analysis.curves.outliers import outlier_table
 from analysis.data.frames import last_scored, overall
 from analysis.data.groups import ALL, columns, crossed_columns
 from analysis.data.linked import under_linking
@@ -342,6 +343,17 @@ class NotebookStudy(Study):
             >>> study.agreement()[["phenomenon", "step", "kappa", "agreement"]]
         """
         return agreement_table(self._comparable_lines(self.scored(benchmark, linking)))
+
+    def seed_outliers(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Name the run that lies farthest from its other seeds, for each curve of lines of four runs and more.
+
+        ``outlier`` says whether it is one by Grubbs' test, adjusted over the rows of its line.
+
+        Examples:
+            >>> study.seed_outliers().query("outlier")[["measure", "phenomenon", "run", "value", "others"]]
+        """
+        scored = self._with_checkpoints(benchmark, linking)
+        return outlier_table(scored.curve_rows(), scored.study)
 
     def seed_components(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Split the variance between runs into what the initialization and the data order contribute.

@@ -27,6 +27,7 @@ OF_BENCHMARK = (  # of its BenchmarkScores
     "tokens.section:token_sections",
     "items.section:item_sections",
     "items.margins:margin_sections",
+    "curves.outliers:outlier_sections",
     "curves.by_column:column_sections",
     "linking.section:linking_sections",
     "scaling.section:accuracy_scaling_sections",
@@ -82,9 +83,9 @@ QUESTIONS = {  # in the order of the report, with the functions that answer them
         "ngrams.section:ngram_sections",
     ),
     _PAIRS: (
-        "items.section:item_sections", "items.margins:margin_sections", "tokens.section:token_sections",
-        "pairs.section:attractor_sections", "pairs.section:subset_sections", "pairs.section:filtering_sections",
-        "pairs.factors:factor_sections", "pairs.factors:language_factor_sections",
+        "items.section:item_sections", "items.margins:margin_sections", "curves.outliers:outlier_sections",
+        "tokens.section:token_sections", "pairs.section:attractor_sections", "pairs.section:subset_sections",
+        "pairs.section:filtering_sections", "pairs.factors:factor_sections", "pairs.factors:language_factor_sections",
     ),
     _LENGTH: (
         "linking.section:linking_sections", "linking.length_bias:length_bias_sections",
