@@ -51,13 +51,13 @@ def execute(command: ScoreCommand) -> None:
 def next_command(command: ScoreCommand) -> str:
     """Return what may follow a command, as it is typed: looking at scores, or making them."""
     if command.list:
-        return invocation.command("score", "check=true 'benchmarks=[demo]'")
+        return invocation.command("score", "check=true benchmarks=demo")
     if not command.check:
         scored = str(command.out) if command.run is None else command.run
         return invocation.command("analyze", shlex.join([f"runs={scored}"]))
     place = command.run or (None if command.model else "RUN")
     given = {"run": place, "model": command.model, "out": "DIR" if command.model else None}
-    given |= {"benchmarks": f"[{','.join(command.benchmarks)}]"}
+    given |= {"benchmarks": ",".join(command.benchmarks)}
     given |= {"benchmark_root": None if command.benchmark_root is None else str(command.benchmark_root)}
     words = [f"{name}={value}" for name, value in given.items() if value is not None]
     return invocation.command("score", shlex.join(words))

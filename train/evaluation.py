@@ -52,7 +52,7 @@ def log_what_is_not_scored(run: Path, settings: EvalSettings) -> None:
     if str(run) in _cache.logged or settings.when == "never":
         return
     names = ",".join(settings.benchmarks) or "demo"
-    given = [f"run={run}", *["watch=true"] * (settings.when == "later"), f"benchmarks=[{names}]"]
+    given = [f"run={run}", *["watch=true"] * (settings.when == "later"), f"benchmarks={names}"]
     given += [] if settings.benchmark_root is None else [f"benchmark_root={settings.benchmark_root}"]
     command = invocation.command("score", shlex.join(given))
     if settings.when == "later":

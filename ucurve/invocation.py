@@ -26,7 +26,7 @@ _MODULES = {  # of the commands that have no script in the root
 def command(name: str, arguments: str = "") -> str:
     """Return a command that works when it is copied: ``python train.py ...`` in a checkout, else ``ucurve train ...``.
 
-    ``arguments`` are quoted for the shell already, as ``"run=runs/a 'benchmarks=[demo]'"``.
+    ``arguments`` are quoted for the shell already, as ``"run='runs/*' benchmarks=demo"``.
     """
     return f"{_program(name)} {arguments}".rstrip()
 

@@ -81,7 +81,7 @@ def test_a_run_that_scores_nothing_says_so_once_with_a_command(settings_of, caps
     told = capsys.readouterr().err
     assert (
         "nothing is scored, as eval.benchmarks names no benchmark; later, for example:\n"
-        f"  {command('score', f'run={settings.folder}')} 'benchmarks=[demo]'\n"
+        f"  {command('score', f'run={settings.folder}')} benchmarks=demo\n"
     ) in told
     assert told.count("nothing is scored") == told.count("score.py run=") == 1
     train_run(settings_of("schedule.count=2", "eval.when=never"))
@@ -114,7 +114,7 @@ def test_scoring_that_is_left_for_later_is_named_by_its_command(scored, capsys):
     train_run(settings)
     line = (
         "scored beside the training or later by this, with the other keys given below eval.:\n"
-        f"  {command('score', f'run={settings.folder}')} watch=true 'benchmarks=[zhoblimp]' "
+        f"  {command('score', f'run={settings.folder}')} watch=true benchmarks=zhoblimp "
         f"benchmark_root={settings.eval.benchmark_root}\n"
     )
     assert capsys.readouterr().err.count(line) == 1

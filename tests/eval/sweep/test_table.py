@@ -246,4 +246,4 @@ def test_a_command_ends_with_what_is_next(run, settings, capsys):
     assert last.startswith("next: python ") and last.endswith(f"analyze.py runs={run}")
     execute(check(ScoreCommand, compose("score", [*asked, "check=true"])))
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.endswith(f"score.py run={run} 'benchmarks=[zhoblimp]' benchmark_root={root}")
+    assert last.endswith(f"score.py run={run} benchmarks=zhoblimp benchmark_root={root}")
