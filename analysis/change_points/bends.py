@@ -92,7 +92,7 @@ def noise_covariance(tokens: Array, curves: Array) -> tuple[Array, float]:
     autocorrelated time series"); every bend takes two, its place and its change of slope.
     """
     axis = tuple(tokens)
-    drawn = np.array([_left_over(axis, draws) for draws in _draws_of_noise(len(axis))])
+    drawn = _left_by_noise(axis)
     squares, products = _left_over(axis, curves)
     if not squares:
         return np.zeros((len(axis), len(axis))), 1.0
@@ -113,11 +113,12 @@ def _left_over(axis: tuple[float, ...], curves: Array) -> tuple[float, float]:
     return float((left**2).sum(axis=1).mean()), float((left[:, 1:] * left[:, :-1]).sum(axis=1).mean())
 
 
-@lru_cache(maxsize=2)
-def _draws_of_noise(steps: int) -> tuple[Array, ...]:
-    """Draw noise of variance 1 for each of ``_CORRELATIONS``, float64[N, T]."""
-    white = np.random.default_rng(0).standard_normal((_NOISE_DRAWS, steps))
-    return tuple(white @ np.linalg.cholesky(_fading(steps, one)).T for one in _CORRELATIONS)
+@lru_cache(maxsize=8)
+def _left_by_noise(axis: tuple[float, ...]) -> Array:
+    """Return what draws of noise of variance 1 leave, for each of ``_CORRELATIONS`` what ``_left_over`` returns."""
+    white = np.random.default_rng(0).standard_normal((_NOISE_DRAWS, len(axis)))
+    roots = (np.linalg.cholesky(_fading(len(axis), one)) for one in _CORRELATIONS)
+    return np.array([_left_over(axis, white @ root.T) for root in roots])
 
 
 def _fading(steps: int, correlation: float) -> Array:
