@@ -100,6 +100,9 @@ export async function busy(button, work) {
   }
 }
 
+// What the address asks for.
+export const asked = Object.fromEntries(new URLSearchParams(location.search));
+
 // Writes the state of the page into its address, so that a reload or a link shows the same.
 export function remember(values) {
   history.replaceState(null, "", `${location.pathname}?${query(values)}`);

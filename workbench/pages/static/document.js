@@ -110,6 +110,22 @@ export class KeptText {
   }
 }
 
-export const describe = state => state.lost ? state.lost
-  : state.saved ? "Saved." : state.kept ? "Not saved in the file; kept as a draft." : "Being kept…";
+// Says whether a state is kept and saved; theirs names what someone else may have saved meanwhile.
+export function describe(state, theirs) {
+  const kept = state.kept ? "Not saved in the file; kept as a draft." : "Being kept…";
+  const own = state.lost ? state.lost : state.saved ? "Saved." : kept;
+  return own + (state.changed_on_disk ? ` Someone else saved ${theirs} meanwhile.` : "");
+}
+
+// The buttons of one kind (data-KIND) that undo and redo.
+const stepButtons = kind => [...document.querySelectorAll(`[data-${kind}]`)];
+
+export function onStep(kind, work) {
+  for (const button of stepButtons(kind)) button.addEventListener("click", () => work(button.dataset[kind]));
+}
+
+export function showSteps(kind, {can_undo, can_redo}) {
+  for (const button of stepButtons(kind)) button.disabled = !(button.dataset[kind] === "undo" ? can_undo : can_redo);
+}
+
 export const isConflict = error => error instanceof Refusal && error.status === 409;

@@ -1,5 +1,5 @@
 // The room judge: make a questionnaire, answer it here or load answers, and see which paradigms people confirm.
-import {ask, attempt, attemptAt, busy, count, fill, make, percent, place, query, Refusal, remember, say, table} from "/static/common.js";
+import {ask, asked, attempt, attemptAt, busy, count, fill, make, percent, place, query, Refusal, remember, say, table} from "/static/common.js";
 import {sortable} from "/static/sortable.js";
 
 const API = "/judge/api";
@@ -14,7 +14,6 @@ const address = (name, ...rest) => [API, "questionnaires", name, ...rest].map((p
 const fileAddress = (name, path) => `/judge/files/${name}/${path.split("/").map(encodeURIComponent).join("/")}`;
 const number = field => field.value === "" ? null : Number(field.value);
 
-const asked = Object.fromEntries(new URLSearchParams(location.search));  // by the address
 const DEMO = "demo";  // the benchmark that is chosen first
 let benchmarks = [];
 let named = "";  // the name that is proposed, until another one is typed
@@ -227,9 +226,9 @@ async function load() {
 // The page of the questionnaire is of no origin in this frame: it can say that it is finished, and nothing else.
 function startPilot() {
   closePilot();
-  const asked = query({list: place("list").value, annotator: place("annotator").value.trim()});
+  const given = query({list: place("list").value, annotator: place("annotator").value.trim()});
   const frame = make("iframe", {sandbox: "allow-scripts allow-downloads", title: `Questionnaire ${shown.name}`,
-    src: `${fileAddress(shown.name, "index.html")}?${asked}`});
+    src: `${fileAddress(shown.name, "index.html")}?${given}`});
   frame.addEventListener("load", () => frame.focus());
   fill(place("frame"), frame);
   answering = true;

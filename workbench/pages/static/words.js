@@ -1,6 +1,6 @@
 // The vocabulary: a page of its table, changed a cell at a time.
 import {afterPause, ask, attempt, count, fill, make, place, query, Refusal, rowsShown, say} from "/static/common.js";
-import {browser, isConflict} from "/static/document.js";
+import {browser, describe, isConflict, onStep, showSteps} from "/static/document.js";
 
 export class Words {
   // onChange is called when a word changed; onConflict with a refusal that shows both versions.
@@ -15,7 +15,7 @@ export class Words {
     place("words-back").addEventListener("click", () => { this.offset -= 100; this.load(); });
     place("words-next").addEventListener("click", () => { this.offset += 100; this.load(); });
     place("save-words").addEventListener("click", () => this.save(this.found.base));
-    for (const button of document.querySelectorAll("[data-words]")) button.addEventListener("click", () => this.send("words/step", {to: button.dataset.words}));
+    onStep("words", to => this.send("words/step", {to}));
     place("new-word").addEventListener("submit", event => this.add(event));
     place("new-column").addEventListener("submit", event => this.addColumn(event));
     place("paste").addEventListener("submit", event => this.paste(event));
@@ -70,26 +70,35 @@ export class Words {
   }
 
   show(found) {
-    const columns = found.columns.join("\t");
     this.found = found;
-    const heads = found.columns.map(name => make("th", {scope: "col", "aria-sort": this.sort === name ? (this.descending ? "descending" : "ascending") : null},
+    const direction = this.descending ? "descending" : "ascending";
+    const heads = found.columns.map(name => make("th", {scope: "col", "aria-sort": this.sort === name ? direction : null},
       make("button", {type: "button", class: "head", onclick: () => this.sortBy(name)}, name)));
     fill(document.querySelector("#words thead"), make("tr", {}, ...heads, make("th", {scope: "col"}, "")));
-    fill(document.querySelector("#words tbody"), ...found.rows.map(row => make("tr", {},
-      ...row.cells.map((cell, position) => make("td", {}, make("input", {value: cell, size: Math.max(4, Math.min(24, cell.length + 1)), "aria-label": `${found.columns[position]} of ${row.cells[found.columns.indexOf("expression")]}`,
-        onchange: event => this.change({do: "set", row: row.row, column: found.columns[position], value: event.target.value})}))),
-      make("td", {}, make("button", {type: "button", class: "plain", "aria-label": `Delete ${row.cells[found.columns.indexOf("expression")]}`, onclick: () => this.change({do: "delete", row: row.row})}, "delete")))));
+    fill(document.querySelector("#words tbody"), ...found.rows.map(row => this.showRow(row)));
+    this.showForm();
     place("words-place").textContent = `${rowsShown(found.offset, found.rows.length, found.found)} (${count(found.words)} words)`;
     place("words-back").disabled = found.offset === 0;
     place("words-next").disabled = found.offset + found.rows.length >= found.found;
-    place("words-state").textContent = found.saved ? "Saved." : "Not saved in the file; kept as a draft."
-      + (found.changed_on_disk ? " Someone else saved other words meanwhile." : "");
-    document.querySelector("[data-words=undo]").disabled = !found.can_undo;
-    document.querySelector("[data-words=redo]").disabled = !found.can_redo;
-    if (this.columns !== columns) {
-      this.columns = columns;
-      fill(place("new-word"), ...found.columns.map(name => make("label", {}, name, make("input", {name, size: 9, autocomplete: "off"}))), make("button", {}, "Add word"));
-    }
+    place("words-state").textContent = describe({...found, kept: true}, "other words");
+    showSteps("words", found);
+  }
+
+  showRow({row, cells}) {
+    const {columns} = this.found, word = cells[columns.indexOf("expression")];
+    const input = (cell, name) => make("input", {value: cell, size: Math.max(4, Math.min(24, cell.length + 1)), "aria-label": `${name} of ${word}`,
+      onchange: event => this.change({do: "set", row, column: name, value: event.target.value})});
+    const drop = make("button", {type: "button", class: "plain", "aria-label": `Delete ${word}`, onclick: () => this.change({do: "delete", row})}, "delete");
+    return make("tr", {}, ...cells.map((cell, position) => make("td", {}, input(cell, columns[position]))), make("td", {}, drop));
+  }
+
+  // The form for a new word, which stays as it is while the columns do, so that nothing typed into it is lost.
+  showForm() {
+    const {columns} = this.found, key = columns.join("\t");
+    if (this.columns === key) return;
+    this.columns = key;
+    const field = name => make("label", {}, name, make("input", {name, size: 9, autocomplete: "off"}));
+    fill(place("new-word"), ...columns.map(field), make("button", {}, "Add word"));
   }
 
   sortBy(name) {

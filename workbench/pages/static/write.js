@@ -1,12 +1,11 @@
 // The room Write: the templates of a project with their words and phrases, tried as they are typed.
-import {afterPause, ask, attempt, attemptAt, busy, count, fill, make, place, query, remember, say, table} from "/static/common.js";
+import {afterPause, ask, asked, attempt, attemptAt, busy, count, fill, make, place, query, remember, say, table} from "/static/common.js";
 import {complete} from "/static/complete.js";
 import {CurveChart} from "/static/curves.js";
-import {browser, describe, isConflict, KeptText} from "/static/document.js";
+import {browser, describe, isConflict, KeptText, onStep, showSteps} from "/static/document.js";
 import {Words} from "/static/words.js";
 
 const state = {project: "", template: null, phrases: null, record: null, known: {properties: {}, phrases: []}, seed: 0, conflict: null, part: "templates", job: null, following: 0};
-const asked = Object.fromEntries(new URLSearchParams(location.search)); // by the address
 const chart = new CurveChart(place("curve"));
 const here = () => ({project: state.project, browser});
 const FIELDS = {uid: "uid", phenomenon: "phenomenon", separator: "sep"};
@@ -18,8 +17,8 @@ const previewSoon = afterPause(150, () => attempt(showPreview));
 
 function showTemplate(now) {
   const record = readRecord(now.text);
-  place("saved").textContent = describe(now) + (now.changed_on_disk ? " Someone else saved another version meanwhile." : "");
-  for (const button of document.querySelectorAll("[data-step]")) button.disabled = !(button.dataset.step === "undo" ? now.can_undo : now.can_redo);
+  place("saved").textContent = describe(now, "another version");
+  showSteps("step", now);
   place("editor").hidden = !record;
   place("raw-label").hidden = Boolean(record);
   if (!record) {
@@ -190,8 +189,8 @@ async function endConflict(choice) {
 
 function showPhrases(now) {
   if (place("phrases").value !== now.text) place("phrases").value = now.text;
-  place("phrases-saved").textContent = describe(now) + (now.changed_on_disk ? " Someone else saved other phrases meanwhile." : "");
-  for (const button of document.querySelectorAll("[data-phrases]")) button.disabled = !(button.dataset.phrases === "undo" ? now.can_undo : now.can_redo);
+  place("phrases-saved").textContent = describe(now, "other phrases");
+  showSteps("phrases", now);
   if (now.kept) wordsChanged();
 }
 
@@ -417,8 +416,8 @@ function listen() {
     change(record => { record.good_rule.push(""); record.bad_rule.push(""); });
     slotInput("good", state.record.good_rule.length - 1).focus();
   });
-  for (const button of document.querySelectorAll("[data-step]")) button.addEventListener("click", () => attempt(() => state.template.step(button.dataset.step)));
-  for (const button of document.querySelectorAll("[data-phrases]")) button.addEventListener("click", () => attempt(() => state.phrases.step(button.dataset.phrases)));
+  onStep("step", to => attempt(() => state.template.step(to)));
+  onStep("phrases", to => attempt(() => state.phrases.step(to)));
   place("save").addEventListener("click", () => saveText(state.template));
   place("save-phrases").addEventListener("click", () => saveText(state.phrases));
   place("phrases").addEventListener("input", event => state.phrases.type(event.target.value));
