@@ -17,7 +17,8 @@ from generation.check import check_folder
 from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity, threshold
 from generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
 from generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome, import_part
-from ucurve.config import CONFIGURATION, check
+from ucurve.config import check
+from ucurve.config_files import CONFIGURATION
 from ucurve.errors import UserError
 from ucurve.fields import STRICT
 from ucurve.progress import ProgressBar, log_line

@@ -9,8 +9,9 @@ from pathlib import Path
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
+from ucurve.arguments import quoted_where_needed
 from ucurve.cli import run
-from ucurve.config import Composed, check, compose, quoted_where_needed
+from ucurve.config import Composed, check, compose
 from ucurve.fields import Folder
 from ucurve.interpreter import ROOT
 from ucurve.invocation import command

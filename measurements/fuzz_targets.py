@@ -26,7 +26,9 @@ from eval.templates.vocabulary import read_vocabulary
 from generation.treebank import read_treebank
 from train.config import read_settings
 from train.corpus.corpus import Corpus, CorpusSettings
-from ucurve.config import CONFIGURATION, check, compose, read_arguments
+from ucurve.arguments import read_arguments
+from ucurve.config import check, compose
+from ucurve.config_files import CONFIGURATION
 from ucurve.yaml_files import read_yaml
 from validation.answers import AnswerSettings, judge_answers
 

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from eval.linking import FAMILIES
-from ucurve.config import compose, quoted_where_needed, sweep
+from ucurve.arguments import quoted_where_needed
+from ucurve.config import compose, sweep
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"

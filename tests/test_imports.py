@@ -14,8 +14,8 @@ ORDER = {
     "": ["ucurve", "eval", "train analysis generation validation", "launch", "workbench"],
     "ucurve": [
         "errors interpreter",
-        "fields invocation",
-        "processes progress provenance text_table",
+        "fields invocation config_files",
+        "processes progress provenance text_table arguments",
         "storage config",
         "huggingface help yaml_files",
         "cli token_stream",

@@ -12,7 +12,8 @@ import pytest
 
 from launch import demo
 from ucurve import invocation
-from ucurve.config import compose, read_arguments
+from ucurve.arguments import read_arguments
+from ucurve.config import compose
 
 ROOT = Path(__file__).resolve().parents[1]
 OLD = {"CHANGELOG.md"}  # tells what was

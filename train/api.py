@@ -4,7 +4,8 @@ from pathlib import Path
 
 from train.cli import train_command
 from train.grid.cells import grid_cells
-from ucurve.config import Composed, compose, read_arguments, sweep, with_lists
+from ucurve.arguments import read_arguments, with_lists
+from ucurve.config import Composed, compose, sweep
 
 _MULTIRUN = ("-m", "--multirun")
 

@@ -151,7 +151,8 @@ def run(name: str) -> None:
 
 
 def _start(name: str, attempt: Callable[[Callable[[], None]], None]) -> None:
-    from ucurve.config import Composed, compose_command_line, read_arguments, with_lists
+    from ucurve.arguments import read_arguments, with_lists
+    from ucurve.config import Composed, compose_command_line
 
     if problem := shadowed_package():
         raise UserError(problem)

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ucurve import config
+from ucurve import config_files
 from ucurve.invocation import command
 
 _WIDTH = 100
@@ -27,7 +27,7 @@ class Key:
 def command_help(name: str) -> str:
     """Return what a command does, three examples, and its keys with their defaults, by the parts they belong to."""
     said, examples = _header(name)
-    groups = config.groups(name)
+    groups = config_files.groups(name)
     keys = list(_read_keys(f"{name}.yaml"))
     for group, prefix in groups.items():
         keys += _group_keys(name, group, prefix)
@@ -64,7 +64,7 @@ def _header(name: str) -> tuple[list[str], list[str]]:
 
 
 def _text(file: str) -> str:
-    return (config.CONFIGURATION / file).read_text(encoding="utf-8")
+    return (config_files.CONFIGURATION / file).read_text(encoding="utf-8")
 
 
 def _read_keys(file: str) -> Iterator[Key]:
@@ -99,18 +99,18 @@ def _group_keys(name: str, group: str, prefix: str) -> Iterator[Key]:
     """Yield the keys of the choices of a group, but for those of scoring below ``eval`` and of experiments."""
     if group == "experiment" or (group == _SCORING and prefix):
         return
-    default = f"{group}/{config.default_choice(name, group)}.yaml"
-    for file in sorted(config.choices(group), key=lambda file: file != default):
-        above = "" if config.package(file) == config.AT_THE_TOP else prefix
+    default = f"{group}/{config_files.default_choice(name, group)}.yaml"
+    for file in sorted(config_files.choices(group), key=lambda file: file != default):
+        above = "" if config_files.package(file) == config_files.AT_THE_TOP else prefix
         for key in _read_keys(file):
             if key.name not in ("kind", group):
                 yield Key(f"{above}{key.name}", key.value, key.words)
 
 
 def _choice_lines(name: str, group: str) -> Iterator[str]:
-    names = [file.rpartition("/")[2].removesuffix(".yaml") for file in config.choices(group)]
+    names = [file.rpartition("/")[2].removesuffix(".yaml") for file in config_files.choices(group)]
     if len(names) > 1:
-        yield from _key_lines(Key(group, config.default_choice(name, group), f"one of {', '.join(names)}"))
+        yield from _key_lines(Key(group, config_files.default_choice(name, group), f"one of {', '.join(names)}"))
 
 
 def _key_lines(key: Key) -> list[str]:

@@ -8,7 +8,8 @@ from eval.pairs import Subset
 from eval.presets import find_preset
 from eval.scoring.scorers import find_scorer
 from eval.settings import ScoreCommand, ScoreSettings
-from ucurve.config import check, compose, plain, read_arguments
+from ucurve.arguments import read_arguments
+from ucurve.config import check, compose, plain
 from ucurve.errors import UserError
 
 ANY = ("run=r", "benchmarks=[demo]")

@@ -9,7 +9,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from ucurve import cli
-from ucurve.config import CONFIGURATION
+from ucurve.config_files import CONFIGURATION
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,8 +43,8 @@ def program(tmp_path_factory):
             import sys
             from pathlib import Path
             sys.path.insert(0, {str(ROOT)!r})
-            from ucurve import cli, config, errors
-            config.CONFIGURATION = Path(__file__).parent / "conf"
+            from ucurve import cli, config_files, errors
+            config_files.CONFIGURATION = Path(__file__).parent / "conf"
 
             def task(values):
                 kinds = {{"user": errors.UserError, "run": errors.RunError, "bug": ValueError, "hand": KeyboardInterrupt}}

@@ -7,7 +7,8 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from eval.settings import ScoreSettings
-from ucurve.config import check, compose, quoted_where_needed, read_arguments, resolve, sweep, with_lists
+from ucurve.arguments import quoted_where_needed, read_arguments, with_lists
+from ucurve.config import check, compose, resolve, sweep
 from ucurve.errors import UserError
 
 

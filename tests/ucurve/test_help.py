@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from ucurve.arguments import read_arguments, with_lists
 from ucurve.cli import COMMANDS
-from ucurve.config import compose, known_keys, read_arguments, sweep, with_lists
+from ucurve.config import compose, sweep
+from ucurve.config_files import known_keys
 from ucurve.help import command_help
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,8 @@ from eval.benchmarks.card import CARD_FILE
 from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import CUSTOM, benchmark_names, find_benchmark, is_card, published_benchmarks
 from eval.pairs import in_accuracies
-from ucurve.config import CONFIGURATION, check
+from ucurve.config import check
+from ucurve.config_files import CONFIGURATION
 from ucurve.errors import UserError, missing_folder, unknown_name
 from ucurve.fields import STRICT, Seed, Texts
 from ucurve.storage.files import read_json_object

@@ -13,7 +13,7 @@ from eval.pairs import data_hash, pair_table
 from eval.presets import find_preset
 from eval.store.scores import keep_pairs, score_path
 from tests.facts import store_scores
-from ucurve.config import CONFIGURATION
+from ucurve.config_files import CONFIGURATION
 from ucurve.errors import DamagedError, UserError
 from ucurve.yaml_files import file_names
 

@@ -5,7 +5,8 @@ import pytest
 from train.cli import train_command
 from train.grid.cells import axis_cells, grid_cells
 from train.run.prepare import expect_run
-from ucurve.config import CONFIGURATION, Composed, compose, sweep
+from ucurve.config import Composed, compose, sweep
+from ucurve.config_files import CONFIGURATION
 from ucurve.errors import UserError
 
 

@@ -1,0 +1,145 @@
+"""The arguments of a command as people type them, turned into overrides that Hydra reads."""
+
+import itertools
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import ChoiceSweep
+from hydra.errors import HydraException
+
+from ucurve.config_files import NO_VALUE, groups, known_keys
+from ucurve.errors import UserError, missing_folder
+from ucurve.invocation import command
+
+SEARCHPATH = "hydra.searchpath="
+_NO_TEXT = re.compile(r"\s*([\[{]|\w+\()|.*\$\{", re.DOTALL)  # how lists, mappings and sweeps begin; an interpolation
+BRACKETS = set("[]{}")
+_DEEPEST = 50  # brackets in one another
+_LONGEST_VALUE = 500  # characters of a value in a message
+_IMPLIED = {  # by a key that is given, or a key with its value
+    "data.path": ("data", "text"),
+    "data.dataset": ("data", "hub"),
+    "tokenizer.path": ("tokenizer", "hub"),
+    "data=demo": ("tokenizer", "char"),
+}
+_MULTIRUN = ("-m", "--multirun")
+_OPTIONS = {*_MULTIRUN, "-h", "--help", "--version", "-r", "--run", "--resolve"}  # these, and Hydra's with a value:
+_WITH_A_VALUE = {
+    *("-c", "--cfg", "-p", "--package", "-i", "--info", "-cn", "--config-name", "-cp", "--config-path"),
+    *("--hydra-help", "-sc", "--shell-completion", "--experimental-rerun"),
+}
+_ONE_OF_A_GRID = ("tokens",)  # has no default that shows that it is one number
+
+
+def read_arguments(words: Sequence[str]) -> list[str]:
+    """Return the arguments of a command as overrides and options of Hydra, values quoted where its grammar needs it.
+
+    ``--config-dir DIR`` becomes an override, so that cells and launch files, which are made of overrides, know it too.
+    """
+    _refuse_options_for_settings(words)
+    left, arguments = list(words), []
+    while left:
+        option, equals, value = left.pop(0).partition("=")
+        if option in ("--config-dir", "-cd") and (equals or left):
+            folder = Path(value if equals else left.pop(0))
+            if not folder.is_dir():
+                raise missing_folder("--config-dir", folder)
+            arguments.append(f"{SEARCHPATH}[{_quoted(f'file://{folder.resolve()}')}]")
+        else:
+            arguments.append(quoted_where_needed(f"{option}{equals}{value}"))
+    return sorted(arguments, key=_is_override)  # Hydra's parser takes no option between overrides
+
+
+def _refuse_options_for_settings(words: Sequence[str]) -> None:
+    """Answer ``--model 14m`` and ``model 14m``, as other programs want them, with the way settings are given here."""
+    left, meant, is_wrong = list(words), [], False
+    while left:
+        key, equals, value = (word := left.pop(0)).partition("=")
+        if key in _WITH_A_VALUE or key in ("--config-dir", "-cd"):
+            return
+        has_value = bool(left) and "=" not in left[0] and left[0][0:1] not in ("-", "~")
+        is_option = key.startswith("-") and key not in _OPTIONS
+        if is_option or (not equals and has_value and word.replace(".", "_").isidentifier()):
+            value = value if equals else left.pop(0) if has_value else "true"
+            word, is_wrong = f"{key.lstrip('-').replace('-', '_')}={value}", True
+        meant.append(word)
+    if is_wrong:
+        raise UserError(f"settings are key=value: {shlex.join(meant)}")
+
+
+def with_lists(name: str, arguments: Sequence[str]) -> list[str]:
+    """Read ``key=a,b`` as a list where ``-m`` does not make it a sweep; a key that is one value answers with ``-m``."""
+    if set(arguments) & set(_MULTIRUN):
+        return list(arguments)
+    defaults = known_keys(name)
+    found = []
+    for argument in arguments:
+        if not _is_override(argument) or not _is_plain_sweep(argument):
+            found.append(argument)
+            continue
+        key, _, value = argument.partition("=")
+        default = defaults.get(key.lstrip("+"))
+        is_text = isinstance(default, str) and default != NO_VALUE and not set("*$") & set(default)
+        if key in (*groups(name), *_ONE_OF_A_GRID) or is_text or isinstance(default, int | float):
+            grid = command(name, f"-m {argument}")
+            raise UserError(f"{argument}: one value is expected; several make a grid: {grid}")
+        found.append(f"{key}=[{value}]")
+    return found
+
+
+def _is_plain_sweep(argument: str) -> bool:
+    try:
+        value = OverridesParser.create().parse_override(argument)._value
+    except (HydraException, ValueError, RecursionError):
+        return False
+    return isinstance(value, ChoiceSweep) and value.simple_form
+
+
+def with_implied_choices(name: str, arguments: Sequence[str]) -> list[str]:
+    """Add the choice of a group that a key alone means, unless it is chosen: ``data.path=TEXTS`` is ``data=text``."""
+    given = [argument.lstrip("+") for argument in arguments if _is_override(argument)]
+    keys = {argument.partition("=")[0] for argument in given}
+    known = groups(name)
+    implied: dict[str, str] = {}
+    for key, (group, choice) in _IMPLIED.items():
+        if (key in keys or key in given) and group not in keys and group in known:
+            implied.setdefault(group, choice)
+    return [*arguments, *(f"{group}={choice}" for group, choice in implied.items())]
+
+
+def _is_override(argument: str) -> bool:
+    return ("=" in argument and not argument.startswith("-")) or argument.startswith("~")
+
+
+def quoted_where_needed(argument: str) -> str:
+    """Quote the value of ``key=value`` where Hydra's grammar has no plain form of it, as for a path in Chinese."""
+    depths = itertools.accumulate((character in "[{(") - (character in "]})") for character in argument)
+    if max(depths, default=0) > _DEEPEST:
+        raise UserError(f"the argument {shorten(repr(argument))} has more than {_DEEPEST} brackets in one another")
+    key, equals, value = argument.partition("=")
+    if not equals or argument.startswith("-") or _is_readable(argument):
+        return argument
+    quoted = f"{key}={_quoted(value)}"
+    is_text = not set(value) & BRACKETS or _NO_TEXT.match(value) is None
+    return quoted if is_text and _is_readable(quoted) else argument
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _is_readable(argument: str) -> bool:
+    try:
+        OverridesParser.create().parse_override(argument)
+    except (HydraException, ValueError, RecursionError):  # an integer of thousands of digits, as many brackets
+        return False
+    return True
+
+
+def shorten(text: str) -> str:
+    """Cut a value that a message quotes."""
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."

@@ -1,0 +1,68 @@
+"""The files in ``conf/``: which groups and choices a configuration has, and which keys with which defaults."""
+
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from omegaconf import OmegaConf
+
+_HERE = Path(__file__).resolve().parent
+CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # wheel, checkout
+AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
+NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
+
+
+def groups(name: str) -> dict[str, str]:
+    """Return the groups of a configuration, each with what stands before its keys, as ``model.``."""
+    entries = [entry for entry in load(f"{name}.yaml").get("defaults", []) if not isinstance(entry, str)]
+    found = {}
+    for entry in entries:
+        group, _, place = next(iter(entry)).partition("@")
+        found[group] = "" if place == "_here_" else f"{place or group}."
+    return found
+
+
+def default_choice(name: str, group: str) -> str:
+    """Return the choice that a configuration makes of a group, ``null`` for none."""
+    entries = [entry for entry in load(f"{name}.yaml").get("defaults", []) if not isinstance(entry, str)]
+    chosen = {key.partition("@")[0]: choice for entry in entries for key, choice in entry.items()}
+    return str(chosen[group] or "null")
+
+
+def choices(group: str) -> list[str]:
+    """Return the files of the choices of a group, as ``model/14m.yaml``."""
+    return [f"{group}/{file.name}" for file in sorted((CONFIGURATION / group).glob("*.yaml"))]
+
+
+@functools.cache
+def load(file: str) -> dict[str, Any]:
+    """Read a file below ``conf/``, as ``model/14m.yaml``."""
+    return cast("dict[str, Any]", OmegaConf.to_container(OmegaConf.load(CONFIGURATION / file)))
+
+
+@functools.cache
+def package(file: str) -> str | None:
+    """Return where a file says that its keys belong; ``AT_THE_TOP`` is the place without a group."""
+    header = re.match(r"# @package (\S+)", (CONFIGURATION / file).read_text(encoding="utf-8"))
+    return header and header[1]
+
+
+def known_keys(name: str) -> dict[str, object]:
+    """Return the defaults of all keys of a configuration and of its groups, as its files have them."""
+    known = {**_keys(load(f"{name}.yaml")), **dict.fromkeys(groups(name))}
+    for group, prefix in groups(name).items():
+        for file in choices(group):
+            for key, value in _keys(load(file), "" if package(file) == AT_THE_TOP else prefix).items():
+                known.setdefault(key, value)
+    return known
+
+
+def _keys(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    keys: dict[str, object] = {}
+    for key, value in values.items():
+        if key not in ("defaults", "hydra"):
+            keys[f"{prefix}{key}"] = value
+            keys |= _keys(value, f"{prefix}{key}.") if isinstance(value, dict) else {}
+    return keys
