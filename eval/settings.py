@@ -122,7 +122,7 @@ class ScoreSettings(ScorerSettings):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if ("custom" in self.benchmarks) != (self.custom is not None):
-            raise ValueError("'benchmarks=[custom]' and custom.path=FILE go together")
+            raise ValueError("benchmarks=custom and custom.path=FILE go together")
         if self.bow_correction and "region" not in (self.scorer or ()):
             raise ValueError("bow_correction corrects regions; it goes with scorer=region")
         if self.benchmark_revision and self.benchmark_root is not None:
