@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ucurve.fields import format_seconds
 
-_SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_BETWEEN_LINES = 20.0  # sooner, the rate says too little of the time left
 _SHARE_BETWEEN_LINES = 0.2  # of the time so far, where that is more: long work has few lines
 _console = Console(stderr=True)
 

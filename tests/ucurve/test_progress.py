@@ -19,6 +19,14 @@ def test_a_line_in_a_pipe_says_what_is_left(clock, capsys):
     assert capsys.readouterr().err == "run: 10/100 loss 3.1, about 3 minutes left\n"
 
 
+def test_work_of_a_minute_has_three_lines(clock, capsys):
+    with ProgressBar("run", 100) as bar:
+        for second in range(1, 61):
+            clock[0] = float(second)
+            bar.advance()
+    assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["20/100", "40/100", "60/100"]
+
+
 def test_work_that_goes_on_after_an_earlier_start_is_measured_from_there(clock, capsys):
     with ProgressBar("run", 100, done=90) as bar:
         clock[0] = 20.0
@@ -39,6 +47,6 @@ def test_work_that_lost_its_first_units_has_no_time_left_yet(monkeypatch, capsys
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     with progress.ProgressBar("scoring", 10) as bar:
         bar.advance(2)
-        now[0] = 11.0
+        now[0] = 21.0
         bar.advance(-2, "smaller batches")
     assert capsys.readouterr().err == "scoring: 0/10 smaller batches\n"
