@@ -49,6 +49,8 @@ def _describe_best(layout: Layout, curve: _Curve) -> str:
     best, value = max(curve, key=lambda entry: entry[1].accuracy)
     last, of_last = curve[-1]
     text = f"best {value.accuracy:.1f} % at {layout.place} {best.place}"
+    if best is not last and of_last.accuracy == value.accuracy:
+        return f"{text} and at the last, {last.place}"
     return text + (", the last" if best is last else f", last {of_last.accuracy:.1f} % at {layout.place} {last.place}")
 
 

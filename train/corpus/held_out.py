@@ -21,6 +21,7 @@ class SetApart:
     left_out = 0
 
     def __init__(self, share: float) -> None:
+        self.share = share
         self.source = f"{share:g} of the documents"  # for people
         self._bound = int(share * _HASHES)
         self._sample = _Sample()

@@ -122,7 +122,7 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     index = writer.index() | {"format": _FORMAT, "key": key, "dtype": recipe.dtype}
     if corpus.settings.commit is not None:
         index["source"] = {"dataset": corpus.settings.dataset, "commit": corpus.settings.commit}
-    if held_out is not None and (facts := _save_held_out(held_out, recipe, folder, writer.length)) is not None:
+    if held_out is not None and (facts := _save_held_out(held_out, recipe, folder)) is not None:
         index["held_out"] = facts.model_dump()
     files = sorted(path.name for path in folder.glob("*.npy"))
     index["files"] = {name: sha256_file(folder / name) for name in (DOCUMENTS, *files)}
@@ -130,7 +130,7 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     log_line(f"{writer.length:,} tokens in {writer.documents:,} documents")
 
 
-def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path, training_tokens: int) -> HeldOutFacts | None:
+def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFacts | None:
     """Save the tokens of the held-out text and describe it; None where it has nothing to predict."""
     texts = held_out.sample()
     where = held_out.source
@@ -138,14 +138,14 @@ def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path, training_tok
         where += f", without {held_out.left_out:,} documents that stand in the training text too"
     ids = encode(recipe, texts).tokens if texts else np.empty(0, dtype=recipe.dtype)
     if not np.load(folder / TOKEN_BYTES)[ids[1:]].any():
-        remedy = _how_to_hold_out(held_out, training_tokens)
+        remedy = _how_to_hold_out(held_out, len(ids))
         log_line(f"no held-out text, so no held-out loss: no document with known tokens in {where}; {remedy}")
         return None
     size = sum(len(text.encode()) for text in texts)
     _save_array(folder / HELD_OUT_TOKENS, ids)
     log_line(f"held-out text: {len(texts):,} document{'' if len(texts) == 1 else 's'}, {size:,} bytes, from {where}")
     if len(ids) < _LEAST_HELD_OUT:
-        remedy = _how_to_hold_out(held_out, training_tokens)
+        remedy = _how_to_hold_out(held_out, len(ids))
         log_line(f"held-out text: only {len(ids)} tokens, too few for a steady loss; {remedy}")
     return HeldOutFacts(
         source=held_out.source,
@@ -158,10 +158,11 @@ def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path, training_tok
 
 
 def _how_to_hold_out(held_out: HeldOut, tokens: int) -> str:
-    """Say what gives enough held-out text beside a training text of so many tokens: a larger share or longer files."""
+    """Say what gives enough held-out text, of which there are so many tokens now: a larger share or longer files."""
     if isinstance(held_out, OtherText):
         return f"a longer {held_out.source} helps"
-    return f"data.holdout={min(_ENOUGH_HELD_OUT / tokens, _LARGEST_SHARE):.1g} sets apart more documents"
+    share = min(held_out.share * _ENOUGH_HELD_OUT / max(tokens, 1), _LARGEST_SHARE)  # copies of a text count once
+    return f"data.holdout={share:.1g} sets apart more documents"
 
 
 class Shard(TypedDict):

@@ -83,6 +83,9 @@ def test_the_best_the_last_and_where_length_decides_are_said_once():
         "a: best 90.0 % at step 2, last 80.0 % at step 4",
         "a: length decides at steps 0-1, 3: the shorter sentence wins, as when nothing is learned",
     ]
+    assert summarise(layout("lp"), [score(1, 60), score(2, 100), score(4, 100)]) == [
+        "a: best 100.0 % at step 2 and at the last, 4"
+    ]
     models = [replace(one, place=f"model{one.step}") for one in scores[:2]]
     assert summarise(layout("lp", place="revision"), models)[1] == (
         "a: length decides for model0, model1: the shorter sentence wins, as when nothing is learned"

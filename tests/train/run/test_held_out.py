@@ -202,7 +202,7 @@ def test_every_token_but_the_first_is_predicted_once(finished, length):
 @pytest.mark.parametrize(
     ("share", "told"),
     [
-        ("data.holdout=0.000001", "no held-out loss: .*; data.holdout=0.1 sets apart more documents"),
+        ("data.holdout=0.000001", "no held-out loss: .*; data.holdout=0.001 sets apart more documents"),
         (
             "data.holdout=0.005",
             r"only \d+ tokens, too few for a steady loss; data.holdout=0.1 sets apart more documents",
