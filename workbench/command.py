@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import sys
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ def workbench_command(values: dict[str, object]) -> None:
     host, port = listener.getsockname()[:2]
     token = f"/?token={login.token}" if login.token else ""
     _say(f"workbench: http://{f'[{host}]' if ':' in host else host}:{port}{token}")
+    # Read by NumPy when it is imported: threads of its own for small matrices cost more than they save.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with _naming_the_extra():  # the imports that take seconds; a browser that asks meanwhile waits for the answer
         from workbench.rooms import make_rooms
         from workbench.server import make_app
