@@ -77,7 +77,9 @@ def describe_turns(shapes: Shapes) -> Iterator[str]:
         tested = [row["class"] for row in rows if row["class"] != NOT_TESTED]
         counts = ", ".join(f"{count} {shape}" for shape, count in Counter(tested).most_common())
         yield (
-            f"No curve is shown to turn. Of {len(tested)} curves: {counts}." if tested else "No curve could be tested."
+            f"No curve turns beyond chance. Of {len(tested)} curves: {counts}."
+            if tested
+            else "No curve could be tested."
         )
     seen = sorted((row for row in rows if unproven_turn(row)), key=lambda row: -max(row["dip"], row["bump"]))
     for row in seen[: 1 if turned else 2]:
@@ -94,13 +96,13 @@ def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     ]
     accuracy = line.set_index("tokens")["accuracy"]
     place = (sign * accuracy[row[f"{turn}_start"] : row[f"{turn}_end"]]).idxmin()
-    before = sign * (sign * accuracy[:place]).max()
+    before, after = (sign * (sign * part).max() for part in (accuracy[:place], accuracy[place:]))
     name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
     of_line = f" of {row['group']}" if several else ""
     verbs = ("falls", "comes back") if dips else ("rises", "falls back")
     return (
         f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f} to {100 * accuracy[place]:.0f} % "
-        f"at {_count(place)} tokens and {verbs[1]} to {100 * accuracy.iloc[-1]:.0f} %"
+        f"at {_count(place)} tokens and {verbs[1]} to {100 * after:.0f} %"
     )
 
 
@@ -120,7 +122,7 @@ def _describe_doubt(row: Row) -> str:
             f"On these pairs it is shown for other seeds too ({row['class_these_pairs']}); for other pairs it is open."
         )
     low, high = (100 * row[f"{turn}_depth_{end}"] for end in ("low", "high"))
-    size = f"Smoothed it is {100 * row[turn]:.0f} points deep, with 95 % between {low:.0f} and {high:.0f}."
+    size = f"Smoothed it is {100 * row[turn]:.0f} points deep (95 %, of this curve alone: {low:.0f} to {high:.0f})."
     advice = {1: "With one run nothing can be said of other seeds; train two more.",
               2: "With two seeds this is not shown beyond chance; a third seed helps most."}  # fmt: skip
     return f"{advice.get(row['runs'], f'This is not shown beyond chance; {_describe_need(row)}.')} {size}"

@@ -11,6 +11,8 @@ from pydantic.dataclasses import dataclass
 
 from eval.benchmarks.card import check_name
 from eval.benchmarks.registry import CARDS
+from eval.metrics.clusters import edit
+from eval.metrics.sampling import FEWEST_CLUSTERS
 from eval.templates.pair import Reason
 from generation.benchmark_folder import REPORT_FILE, write_benchmark
 from generation.check import check_folder
@@ -103,6 +105,7 @@ def build_benchmark(
         _write_tables(made, folder)
     _summarize(outcomes, pairs, settings.out)
     _name_lopsided(outcomes, found, lengths)
+    _name_few_edits(outcomes)
     return outcomes
 
 
@@ -196,6 +199,24 @@ def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths
         f"{len(outcomes)} paradigms. Taking the shorter sentence is right in: {', '.join([*shown, *more])}; "
         f"{REPORT_FILE} has all. lengths=balanced makes equal shares."
     )
+
+
+def _name_few_edits(outcomes: Sequence[Outcome]) -> None:
+    """Name the paradigms whose pairs differ in the same few words, so that their accuracies get no interval."""
+    made = [outcome for outcome in outcomes if outcome.pairs]
+    edits = [len({edit(pair.good, pair.bad) for pair in outcome.pairs}) for outcome in made]
+    named = [
+        f"{outcome.paradigm.name} ({number})"
+        for outcome, number in zip(made, edits, strict=True)
+        if number < FEWEST_CLUSTERS
+    ]
+    if named:
+        more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+        log_line(
+            f"in {len(named)} of {len(made)} paradigms good and bad sentence differ in fewer than {FEWEST_CLUSTERS} "
+            f"different ways: {', '.join([*named[:_NAMED], *more])}. Their accuracies will have no interval; more "
+            "pairs do not help, other words in the place where the sentences differ do."
+        )
 
 
 def _why(outcome: Outcome) -> str:

@@ -121,6 +121,15 @@ def test_the_report_gives_yield_and_reasons(project, command, capsys):
     assert sorted(file.name for file in (project / "out").iterdir()) == ["card.yaml", "order.jsonl", "report.json"]
 
 
+def test_paradigms_whose_pairs_differ_in_few_ways_are_named(project, command, capsys):
+    write_template(
+        project, "b_fixed", uid="fixed", good_rule=["pos:N", "跑", "了", "。"], bad_rule=["pos:N", "了", "跑", "。"]
+    )
+    command("pairs=5")
+    said = capsys.readouterr().err
+    assert "in 1 of 2 paradigms good and bad sentence differ in fewer than 4 different ways: fixed (1)." in said
+
+
 def test_the_last_of_several_templates_of_one_uid_makes_the_pairs(project, command, capsys):
     write_template(project, "b_order", uid="order", good_rule=["pos:N", "也", "。"], bad_rule=["也", "pos:N", "。"])
     assert command("pairs=4") == 0
