@@ -19,8 +19,7 @@ def analyze_command(values: dict[str, object]) -> None:
     """Analyze what a composed configuration asks for; print what was found, where the report is and what comes next."""
     settings = check(AnalyzeSettings, values)
     report, lines = _analyze(settings)
-    runs = ",".join(settings.runs)
-    following = command("workbench", shlex.quote(f"runs=[{runs}]" if len(settings.runs) > 1 else f"runs={runs}"))
+    following = command("workbench", f"runs={shlex.quote(','.join(settings.runs))}")
     sys.stdout.write("\n".join([*lines, f"report: {report}", f"next: {following}"]) + "\n")
 
 

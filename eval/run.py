@@ -54,7 +54,7 @@ def next_command(command: ScoreCommand) -> str:
         return invocation.command("score", "check=true benchmarks=demo")
     if not command.check:
         scored = str(command.out) if command.run is None else command.run
-        return invocation.command("analyze", shlex.join([f"runs={scored}"]))
+        return invocation.command("analyze", f"runs={shlex.quote(scored)}")
     place = command.run or (None if command.model else "RUN")
     given = {"run": place, "model": command.model, "out": "DIR" if command.model else None}
     given |= {"benchmarks": ",".join(command.benchmarks)}
