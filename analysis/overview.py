@@ -70,7 +70,8 @@ def describe_turns(shapes: Shapes) -> Iterator[str]:
     turned = [row for row in rows if row["class"] in TURNS]
     several = shapes.classes["group"].nunique() > 1
     for row in turned[:_MOST_TURNS]:
-        yield f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}."
+        size = f"Smoothed it is {_describe_depth(row, '')}"
+        yield f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}. {size}."
     if len(turned) > _MOST_TURNS:
         yield f"{len(turned) - _MOST_TURNS} more turn, see below."
     if not turned:
@@ -121,11 +122,17 @@ def _describe_doubt(row: Row) -> str:
         return (
             f"On these pairs it is shown for other seeds too ({row['class_these_pairs']}); for other pairs it is open."
         )
-    low, high = (100 * row[f"{turn}_depth_{end}"] for end in ("low", "high"))
-    size = f"Smoothed it is {100 * row[turn]:.0f} points deep (95 %, of this curve alone: {low:.0f} to {high:.0f})."
+    size = f"Smoothed it is {_describe_depth(row, turn)}."
     advice = {1: "With one run nothing can be said of other seeds; train two more.",
               2: "With two seeds this is not shown beyond chance; a third seed helps most."}  # fmt: skip
     return f"{advice.get(row['runs'], f'This is not shown beyond chance; {_describe_need(row)}.')} {size}"
+
+
+def _describe_depth(row: Row, turn: str) -> str:
+    """Say how deep a turn is; without its name it is the one that the class names."""
+    depth, ends = (row[turn], f"{turn}_depth") if turn else (row["depth"], "depth")
+    low, high = (100 * row[f"{ends}_{end}"] for end in ("low", "high"))
+    return f"{100 * depth:.0f} points deep (95 %, of this curve alone: {low:.0f} to {high:.0f})"
 
 
 def _describe_need(row: Row) -> str:

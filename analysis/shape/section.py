@@ -76,7 +76,7 @@ _SCOPES = (
     "The shape is a claim about other seeds and other pairs of these templates. Two narrower claims are tested "
     "too: these pairs, in other seeds (the benchmark as it is; of other pairs or templates it says nothing), and these "
     "runs, on other pairs (it says nothing of other seeds). Undetermined (these pairs: rising) means that only "
-    "the narrower claim is shown; undetermined (dips, not shown) that the smoothed curve falls by "
+    "the narrower claim is shown; undetermined (dips, unproven) that the smoothed curve falls by "
     f"{100 * SEEN:.0f} points or more and comes back, which may be chance. "
 )
 _LIMITS = (

@@ -118,7 +118,7 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     ``class``, come ``class_these_runs``, which is about other pairs and not about other seeds, and
     ``class_these_pairs``, which is about other seeds and not about other pairs (one run: not tested); and in ``shape``
     the class with its reservations, such as ``U-shaped (this run)``, ``U-shaped (2 runs: indicative)``, ``undetermined
-    (these pairs: rising)`` and ``undetermined (dips, not shown)``. Then ``p`` (adjusted p of the class; of an
+    (these pairs: rising)`` and ``undetermined (dips, unproven)``. Then ``p`` (adjusted p of the class; of an
     undetermined curve the smaller one of rise and fall), and of the dip of a U or the bump of an inverted U ``depth``
     and its interval (fractions), ``turn_from``, ``place`` with its interval and ``turn_to`` (tokens), NaN for other
     classes.
@@ -164,7 +164,7 @@ def _narrower_class(row: Row) -> str:
         narrower = {scope: shape for scope, shape in narrower.items() if scope == "these pairs" and shape in TURNS}
     shown = {scope: shape for scope, shape in narrower.items() if shape not in (row["class"], NOT_TESTED)}
     turns = [f"{scope}: {shape}" for scope, shape in shown.items() if shape in TURNS and row["class"] not in TURNS]
-    seen = [f"{turn}, not shown"] if (turn := unproven_turn(row)) else []
+    seen = [f"{turn}, unproven"] if (turn := unproven_turn(row)) else []
     others = [f"{scope}: {shape}" for scope, shape in shown.items() if shape not in (*TURNS, "undetermined")]
     return next(iter([*turns, *seen, *others]), "")
 

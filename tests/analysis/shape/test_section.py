@@ -202,8 +202,8 @@ def test_an_undetermined_curve_says_what_its_runs_do() -> None:
         "runs": 2, "dip": 0.04, "bump": 0.0,
     }  # fmt: skip
     assert reading(row) == "undetermined (these runs: rising)"
-    assert reading(row | {"dip": 0.16}) == "undetermined (dips, not shown)"
-    assert reading(row | {"dip": 0.06, "bump": 0.08}) == "undetermined (bulges, not shown)"
+    assert reading(row | {"dip": 0.16}) == "undetermined (dips, unproven)"
+    assert reading(row | {"dip": 0.06, "bump": 0.08}) == "undetermined (bulges, unproven)"
 
 
 def test_a_class_in_a_narrower_scope_is_said_to_be_of_these_pairs_or_these_runs() -> None:
@@ -216,7 +216,7 @@ def test_a_class_in_a_narrower_scope_is_said_to_be_of_these_pairs_or_these_runs(
     assert reading(row | {"class_these_runs": "U-shaped"}) == "undetermined (these runs: U-shaped)"
     rising = row | {"class": "rising", "class_these_pairs": "U-shaped"}
     assert reading(rising) == "rising (these pairs: U-shaped)"
-    assert reading(rising | {"class_these_pairs": "falling"}) == "rising (dips, not shown)"
+    assert reading(rising | {"class_these_pairs": "falling"}) == "rising (dips, unproven)"
     assert reading(rising | {"class": "inverted-U"}) == "inverted-U"
     assert reading(rising | {"class": "not tested"}) == "not tested"
 
