@@ -181,7 +181,8 @@ def _summarize(outcomes: Sequence[Outcome], pairs: int | None, out: Path) -> Non
         rows = [dict(zip(names, row, strict=True)) for row in cells]
         full = f"{len(outcomes) - len(fewer)} of {len(outcomes)} paradigms have {pairs} pairs"
         log_line(f"{full}; the source gives these fewer, and all of them are kept:\n{format_table(rows)}")
-    log_line(f"{made} pairs of {sum(bool(outcome.pairs) for outcome in outcomes)} paradigms; see {out / REPORT_FILE}")
+    filled = sum(bool(outcome.pairs) for outcome in outcomes)
+    log_line(f"{made} pairs of {filled} paradigm{'' if filled == 1 else 's'}; see {out / REPORT_FILE}")
 
 
 def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths: Lengths) -> None:

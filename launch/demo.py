@@ -15,6 +15,7 @@ from ucurve.config import Composed, check, compose
 from ucurve.fields import Folder
 from ucurve.interpreter import ROOT
 from ucurve.invocation import command
+from ucurve.progress import log_line
 from ucurve.storage.run_folder import RECORD
 
 
@@ -38,6 +39,7 @@ def demo_command(values: Mapping[str, object]) -> None:
     train_cells([Composed(compose("train", overrides), overrides)])
     for folder in sorted(path.parent for path in Path(settings.runs).glob(f"*/{RECORD}")):
         verify_folder(folder)
+    log_line("testing and drawing the curves")
     analyze_command(compose("analyze", []) | {"runs": f"{settings.runs}/*", "out": settings.out})
     sys.stdout.write(what_next(settings))
 

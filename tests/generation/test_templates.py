@@ -106,7 +106,7 @@ def test_the_report_gives_yield_and_reasons(project, command, capsys):
         ["order", "10", "600", "too few different sentences (590 times)"],
         ["long", "0", "600", "most often length (600 times)"],
     ]
-    assert "10 pairs of 1 paradigms; see" in said
+    assert "10 pairs of 1 paradigm; see" in said
     found = report(project)
     assert {name: found[name] for name in ("source", "seed", "pairs", "candidates", "kept")} == {
         "source": "templates", "seed": 0, "pairs": 12, "candidates": 1200, "kept": 10}  # fmt: skip
