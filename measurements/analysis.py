@@ -55,6 +55,7 @@ def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *
     linkings = [parse_linking(name) for name in LINKINGS]
     steps = list(log_steps(checkpoints, TOKENS // BATCH))
     (run / "eval" / "made" / "sentence").mkdir(parents=True)
+    (run / "tokenizer").mkdir()
     write_run_facts(run, facts(name, size, seed, steps))
     write_metrics(run / "metrics.jsonl", size, seed, steps)
     pairs.to_parquet(pairs_path(run, "made"), index=False)
