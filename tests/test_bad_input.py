@@ -164,7 +164,7 @@ def scored(place):
     run = place / "runs" / "one"
     write_run(run, "running")
     (run / "eval").mkdir()
-    row = "one,0,0,0.0,zhoblimp,sentence,slln_lp,all,all,all,half,9,0,0.5,0.2,0.8"
+    row = "one,0,0,0.0,zhoblimp,sentence,slln_lp,all,all,all,half,9,0,0.5,0.2,0.8,0.3,0.7,9"
     (run / "eval" / "accuracy.csv").write_text(f"{','.join(ACCURACY.columns)}\n{row}\n")
     return run
 

@@ -46,10 +46,10 @@ def table(library, run, pair):
 def test_stored_tokens_are_shown_without_the_model(library):
     found = table(library, 0, 13)
     assert found["good"] == [
-        {"token": "good", "logprob": -26.0, "scored": True},
-        {"token": "13", "logprob": -27.0, "scored": True},
+        {"token": "good6", "logprob": -26.0, "scored": True},
+        {"token": "word", "logprob": -27.0, "scored": True},
     ]
-    assert [one["token"] for one in found["bad"]] == ["bad", "13"]
+    assert [one["token"] for one in found["bad"]] == ["bad6", "word"]
     assert [one["scored"] for one in found["bad"]] == [False, True]  # token 2 * (120 + 13) of all
     assert found["sums"] == {"good": -53.0, "bad": -267.0}
     scores = test_explore.make_scores(test_explore.make_pairs(np.random.default_rng(7)), np.random.default_rng(0))
