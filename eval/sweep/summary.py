@@ -93,7 +93,8 @@ def _describe_falls(layout: Layout, scores: Sequence[Score]) -> list[str]:
         return []
     name, best, lowest = fall = max(falls, key=lambda fall: fall.points)
     high, low = best.phenomena[name], lowest.phenomena[name]
-    text = f"{name.replace('_', ' ')} fell from {high:.0f} to {low:.0f} % ({layout.place} {best.place} to {lowest.place})"
+    places = f"{layout.place} {best.place} to {lowest.place}"
+    text = f"{name.replace('_', ' ')} fell from {high:.0f} to {low:.0f} % ({places})"
     last = [score for score in scores if name in score.phenomena][-1]
     text += "" if last is lowest else f", the last has {last.phenomena[name]:.0f} %"
     return [text + (f"; {len(falls) - 1} more fell" if len(falls) > 1 else "")]
