@@ -54,7 +54,7 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     if accuracies.empty:
         return
     shown = table[table["change"] > 0]
-    scale = shown["measure"].map(lambda measure: 100.0 if measure == ACCURACY else 1.0)
+    scale = np.where(shown["measure"] == ACCURACY, 100.0, 1.0)
     shown = shown.assign(
         curve=shown["phenomenon"].map(readable).where(shown["measure"] == ACCURACY, shown["measure"]),
         which=name_changes(shown), before=scale * shown["slope_before"], after=scale * shown["slope_after"],

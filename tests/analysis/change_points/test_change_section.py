@@ -90,6 +90,15 @@ def test_the_section_stands_in_the_report_after_the_shapes(make_run: MakeRun, tm
     assert headings.index("Change points on zho") > headings.index("The shape of learning on zho")
 
 
+def test_a_line_without_any_change_is_counted(make_run: MakeRun, tmp_path) -> None:
+    half = np.tile([0, 2], len(PAIRS) // 2)
+    make_item_run(make_run, PAIRS, dict.fromkeys(STEPS, half))
+    section = section_of(tmp_path)
+    table = section.tables[f"change_points_{BENCHMARK}"]
+    assert (table["change"] == 0).all()
+    assert section.left_out == "no curve of accuracy changes its slope significantly"
+
+
 def test_few_checkpoints_have_no_section(make_run: MakeRun, tmp_path) -> None:
     make_item_run(make_run, PAIRS, {step: np.full(len(PAIRS), 2) for step in STEPS[:6]})
     assert list(change_sections(scored_of(tmp_path))) == []
