@@ -1,6 +1,6 @@
 """Compare scoring minimal pairs with lm-eval and minicons: the same model, pairs and text, side by side in one run.
 
-python measurements/scoring.py --pairs ../shared/benchmarks/zhoblimp [--vocabulary 50000] [--model FOLDER]
+python measurements/scoring.py --pairs benchmarks/zhoblimp [--vocabulary 50000] [--model FOLDER]
 
 Needs the extra ``bench``. Every scorer runs in a process of its own, in turn, round after round. What is timed is from
 the sentences as text to one log probability each, tokenization included, loading the model, its tokenizer and the

@@ -1,6 +1,6 @@
 """Measure what storing the log probabilities of tokens adds to scoring a checkpoint: time and bytes.
 
-python measurements/token_scores.py --pairs ../shared/benchmarks/zhoblimp [--paradigms 20] [--model FOLDER]
+python measurements/token_scores.py --pairs benchmarks/zhoblimp [--paradigms 20] [--model FOLDER]
 
 Both ways run in turn in one process, round after round, from the sentences to files on disk; the statistics that
 ``score.py`` computes after that are left out, which makes the share of the tokens look larger. What is done once for a
