@@ -70,8 +70,7 @@ def describe_turns(shapes: Shapes) -> Iterator[str]:
     turned = [row for row in rows if row["class"] in TURNS]
     several = shapes.classes["group"].nunique() > 1
     for row in turned[:_MOST_TURNS]:
-        size = f"Smoothed it is {_describe_depth(row, '')}"
-        yield f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}. {size}."
+        yield f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}. {_describe_depth(row)}"
     if len(turned) > _MOST_TURNS:
         yield f"{len(turned) - _MOST_TURNS} more turn, see below."
     if not turned:
@@ -89,8 +88,8 @@ def describe_turns(shapes: Shapes) -> Iterator[str]:
 
 def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     """Say from where to where a curve falls and comes back, or rises and falls back, by the accuracies drawn."""
-    dips = row["class"] == "U-shaped" or (row["class"] not in TURNS and row["dip"] >= row["bump"])
-    turn, sign = ("dip", 1) if dips else ("bump", -1)
+    turn = _turn_of(row)
+    sign = 1 if turn == "dip" else -1
     curves = shapes.curves
     line = curves[
         (curves["group"] == row["group"]) & (curves["phenomenon"] == row["phenomenon"]) & (curves["tokens"] > 0)
@@ -100,7 +99,7 @@ def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     before, after = (sign * (sign * part).max() for part in (accuracy[:place], accuracy[place:]))
     name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
     of_line = f" of {row['group']}" if several else ""
-    verbs = ("falls", "comes back") if dips else ("rises", "falls back")
+    verbs = ("falls", "comes back") if turn == "dip" else ("rises", "falls back")
     return (
         f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f} to {100 * accuracy[place]:.0f} % "
         f"at {_count(place)} tokens and {verbs[1]} to {100 * after:.0f} %"
@@ -117,22 +116,27 @@ def _describe_proof(row: Row) -> str:
 
 
 def _describe_doubt(row: Row) -> str:
-    turn = "dip" if row["dip"] >= row["bump"] else "bump"
     if row["class_these_pairs"] in TURNS:
         return (
             f"On these pairs it is shown for other seeds too ({row['class_these_pairs']}); for other pairs it is open."
         )
-    size = f"Smoothed it is {_describe_depth(row, turn)}."
     advice = {1: "With one run nothing can be said of other seeds; train two more.",
               2: "With two seeds this is not shown beyond chance; a third seed helps most."}  # fmt: skip
-    return f"{advice.get(row['runs'], f'This is not shown beyond chance; {_describe_need(row)}.')} {size}"
+    told = advice.get(row["runs"], f"This is not shown beyond chance; {_describe_need(row)}.")
+    return f"{told} {_describe_depth(row)}"
 
 
-def _describe_depth(row: Row, turn: str) -> str:
-    """Say how deep a turn is; without its name it is the one that the class names."""
-    depth, ends = (row[turn], f"{turn}_depth") if turn else (row["depth"], "depth")
-    low, high = (100 * row[f"{ends}_{end}"] for end in ("low", "high"))
-    return f"{100 * depth:.0f} points deep (95 %, of this curve alone: {low:.0f} to {high:.0f})"
+def _describe_depth(row: Row) -> str:
+    turn = _turn_of(row)
+    low, high = (100 * row[f"{turn}_depth_{end}"] for end in ("low", "high"))
+    return f"Smoothed it is {100 * row[turn]:.0f} points deep (95 %, of this curve alone: {low:.0f} to {high:.0f})."
+
+
+def _turn_of(row: Row) -> str:
+    """Name the turn that is told of a curve: that of its class, or else the deeper one."""
+    if row["class"] in TURNS:
+        return "dip" if row["class"] == "U-shaped" else "bump"
+    return "dip" if row["dip"] >= row["bump"] else "bump"
 
 
 def _describe_need(row: Row) -> str:

@@ -183,5 +183,5 @@ def read_stored(
         why = str(error).splitlines()[0]
         what = "score it again, or delete it and its key to leave a gap"
         raise UserError(f"{path}: broken Parquet: {why}; {what}") from error
-    frame: pd.DataFrame = table.to_pandas()
+    frame: pd.DataFrame = table.to_pandas(split_blocks=True)  # columns stay apart: none is copied
     return frame
