@@ -59,6 +59,7 @@ class Person:
 
     def answer_page(self, choose, way="keys"):
         """Answer all pairs of a page; ``choose`` says of the two texts of a pair which is chosen: 0 or 1."""
+        self.pairs().first.wait_for()
         for place in range(self.pairs().count()):
             pair = self.pairs().nth(place)
             buttons = pair.locator("button")
@@ -153,6 +154,7 @@ def test_training_says_whether_a_choice_was_right_and_the_first_choice_stands(br
 def test_sentences_are_shown_as_text_one_pair_at_a_time(browser, questionnaire):
     with somebody(browser, questionnaire) as person:
         person.open("?list=1").begin()
+        person.pairs().first.wait_for()
         assert [person.pairs().nth(place).is_visible() for place in range(2)] == [True, False]
         assert SPOILED in person.pairs().nth(0).inner_text()
         assert person.page.title() == "Which sentence sounds better?"
@@ -167,7 +169,7 @@ def test_a_page_lasts_its_minimum(browser, questionnaire):
         assert person.page.locator("#next").is_disabled()
         assert person.page.locator(".wait").text_content().startswith("Please take your time.")
         person.go_on()
-        assert person.page.locator("text=The practice is over.").count() == 1
+        person.page.locator("text=The practice is over.").wait_for()
 
 
 @pytest.mark.long

@@ -138,19 +138,20 @@ def test_a_view_is_in_its_address_and_the_back_button_works(visit, browser, serv
     page.locator("#pairs li a").nth(1).click()
     expect(page.locator(".pair.open .tokens").first).to_be_visible(timeout=60_000)
     pair = page.locator(".pair.open").get_attribute("data-pair")
+    expect(page).to_have_url(re.compile("pair="))
     again = visit(page.url.partition("?")[2])
     expect(again.locator(".panel[aria-current]")).to_have_attribute("data-name", name)
     expect(again.locator(".pair.open")).to_have_attribute("data-pair", pair)
     expect(again.locator(".pair.open .tokens").first).to_be_visible(timeout=60_000)
-    assert again.is_checked("#kinds input[value=right]")
-    assert again.inner_text("#step-text") == page.inner_text("#step-text")
+    expect(again.locator("#kinds input[value=right]")).to_be_checked()
+    expect(again.locator("#step-text")).to_have_text(page.inner_text("#step-text"))
     page.go_back()
     expect(page.locator(".pair.open")).to_have_count(0)
     page.go_back()
     expect(page.locator("#kinds input[value=all]")).to_be_checked()
     page.select_option("#by", "paradigm")
     expect(page.locator(".panel")).not_to_have_count(phenomena)
-    assert "by=paradigm" in page.url
+    expect(page).to_have_url(re.compile("by=paradigm"))
     page.go_back()
     expect(page.locator("#by")).to_have_value("phenomenon")
 
@@ -164,8 +165,7 @@ def test_a_pair_is_reached_by_keyboard_alone(visit):
         page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     name = page.evaluate("document.activeElement.dataset.name")
-    said = page.evaluate("document.activeElement.textContent")
-    assert re.search(r": (rises|falls|stays) ", said)
+    expect(page.locator(".panel:focus")).to_contain_text(re.compile(r": (rises|falls|stays) "))
     expect(page.locator("#point-title")).to_have_text(name.replace("_", " "))
     page.keyboard.press("Home")
     expect(page.locator("#step-text")).to_contain_text("step 0")
@@ -180,7 +180,7 @@ def test_a_pair_is_reached_by_keyboard_alone(visit):
     expect(page.locator(".pair.open .of-tokens")).to_contain_text("Sums:", timeout=60_000)
     sums = [float(number) for number in re.findall(r"-\d+\.\d+", page.inner_text(".of-tokens .note"))]
     assert sums[:2] == pytest.approx(sums[2:], abs=2e-3)
-    assert page.evaluate("document.activeElement.matches('.pair.open a')")
+    expect(page.locator(".pair.open a:focus")).to_have_count(1)
     assert axe_findings(page) == []
 
 
@@ -201,7 +201,7 @@ def test_the_kinds_of_pairs_are_chosen_by_arrow_keys(visit):
         page.keyboard.press("ArrowRight")
         expect(page.locator("#kinds .note")).to_contain_text(f"{kind}: ")
         expect(page.locator(f"#kinds input[value={kind}]")).to_be_focused()
-        assert f"kind={kind}" in page.url
+        expect(page).to_have_url(re.compile(f"kind={kind}"))
 
 
 def test_runs_are_drawn_once_they_are_there(browser, scored_run, tmp_path):
@@ -246,7 +246,7 @@ def test_new_checkpoints_are_drawn_without_a_reload(visit, server, tmp_path):
             shutil.move(path, folder)
         remove_tables(server.run)
     expect(page.locator("#step-text")).to_contain_text(f"of {len(steps)}", timeout=60_000)
-    assert page.url == address
+    expect(page).to_have_url(address)
 
 
 def downloaded(page, button):

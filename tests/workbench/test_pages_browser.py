@@ -10,6 +10,7 @@ from tests.workbench.boxes import text_faults
 
 expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
 pytestmark = pytest.mark.long
+expect.set_options(timeout=20_000)
 SCREEN, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
 SHOWN = {
     "": [".card", "table tbody tr"],
@@ -99,7 +100,7 @@ def test_the_start_page_leads_to_runs_projects_and_rooms(pages, scored_run):
     page.go_back()
     page.locator("#projects-title + ul a").click()
     page.wait_for_selector("body[data-ready]")
-    assert page.locator("#project").input_value() == "demo"
+    expect(page.locator("#project")).to_have_value("demo")
     page.close()
 
 
@@ -109,16 +110,15 @@ def test_the_address_says_which_template_and_part_are_open(pages):
     page.select_option("#template", "numeral_men")
     expect(page.locator("#uid")).to_have_value("numeral_men")
     page.click("#tab-words")
-    assert page.url.endswith("/write?project=demo&template=numeral_men&part=words")
+    expect(page).to_have_url(re.compile(r"/write\?project=demo&template=numeral_men&part=words$"))
     server, browser = pages
     other = browser.new_page()  # another browser, which has kept nothing
     other.goto(f"{page.url}&token={server.token}")
     other.wait_for_selector("body[data-ready]")
-    assert other.locator("#part-words").is_visible()
-    assert other.locator("#template").input_value() == "numeral_men"
+    expect(other.locator("#part-words")).to_be_visible()
+    expect(other.locator("#template")).to_have_value("numeral_men")
     other.goto(page.url.replace("demo", "mine"))
-    other.wait_for_selector("#message:not([hidden])")
-    assert other.inner_text("#message") == "There is no project mine; demo is shown."
+    expect(other.locator("#message")).to_have_text("There is no project mine; demo is shown.")
     other.close()
     page.close()
 
@@ -128,10 +128,10 @@ def test_everything_is_reached_with_the_keyboard(pages):
     page.wait_for_selector("body[data-ready]")
     page.focus("#tab-templates")
     page.keyboard.press("ArrowRight")
-    assert page.locator("#part-words").is_visible()
+    expect(page.locator("#part-words")).to_be_visible()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.id") == "template"
+    expect(page.locator("#template")).to_be_focused()
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineWidth")
     assert outline == "3px"
     page.focus("#phenomenon")
@@ -159,7 +159,7 @@ def test_an_empty_template_is_greeted_with_a_hint(pages):
     page.fill("#new-template-name", "empty")
     page.keyboard.press("Enter")
     page.wait_for_selector("#preview:has-text('Fill in the slots of both members')")
-    assert page.locator(".problem:visible, .at-slot:not(:empty)").count() == 0
+    expect(page.locator(".problem:visible, .at-slot:not(:empty)")).to_have_count(0)
     page.fill("#new-template-name", "not allowed")
     page.keyboard.press("Enter")
     page.wait_for_selector("#new-template-name-wrong:has-text('letters, digits')")
