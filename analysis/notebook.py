@@ -22,6 +22,7 @@ from analysis.data.groups import ALL, columns, crossed_columns
 from analysis.data.linked import under_linking
 from analysis.data.runs import NOT_TRAINED_HERE, Run
 from analysis.data.study import BenchmarkScores, Study
+from analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
 from analysis.items.histories import History, read_histories, same_pairs
 from analysis.items.margins import BEYOND, margin_table
 from analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
@@ -134,8 +135,8 @@ class NotebookStudy(Study):
         """Draw accuracy against training tokens, with a menu of the linking functions that were scored.
 
         ``by`` is ``run``, a line for each group of runs that differ in the seed only; ``phenomenon``, a line for each;
-        or a column of the pairs, such as ``paradigm`` or ``distance``, a line for each of its values; or two columns,
-        such as ``match*attractor``, a line for each combination of their values.
+        or a column of the pairs, such as ``paradigm`` or ``distance``, or of ``frequencies``, a line for each of its
+        values; or two columns, such as ``match*attractor``, a line for each combination of their values.
 
         Examples:
             >>> study.curve(by="phenomenon", linking="slln_lp:0.8")
@@ -230,6 +231,19 @@ class NotebookStudy(Study):
             >>> study.item_summary()[["run", "phenomenon", "paradigm", "ever_right", "lost", "relearned", "flips"]]
         """
         return item_summary(item_table(self._histories(self.scored(benchmark, linking))))
+
+    def frequencies(self, benchmark: str | None = None) -> pd.DataFrame:
+        """Tell how often the words in which each pair's sentences differ stood in the training text of each run.
+
+        ``word_good`` is the rarest word of the good sentence that the bad one does not have in its place, and
+        ``bigram_good`` the rarest pair of neighboring words with such a word. ``log_frequency_word_good`` and so on are
+        log10 of (count + 1) per million words that the run had seen; ``curve(by=)`` takes them too. Words are counted
+        once and the counts kept; docs/items.md has the definitions.
+
+        Examples:
+            >>> study.frequencies().nsmallest(5, "log_frequency_word_good")[["run", "good", "word_good"]]
+        """
+        return frequency_table(self._histories(self.scored(benchmark)))
 
     def flips(
         self, run: str, step: int | None = None, benchmark: str | None = None, linking: str | None = None
@@ -381,10 +395,13 @@ class NotebookStudy(Study):
     def _column_curves(self, scored: BenchmarkScores, column: str) -> pd.DataFrame:
         histories = read_histories(scored)
         pairs = histories[0].shared.table if histories else pd.DataFrame()
-        for one in crossed_columns(pairs, column):
-            if one not in pairs:
-                raise unknown_name("column or kind of lines", one, {*_LINES, *columns(pairs)} - {ALL}, "by")
-        return column_table(same_pairs(histories)[0], column, scored.ties_rule)
+        crossed = crossed_columns(pairs, column)
+        counted = FREQUENCIES if histories else ()
+        for one in crossed:
+            if one not in pairs and one not in counted:
+                known = {*_LINES, *columns(pairs), *counted} - {ALL}
+                raise unknown_name("column or kind of lines", one, known, "by")
+        return column_table(with_frequencies(same_pairs(histories)[0], crossed), column, scored.ties_rule)
 
     @cached_property
     def _named(self) -> dict[str, BenchmarkScores]:

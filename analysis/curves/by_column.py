@@ -15,6 +15,7 @@ from analysis.curves.learning import band_note, curve_table, draw_curves
 from analysis.data.groups import ALL, CROSS, Groups, Ids, Pairs, columns, crossed_columns
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
+from analysis.items.frequency import FREQUENCIES, with_frequencies
 from analysis.items.histories import History, read_histories, same_pairs
 from analysis.items.verdicts import RIGHT, TIE
 from analysis.plotting.facets import panels_by
@@ -151,6 +152,7 @@ def _cut(value: str) -> str:
 
 def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> Iterator[str | Drawing]:
     same, others = same_pairs(histories)
+    same = with_frequencies(same, crossed_columns(same[0].shared.table, column))
     groups = same[0].shared.group(column)
     if others:
         yield f"Scored on other pairs, and left out: {', '.join(others)}."
@@ -168,10 +170,11 @@ def _grouping_note(history: History, groups: Groups) -> str:
 def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> bool:
     """Return whether the pairs of a benchmark have a column, or all columns that are crossed."""
     pairs, every = histories[0].shared.table, _pair_tables(scored.study)
-    for one in crossed_columns(pairs, column):
+    crossed = [one for one in crossed_columns(pairs, column) if one not in FREQUENCIES]
+    for one in crossed:
         if one not in pairs and not any(one in table for table in every):
             raise unknown_name("column", one, {name for table in every for name in columns(table)} - {ALL}, _KEY)
-    return all(one in pairs for one in crossed_columns(pairs, column))
+    return all(one in pairs for one in crossed)
 
 
 def _pair_tables(study: Study) -> list[pd.DataFrame]:

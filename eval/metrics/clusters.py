@@ -40,13 +40,14 @@ def edit(good: str, bad: str) -> tuple[str, str]:
     """Return what two sentences differ in between their common first and last words (characters without spaces)."""
     spaced = " " in good or " " in bad
     one, other = (good.split(), bad.split()) if spaced else (list(good), list(bad))
-    start = _common_length(one, other)
-    end = _common_length(one[start:][::-1], other[start:][::-1])
+    start = common_length(one, other)
+    end = common_length(one[start:][::-1], other[start:][::-1])
     between = " " if spaced else ""
     return between.join(one[start : len(one) - end]), between.join(other[start : len(other) - end])
 
 
-def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
+def common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many words or characters two sentences begin with alike."""
     same = (mine == theirs for mine, theirs in zip(one, other, strict=False))
     return next((place for place, equal in enumerate(same) if not equal), min(len(one), len(other)))
 

@@ -1,12 +1,15 @@
 """``scorer=ngram``: the n-grams of exactly the tokens that a run had seen at each checkpoint."""
 
 import json
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.items import seen_text
+from analysis.items.seen_text import read_seen_counts
 from eval.api import score as score_in_python
 from eval.models.targets import run_targets
 from eval.run import score_command, score_run
@@ -170,6 +173,20 @@ def test_training_tokens_that_are_gone_are_named_with_what_makes_them_again(trai
     scored = score_in_python(run, benchmarks=["zhoblimp"], benchmark_root=root, scorer="ngram-3")
     assert [one.scorer for one in scored.scores] == ["ngram-3", "ngram-3"]
     assert len(list((run / "eval/zhoblimp/ngram-3").glob("*.parquet"))) == 2
+
+
+def test_frequencies_of_words_are_of_the_sequences_that_the_run_saw(train, tmp_path, monkeypatch):
+    run = train("schedule.count=2")
+    texts = [seen.text for seen in open_batches(run).between(0, 8)]
+    letter = Counter("".join(texts)).most_common(1)[0][0]
+    found = read_seen_counts(run, 8, {letter, "龘"}, spaced=False)
+    assert 0 < found.counts[letter] <= "".join(texts).count(letter)
+    assert "龘" not in found.counts
+    monkeypatch.setattr(seen_text, "count_seen", None)
+    assert read_seen_counts(run, 8, {letter, "龘"}, spaced=False) == found, "they are counted once"
+    (tmp_path / "cache").rename(tmp_path / "moved")
+    with pytest.raises(UserError, match=rf"^word frequencies: {run}: its token stream is not in {tmp_path}/cache "):
+        read_seen_counts(run, 8, {letter}, spaced=False)
 
 
 def test_what_cannot_be_counted_is_refused(train, score, tmp_path):

@@ -61,6 +61,17 @@ class RunTokens:
                 return open_store(path.parent)
         return None
 
+    def open_stream(self, needed_by: str) -> TokenStore:
+        """Open the token stream in the run's own cache; the error without it names the command that makes it."""
+        store = self.find_stream()
+        if store is None:
+            raise UserError(
+                f"{needed_by}: {self.run}: its token stream is not in {self.cache} or damaged\n"
+                f"  python -m train.batches run={self.run} from=0 to=1 builds it again from the corpus; "
+                "add data_path=PATH where the corpus lies elsewhere now"
+            )
+        return store
+
     def batches(self, store: TokenStore) -> Batches:
         """Return the global batches that the run takes from its token stream."""
         return Batches.over(store, self.seed, self.length, self.sequences)

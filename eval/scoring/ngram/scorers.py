@@ -64,14 +64,7 @@ class Ngram(TokenScorer):
         """Count n-grams up to the step, continuing from an earlier step of the same training tokens."""
 
         def list_all() -> SeenNgrams:
-            store = self.training.find_stream()
-            if store is None:
-                raise UserError(
-                    f"scorer=ngram: {self.training.run}: its token stream is not in {self.training.cache} or damaged\n"
-                    f"  python -m train.batches run={self.training.run} from=0 to=1 builds it again from the corpus; "
-                    "add data_path=PATH where the corpus lies elsewhere now"
-                )
-            batches = self.training.batches(store)
+            batches = self.training.batches(self.training.open_stream("scorer=ngram"))
             return SeenNgrams(batches, sentences, self.start.id, self.info.vocabulary, self.info.special)
 
         key = (*self.training.key().values(), self.start.id, frozenset(sentences))

@@ -1,0 +1,105 @@
+"""How often the words and word pairs in which a pair's sentences differ stood in the training text of each run."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.groups import Pairs
+from analysis.items.histories import History
+from analysis.items.seen_text import SeenCounts, read_seen_counts, split_words
+from eval.metrics.clusters import common_length
+from eval.scoring.text.layout import delimits_words
+from ucurve.errors import UserError
+
+FREQUENCIES = (
+    "log_frequency_word_good", "log_frequency_word_bad", "log_frequency_bigram_good", "log_frequency_bigram_bad"
+)  # fmt: skip
+_PER = 1e6  # words of the training text
+_COLUMNS = ("run", "group", "pair", "phenomenon", "paradigm", "good", "bad")
+
+
+@dataclass(frozen=True, eq=False)
+class _Edited:
+    """What differs in each pair of a table, by the column that tells the rarest of it."""
+
+    spaced: bool
+    ngrams: dict[str, list[list[str]]]  # of word_good, word_bad, bigram_good, bigram_bad, those of each pair
+
+
+def edited_ngrams(words: Sequence[str], others: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the words of a sentence between what it begins and ends with like another one, and the bigrams there.
+
+    The bigrams are those with at least one such word; where the sentence only lacks words of the other, the one across
+    the gap.
+    """
+    start = common_length(words, others)
+    end = len(words) - common_length(words[start:][::-1], others[start:][::-1])
+    ends = range(max(start, 1), min(end + 1, len(words)))
+    return list(words[start:end]), [f"{words[place - 1]} {words[place]}" for place in ends]
+
+
+def frequency_table(histories: Sequence[History]) -> pd.DataFrame:
+    """Look up the rarest word and the rarest bigram of the edit of each pair, in what each run had seen at its end.
+
+    The end is the last scored checkpoint. ``FREQUENCIES`` are log10 of (count + 1) per million words seen; NaN, and the
+    word missing, where the sentence has no word of its own or no bigram at the edit.
+    """
+    edits: dict[int, _Edited] = {}
+    tables = []
+    for history in histories:
+        shared = history.shared
+        edited = edits.setdefault(id(shared), _find_edits(shared.table))
+        table = shared.table[["pair", "phenomenon", "paradigm", "good", "bad"]].reset_index(drop=True)
+        table = table.assign(run=history.run.label, group=history.run.group)[list(_COLUMNS)]
+        tables.append(table.join(_rarest(edited, _counts(history, edited))))
+    return pd.concat(tables, ignore_index=True)
+
+
+def with_frequencies(histories: Sequence[History], columns: Collection[str]) -> list[History]:
+    """Add ``FREQUENCIES`` to the pairs that all runs were scored on, each the mean over the runs, if a column is one.
+
+    They are rounded to two places, so that values have short names.
+    """
+    if set(FREQUENCIES).isdisjoint(columns):
+        return list(histories)
+    table = frequency_table(histories)
+    values = table[list(FREQUENCIES)].to_numpy().reshape(len(histories), -1, len(FREQUENCIES)).mean(axis=0)
+    means = dict(zip(FREQUENCIES, values.round(2).T, strict=True))
+    pairs = Pairs(histories[0].shared.table.assign(**means))
+    return [replace(history, shared=pairs) for history in histories]
+
+
+def _find_edits(pairs: pd.DataFrame) -> _Edited:
+    spaced = delimits_words(pairs["good"].tolist())
+    sides = [[split_words(text, spaced) for text in pairs[side]] for side in ("good", "bad")]
+    found = {}
+    for side, words, others in (("good", *sides), ("bad", *reversed(sides))):
+        ngrams = [edited_ngrams(one, other) for one, other in zip(words, others, strict=True)]
+        found[f"word_{side}"], found[f"bigram_{side}"] = ([each[kind] for each in ngrams] for kind in (0, 1))
+    return _Edited(spaced, {name: found[name] for name in ("word_good", "word_bad", "bigram_good", "bigram_bad")})
+
+
+def _counts(history: History, edited: _Edited) -> SeenCounts:
+    run, step = history.run, int(history.checkpoints["step"].max())
+    if run.facts is None:
+        raise UserError(
+            f"{run.label} was not trained here, so it is not known how often words stood in its training text; "
+            "open the runs that were trained here without it"
+        )
+    if step < 1:
+        raise UserError(f"{run.label}: only step 0 is scored, at which it had seen no text")
+    wanted = {ngram for of_pairs in edited.ngrams.values() for ngrams in of_pairs for ngram in ngrams}
+    return read_seen_counts(run.folder, step, wanted, edited.spaced)
+
+
+def _rarest(edited: _Edited, seen: SeenCounts) -> pd.DataFrame:
+    columns, logs = pd.DataFrame(), pd.DataFrame()
+    for name, of_pairs in edited.ngrams.items():
+        counts = [[seen.counts.get(ngram, 0) for ngram in ngrams] for ngrams in of_pairs]
+        least = [int(np.argmin(own)) if own else -1 for own in counts]
+        columns[name] = [ngrams[place] if ngrams else None for ngrams, place in zip(of_pairs, least, strict=True)]
+        rarest = [own[place] if own else np.nan for own, place in zip(counts, least, strict=True)]
+        logs[f"log_frequency_{name}"] = np.log10(_PER * (np.array(rarest) + 1) / seen.words)
+    return columns.join(logs)

@@ -1,0 +1,134 @@
+"""How often words and word pairs stood in the text that a run was trained on, counted once and kept in its cache."""
+
+import contextlib
+import functools
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.progress import ProgressBar
+from ucurve.storage.files import read_json_or_empty, sha256_json, write_json
+from ucurve.storage.run_folder import TOKENIZER
+from ucurve.token_stream.order import Batches
+from ucurve.token_stream.run import RunTokens
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+_VERSION = 1  # of how text is cut into words
+_BLOCK = 2**20  # tokens that are decoded at once
+
+
+@dataclass(frozen=True)
+class SeenCounts:
+    """Counts of some words and word pairs in a text, and how many words it has."""
+
+    words: int
+    counts: dict[str, int]  # a pair is its two words with a space between
+
+
+def split_words(text: str, spaced: bool) -> list[str]:
+    """Cut a text, in lower case, into words and punctuation marks; where no spaces are written, into characters.
+
+    Apostrophes and hyphens inside a word belong to it.
+    """
+    if spaced:
+        return _word_pattern().findall(text.lower())
+    return [letter for letter in text.lower() if not letter.isspace()]
+
+
+def count_ngrams(sequences: Iterable[list[str]], wanted: AbstractSet[str]) -> SeenCounts:
+    """Count the wanted words and word pairs in sequences of words; no pair goes over the end of a sequence."""
+    words, counts = 0, Counter[str]()
+    for sequence in sequences:
+        words += len(sequence)
+        counts.update(filter(wanted.__contains__, chain(sequence, map(" ".join, pairwise(sequence)))))
+    return SeenCounts(words, dict(counts))
+
+
+def read_seen_counts(run: Path, step: int, wanted: AbstractSet[str], spaced: bool) -> SeenCounts:
+    """Return the counts in what a run had seen at a step, from its cache where they were counted before."""
+    training = RunTokens.of(run)
+    seen = {**training.key(), "step": step, "spaced": spaced, "wanted": sorted(wanted), "version": _VERSION}
+    key = sha256_json(seen)
+    path = training.cache / f"frequencies-{key[:16]}.json"
+    kept = read_json_or_empty(path)
+    if kept.get("key") == key:
+        return SeenCounts(kept["words"], kept["counts"])
+    batches = training.batches(training.open_stream("word frequencies"))
+    found = count_seen(batches, load_tokenizer(run / TOKENIZER), step, wanted, spaced)
+    with contextlib.suppress(OSError):  # a cache that may not be written to: they are counted again next time
+        write_json(path, {"key": key, "words": found.words, "counts": found.counts})
+    return found
+
+
+def count_seen(
+    batches: Batches, tokenizer: "PreTrainedTokenizerBase", step: int, wanted: AbstractSet[str], spaced: bool
+) -> SeenCounts:
+    """Count in the training sequences of the steps up to one, each as often as it was seen."""
+    starts, times = np.unique(batches.order.starts(0, step * batches.sequences), return_counts=True)
+    words, counts = 0, Counter[str]()
+    with ProgressBar("counting words of the training text", len(starts), transient=True) as bar:
+        for often in np.unique(times).tolist():
+            found = count_ngrams(_sequences(batches, tokenizer, starts[times == often], spaced, bar), wanted)
+            words += often * found.words
+            counts.update({ngram: often * count for ngram, count in found.counts.items()})
+    return SeenCounts(words, dict(counts))
+
+
+def _sequences(
+    batches: Batches,
+    tokenizer: "PreTrainedTokenizerBase",
+    starts: npt.NDArray[np.int64],
+    spaced: bool,
+    bar: ProgressBar,
+) -> Iterator[list[str]]:
+    """Yield the whole words of training sequences, document by document.
+
+    A sequence may begin and end within a word, so the first and the last word are left out unless a document begins or
+    ends there. The first token is also the last one of another sequence, so the first character is left out too.
+    """
+    is_special = batches.store.token_bytes == 0
+    at_once = max(1, _BLOCK // batches.order.length)
+    for first in range(0, len(starts), at_once):
+        windows = batches.store.windows(starts[first : first + at_once], batches.order.length + 1)
+        parts = [_between(window, is_special) for window in windows]
+        texts = iter(_decode(tokenizer, list(chain(*parts))))
+        for documents in parts:
+            words = [split_words(next(texts), spaced) for _ in documents]
+            words[0] = words[0][1:]
+            if spaced:
+                words[-1] = words[-1][:-1]
+            yield from words
+        bar.advance(len(windows))
+
+
+def _decode(tokenizer: "PreTrainedTokenizerBase", tokens: list[list[int]]) -> list[str]:
+    """Decode many short texts; the tokenizers library does it itself in half the time that transformers takes."""
+    if isinstance(backend := getattr(tokenizer, "backend_tokenizer", None), Tokenizer):
+        return list(backend.decode_batch(tokens, skip_special_tokens=False))
+    return list(tokenizer.batch_decode(tokens, clean_up_tokenization_spaces=False))
+
+
+def _between(tokens: npt.NDArray[np.int64], is_special: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """Cut a sequence at its special tokens; what stands before the first one and after the last one may be empty."""
+    borders = [-1, *np.flatnonzero(is_special[tokens]).tolist(), len(tokens)]
+    return [tokens[border + 1 : following].tolist() for border, following in pairwise(borders)]
+
+
+@functools.cache
+def _word_pattern() -> re.Pattern[str]:
+    letters = map(chr, range(0x10000))
+    marks = re.escape("".join(letter for letter in letters if unicodedata.category(letter)[0] in "PS"))
+    return re.compile(rf"[^\s{marks}]+(?:['’-][^\s{marks}]+)*|[{marks}]")
