@@ -23,7 +23,7 @@ from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from analysis.shape.power import MOST_SEEDS, add_limits
 from analysis.shape.smoothing import FEWEST_CLUSTERS, PAIRS_OF_FEW_EDITS, SMOOTHING
-from analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, find_shapes
+from analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, explain_reservations, find_shapes
 
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
@@ -293,6 +293,8 @@ def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 
     """Draw the smoothed curves of panels, with their classes, from the rows of all of them together."""
     styles = line_styles(table["group"])
     drawn = table.assign(low=table["band_low"])  # what the axis has to hold
+    if len(styles) == 1:  # the shapes of several lines are counted, without their reservations
+        note = " ".join([note, *explain_reservations(table["shape"].unique())])
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for group, style in styles.items():

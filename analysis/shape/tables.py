@@ -54,6 +54,13 @@ _NUMBERS = (
     "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
     *BELOW_NUMBERS,
 )  # fmt: skip
+_RESERVATIONS = {  # the words of ``reading``, and what they mean
+    "these pairs:": "These pairs: shown for these pairs in other seeds, not for other pairs.",
+    "these runs:": "These runs: shown for these runs on other pairs, not for other seeds.",
+    "this run": "This run: of one run only, which says nothing about other seeds.",
+    "indicative": "Indicative: two runs say little about how much seeds differ.",
+    "unproven": "Unproven: the smoothed curve does so, which may be chance.",
+}
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,12 @@ def reading(row: Row) -> str:
     indicative = "2 runs: indicative" if row["runs"] == 2 and name in TURNS else ""
     said = "; ".join(filter(None, ["this run" if row["runs"] == 1 else indicative, narrower]))
     return f"{name}{other} ({said})" if said else f"{name}{other}"
+
+
+def explain_reservations(shapes: Iterable[str]) -> list[str]:
+    """Return a sentence for each kind of words that ``reading`` put in brackets after some of the shapes."""
+    every = list(shapes)
+    return [meaning for words, meaning in _RESERVATIONS.items() if any(words in shape for shape in every)]
 
 
 def _narrower_class(row: Row) -> str:

@@ -11,6 +11,7 @@ from altair import LayerChart
 from analysis.charts.curves import draw_small, learning_layout
 from analysis.data.groups import columns, group
 from analysis.items.verdicts import RIGHT, TIE, WRONG
+from analysis.shape.tables import explain_reservations
 from eval.linking import parse_linking
 from eval.metrics.accuracy import accuracy_table, pair_credits
 from eval.store.reported import Reported, keep_reported
@@ -215,6 +216,7 @@ def test_shapes_are_those_of_the_curves_that_are_shown(library):
     found = shape_verdicts(library, read_asked(ask(by="paradigm", values="p1\np3")))
     assert [row["value"] for row in found["classes"]] == ["p1", "p3"]
     assert all(row["runs"] == 2 for row in found["classes"])
+    assert all(row["meanings"] == explain_reservations([row["shape"]]) for row in found["classes"])
 
 
 def test_changed_scores_are_read_again(tmp_path):

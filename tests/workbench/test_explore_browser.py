@@ -85,6 +85,20 @@ def test_curves_are_those_of_the_scores(visit, server):
     assert "0.0000" not in page.inner_text("#shapes")
 
 
+def test_the_page_says_while_shapes_are_tested(visit):
+    page = visit()
+    expect(page.locator("#shapes table")).to_be_visible()
+    waiting = []
+    page.route("**/explore/api/shapes*", lambda route: waiting.append(route))  # noqa: PLW0108
+    page.select_option("#by", "paradigm")
+    expect(page.locator("#testing")).to_have_text(re.compile(r"Testing the shapes of \d+ curves"))
+    page.unroute("**/explore/api/shapes*")
+    for request in waiting:
+        request.continue_()
+    expect(page.locator("#testing")).to_be_empty()
+    expect(page.locator("#shapes table")).to_be_visible()
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_all_phenomena_are_drawn_and_nothing_is_cut(visit, server, width, scheme):
     page = visit(width=width, scheme=scheme)

@@ -8,7 +8,7 @@ from analysis.data.groups import ALL
 from analysis.data.pair_scores import Items
 from analysis.data.settings import FLAT_MARGIN
 from analysis.shape.section import test_note
-from analysis.shape.tables import find_shapes
+from analysis.shape.tables import explain_reservations, find_shapes
 from eval.metrics.clusters import BY_EDITS, pair_clusters
 from workbench.explore.curves import Asked, count_curves, curve_values, usable_matrices
 from workbench.explore.library import Library
@@ -38,8 +38,9 @@ def _test(
     classes = found.classes[found.classes["phenomenon"].ne(ALL) | (asked.by == ALL)]
     turned = [str(value) for value in classes[classes["class"] == "U-shaped"]["phenomenon"].unique()]
     shown_columns = ["group", "phenomenon", "class", "shape", "p", "depth", "place", "runs"]
+    rows = classes[shown_columns].rename(columns={"phenomenon": "value"}).to_dict("records")
     return {
-        "classes": classes[shown_columns].rename(columns={"phenomenon": "value"}).to_dict("records"),
+        "classes": [row | {"meanings": explain_reservations([row["shape"]])} for row in rows],
         "notes": [*notes, *found.notes, test_note(found.classes, FLAT_MARGIN)],
         "order": order(lines, turned), "turned": turned,
     }  # fmt: skip

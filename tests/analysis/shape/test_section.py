@@ -12,7 +12,7 @@ from analysis.overview import describe_turns
 from analysis.report.html import TableView
 from analysis.sections import make_sections
 from analysis.shape.section import acquisition_sections, read_shapes, shape_sections
-from analysis.shape.tables import reading
+from analysis.shape.tables import explain_reservations, reading
 from eval.metrics.significance import holm
 from measurements.simulated_curves import SLOW, dip, flat, rising, simulate
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
@@ -87,6 +87,8 @@ def test_the_figures_name_the_classes_and_set_step_0_apart(make_run: MakeRun, pa
     named = [axes.texts[-1].get_text() for axes in panels.figure.axes]
     assert named == ["U (this run)", "undetermined", "rising (this run)"]
     assert len(overall.figure.axes) == 1
+    below = " ".join(text.get_text() for text in panels.figure.texts).replace("\n", " ")
+    assert "This run: of one run only" in below
     untrained = panels.table[panels.table["tokens"] == 0]
     assert len(untrained) == 3
     assert untrained["smoothed"].isna().all()
@@ -194,6 +196,18 @@ def test_what_a_class_allows_to_be_said(runs: int, name: str, both: bool, said: 
         "bump": 0.0,
     }  # fmt: skip
     assert reading(row) == said
+
+
+def test_each_kind_of_reservation_is_explained_once() -> None:
+    shapes = [
+        "rising",
+        "undetermined (these runs: rising)",
+        "undetermined (these runs: U-shaped)",
+        "U-shaped (this run)",
+    ]
+    explained = explain_reservations(shapes)
+    assert [sentence.partition(":")[0] for sentence in explained] == ["These runs", "This run"]
+    assert explain_reservations(["rising", "undetermined"]) == []
 
 
 def test_an_undetermined_curve_says_what_its_runs_do() -> None:

@@ -4,13 +4,14 @@ import {CurveChart, onScheme} from "/static/curves.js";
 import {showLegend} from "/static/legend.js";
 import {listPairs, openPair, showPair} from "/static/pairs.js";
 import {Panels} from "/static/panels.js";
-import {showShapes, verdictOf} from "/static/shapes.js";
+import {meaningsOf, showShapes, verdictOf} from "/static/shapes.js";
 import {afterPause, ask, attempt, count, csv, download, fill, make, place, query, Refusal, rowsShown, saveAs, say} from "/static/common.js";
 
 const PAGE = 50; // pairs of a list
 const GROWS = 4000; // milliseconds between two looks for new runs and checkpoints
 const TESTED = 100; // curves whose shapes are tested without being asked to
 const FIGURE_WIDTH = 760;
+const TURNED = {sign: "U", means: "U-shaped by the test of shape"};
 
 let view = START; // what the address says
 let preview = null; // {curve, step} that a reader points at; the step is null where only the curve is meant
@@ -157,7 +158,7 @@ function drawPanels() {
   if (shapes) found.values = shapes.order.map(curveNamed);
   drawLegend();
   const values = found.values.map(({name, says}) => ({
-    name, says, title: titleOf(name), sign: shapes?.turned.includes(name) ? "U" : "", tested: verdictOf(shapes, name),
+    name, says, title: titleOf(name), sign: shapes?.turned.includes(name) ? TURNED : null, tested: verdictOf(shapes, name),
   }));
   panels.draw(values, found.small, {of: rowsOf}, {at: shownPoint().step, alone});
   panels.choose(shownCurve().name);
@@ -165,7 +166,8 @@ function drawPanels() {
 }
 
 function drawLegend() {
-  showLegend(place("legend"), found.lines, alone, name => {
+  const signs = shapes?.turned.length ? [TURNED] : [];
+  showLegend(place("legend"), found.lines, signs, alone, name => {
     alone = name;
     panels.set("alone", alone);
     showAlone();
@@ -192,8 +194,7 @@ function describe() {
 
 const testShapes = latest(async () => {
   const wanted = ofCurves(), isWanted = () => JSON.stringify(wanted) === JSON.stringify(ofCurves());
-  fill(place("shapes"), make("p", {class: "note"}, "The shapes are being tested."));
-  const tested = await api("shapes", wanted);
+  const tested = await whileTesting(() => api("shapes", wanted));
   if (!isWanted()) return;
   shapes = tested;
   showShapes(place("shapes"), shapes, titleOf);
@@ -201,6 +202,19 @@ const testShapes = latest(async () => {
   mark();
   showSays();
 });
+
+// Says above the curves, and in the place of the table, that the test runs: it may take longer than the curves.
+async function whileTesting(work) {
+  const curves = found.values.length;
+  place("testing").textContent = `Testing the shapes of ${count(curves)} curve${curves === 1 ? "" : "s"} …`;
+  fill(place("shapes"), make("p", {class: "note"}, "The shapes are being tested."));
+  try {
+    return await work();
+  } finally {
+    place("testing").textContent = "";
+    fill(place("shapes"));
+  }
+}
 
 const testLater = afterPause(700, () => {
   if (!found) return;
@@ -246,6 +260,7 @@ function showSays() {
   const {curve} = shownPoint();
   place("point-title").textContent = titleOf(curve.name);
   place("point-says").textContent = `${[curve.says, verdictOf(shapes, curve.name)].filter(Boolean).join("; ")}. ${count(curve.n)} pairs.`;
+  place("point-says").title = meaningsOf(shapes, curve.name).join(" ");
 }
 
 function showSteps({run, step}) {

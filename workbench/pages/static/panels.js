@@ -20,7 +20,7 @@ export class Panels {
     box.addEventListener("focusout", event => { if (!box.contains(event.relatedTarget)) see(null); });
   }
 
-  // values are {name, title, says, sign, tested} in their order; spec is the chart without data, data.of gives that of a name.
+  // values are {name, title, says, sign, tested} in their order, sign is {sign, means} or null; spec is the chart without data, data.of gives that of a name.
   draw(values, spec, data, signals) {
     this.use(spec);
     this.data = data;
@@ -57,7 +57,7 @@ export class Panels {
   }
 
   describe(panel, {title, says, sign, tested}) {
-    fill(panel.head, sign ? make("span", {class: "sign", "aria-hidden": "true"}, sign) : null,
+    fill(panel.head, sign ? make("span", {class: "sign", title: sign.means, "aria-hidden": "true"}, sign.sign) : null,
       make("strong", {}, title), heard(": "), make("span", {class: "says"}, says), tested ? heard(`; ${tested}`) : null);
   }
 

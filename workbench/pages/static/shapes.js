@@ -17,13 +17,19 @@ export function verdictOf(shapes, name) {
   return `test of shape: ${only.shape}${certainty}`;
 }
 
+// What the words in brackets after the shapes of a curve, or of all curves, mean.
+export function meaningsOf(shapes, name = null) {
+  const own = shapes?.classes.filter(one => name === null || one.value === name) ?? [];
+  return [...new Set(own.flatMap(one => one.meanings))];
+}
+
 // The table of all verdicts, in the order of the curves, and what the test can say.
 export function showShapes(box, shapes, titleOf) {
   const lines = new Set(shapes.classes.map(one => one.group)), places = new Map(shapes.order.map((name, position) => [name, position]));
   const columns = [
     {name: "value", title: "Curve", show: titleOf},
     {name: "group", title: "Line"},
-    {name: "shape", title: "Shape"},
+    {name: "shape", title: "Shape", show: (shape, {meanings}) => make("span", {title: meanings.join(" ")}, shape)},
     {name: "p", title: "p (Holm)", number: true, show: p => p === null ? "–" : shownP(p)},
     {name: "depth", title: "Depth (points)", number: true, show: percent},
     {name: "place", title: "Place (tokens)", number: true, show: tokens => count(tokens === null ? null : Math.round(tokens))},
@@ -31,6 +37,7 @@ export function showShapes(box, shapes, titleOf) {
   ].filter(({name}) => name !== "group" || lines.size > 1);
   const rows = [...shapes.classes].sort((one, other) => places.get(one.value) - places.get(other.value));
   fill(box, rows.length ? table(columns, rows) : make("p", {}, "No curve can be tested."),
+    ...meaningsOf(shapes).map(text => make("p", {class: "note"}, text)),
     make("details", {}, make("summary", {}, "What the test says, and what it does not"),
       ...shapes.notes.map(text => make("p", {class: "note"}, text))));
 }
