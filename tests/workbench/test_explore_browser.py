@@ -81,6 +81,7 @@ def test_curves_are_those_of_the_scores(visit, server):
         shown = downloaded(page, "#save-csv")
         known = overall[(overall["linking"] == f"slln_lp:{float(alpha):g}") & (overall["paradigm"] == "all")]
         assert shown["accuracy"].tolist() == pytest.approx(known.sort_values("step")["accuracy"].tolist(), abs=1e-12)
+    expect(page.locator("#band")).to_have_text(re.compile("band: .*interval"))
     expect(page.locator("#shapes")).to_contain_text(re.compile("rising|undetermined|not tested"))
     assert "0.0000" not in page.inner_text("#shapes")
 

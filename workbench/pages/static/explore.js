@@ -138,6 +138,7 @@ const drawCurves = latest(async () => {
   rowsOf = separated(found.data);
   drawPanels();
   place("curve-notes").textContent = describe();
+  place("band").textContent = found.band;
   await showPoint();
 });
 
