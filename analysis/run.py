@@ -18,9 +18,15 @@ _WIDTH = 110  # columns of the terminal
 def analyze_command(values: dict[str, object]) -> None:
     """Analyze what a composed configuration asks for; print what was found, where the report is and what comes next."""
     settings = check(AnalyzeSettings, values)
-    report, lines = _analyze(settings)
+    print_analysis(settings)
     following = command("workbench", f"runs={shlex.quote(','.join(settings.runs))}")
-    sys.stdout.write("\n".join([*lines, f"report: {report}", f"next: {following}"]) + "\n")
+    sys.stdout.write(f"next: {following}\n")
+
+
+def print_analysis(settings: AnalyzeSettings) -> None:
+    """Analyze run folders; print what was found and where the report is."""
+    report, lines = _analyze(settings)
+    sys.stdout.write("\n".join([*lines, f"report: {report}"]) + "\n")
 
 
 def analyze(settings: AnalyzeSettings) -> Path:

@@ -31,7 +31,8 @@ def demo_command(values: Mapping[str, object]) -> None:
     """Train and score the demo's runs, check their files, draw their curves, and say what to do next."""
     settings = check(DemoSettings, values)
     os.environ["HF_HUB_OFFLINE"] = "1"  # before the libraries of Hugging Face are imported
-    from analysis.run import analyze_command
+    from analysis.data.settings import AnalyzeSettings
+    from analysis.run import print_analysis
     from train.cli import train_cells
     from train.verify import verify_folder
 
@@ -40,7 +41,8 @@ def demo_command(values: Mapping[str, object]) -> None:
     for folder in sorted(path.parent for path in Path(settings.runs).glob(f"*/{RECORD}")):
         verify_folder(folder)
     log_line("testing and drawing the curves")
-    analyze_command(compose("analyze", []) | {"runs": f"{settings.runs}/*", "out": settings.out})
+    analysis = compose("analyze", []) | {"runs": f"{settings.runs}/*", "out": settings.out}
+    print_analysis(check(AnalyzeSettings, analysis))
     sys.stdout.write(what_next(settings))
 
 

@@ -22,7 +22,7 @@ def steps(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["ucurve demo"])
     monkeypatch.setattr("train.cli.train_cells", train)
     monkeypatch.setattr("train.verify.verify_folder", lambda run: done.append(("verify", str(run))))
-    monkeypatch.setattr("analysis.run.analyze_command", lambda values: done.append(("analyze", values["out"])))
+    monkeypatch.setattr("analysis.run.print_analysis", lambda settings: done.append(("analyze", settings.out)))
     return done
 
 
