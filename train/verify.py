@@ -59,11 +59,17 @@ _SHOWN = 5
 def verify_command(values: dict[str, object]) -> None:
     """Verify a run folder, print the result, and say what to do next."""
     settings = check(VerifySettings, values)
-    run, folder = Path(settings.run), shlex.quote(settings.run)
+    run = Path(settings.run)
     verify_folder(run, settings.deep)
-    is_scored = (run / EVAL).is_dir()
-    following = ("analyze", f"runs={folder}") if is_scored else ("score", f"run={folder} benchmarks=demo")
-    log_line(f"next: {command(*following)}")
+    log_line(f"next: {_next_command(run)}")
+
+
+def _next_command(run: Path) -> str:
+    """Return the command that a whole run is for: analyze, after a score on its own benchmarks, if it names some."""
+    if (run / EVAL).is_dir():
+        return command("analyze", f"runs={shlex.quote(str(run))}")
+    benchmarks = ",".join(load_settings(run).eval.benchmarks)
+    return command("score", shlex.join([f"run={run}", f"benchmarks={benchmarks}"]) if benchmarks else "list=true")
 
 
 def verify_folder(run: Path, deep: bool = False) -> None:

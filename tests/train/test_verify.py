@@ -13,6 +13,7 @@ from train.run.run import train_run
 from train.run_folder.checkpoint import WEIGHTS, describe_files, write_checkpoint
 from train.verify import metrics_faults, run_faults, twin_faults, verify_command
 from ucurve.errors import RunError, UserError
+from ucurve.invocation import command
 from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
 from ucurve.storage.sealed import RECORD
 
@@ -172,6 +173,14 @@ def test_the_record(finished):
         RECORD.write(finished / "run.json", changed)
         with pytest.raises(RunError, match=rf"1 fault\(s\)\n  .*{message}"):
             verify_command({"run": str(finished)})
+
+
+@pytest.mark.parametrize("benchmarks", ["", "zhoblimp,demo"])
+def test_the_command_that_follows_has_the_benchmarks_of_the_run(finished_run, capsys, benchmarks):
+    run = finished_run("schedule.count=3", f"eval.benchmarks=[{benchmarks}]", "eval.when=never")
+    verify_command({"run": str(run)})
+    following = capsys.readouterr().err.splitlines()[-1]
+    assert following == f"next: {command('score', f'run={run} benchmarks={benchmarks}' if benchmarks else 'list=true')}"
 
 
 def test_a_folder_of_runs_is_answered_with_one_of_them(tmp_path):
