@@ -1,7 +1,8 @@
 """Change points in the report: where curves of accuracy bend, beside the bends of the loss."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,7 @@ _NOTE = (
 _FIGURE_NOTE = (
     "Dots: accuracy at the checkpoints. Line: the continuous line with the changes that were found; thin where none "
     "was found, from checkpoint to checkpoint. Bar: interval of a "
-    "change at 95 %."
+    "change at 95 %. What lies beyond 0 or 100 % is drawn there."
 )
 
 
@@ -95,6 +96,19 @@ def bent_line(changes: pd.DataFrame, first: float, last: float) -> tuple[list[fl
     return [first, *tokens, last], [start, *levels, end]
 
 
+def within_axis(tokens: Sequence[float], levels: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return the corners of a line that follows the edge, 0 or 1, where the given one is beyond it."""
+    logs = np.log10(tokens)
+    crossings = [
+        x + (edge - y) / (next_y - y) * (next_x - x)
+        for (x, y), (next_x, next_y) in pairwise(zip(logs, levels, strict=True))
+        for edge in (0, 1)
+        if (y - edge) * (next_y - edge) < 0
+    ]
+    corners = np.sort([*logs, *crossings])
+    return (10**corners).tolist(), np.interp(corners, logs, levels).clip(0, 1).tolist()
+
+
 def name_changes(changes: pd.DataFrame) -> pd.Series:
     """Say which change of how many each is, such as ``1 of 2``, or ``1 of 3 or more (this run)``."""
     of_curve = changes.groupby(["group", "measure", "phenomenon"])["change"].transform("max").astype(int)
@@ -129,9 +143,9 @@ def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame) -> Figure:
             if own.empty:
                 axes.plot(x, line["accuracy"], color=style.color, linestyle=style.dashes, linewidth=0.5, alpha=0.6)
                 continue
-            tokens, levels = bent_line(own, line["tokens"].min(), line["tokens"].max())
+            tokens, levels = within_axis(*bent_line(own, line["tokens"].min(), line["tokens"].max()))
             axes.plot(axis.places(tokens), levels, color=style.color, linestyle=style.dashes, linewidth=0.9)
             for low, high, level in own[["tokens_low", "tokens_high", "level"]].itertuples(index=False, name=None):
-                axes.plot(axis.places([low, high]), [level, level], color=style.color, linewidth=2.2, alpha=0.5)
+                axes.plot(axis.places([low, high]), np.clip([level, level], 0, 1), color=style.color, linewidth=2.2, alpha=0.5)
 
     return draw_over_tokens(table, panels, draw, _FIGURE_NOTE, line_legend(styles, table))

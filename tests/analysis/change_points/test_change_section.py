@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.change_points.bends import MOST_CHANGES
-from analysis.change_points.section import bent_line, change_sections, name_changes
+from analysis.change_points.section import bent_line, change_sections, name_changes, within_axis
 from analysis.change_points.table import ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS, change_table, loss_curves
 from analysis.report.html import ReportSection
 from analysis.sections import make_sections
@@ -157,3 +157,9 @@ def test_the_bent_line_goes_through_its_changes() -> None:
     tokens, levels = bent_line(table, TOKENS[0], TOKENS[-1])
     assert len(table) == 2 < MOST_CHANGES
     assert np.interp(LOGS, np.log10(tokens), levels) == pytest.approx(heights)
+
+
+def test_a_bent_line_that_leaves_the_axis_follows_its_edge() -> None:
+    tokens, levels = within_axis([10, 100, 10_000, 100_000], [0.5, 0.5, -0.5, 1.5])
+    assert np.log10(tokens) == pytest.approx([1, 2, 3, 4, 4.25, 4.75, 5])
+    assert levels == pytest.approx([0.5, 0.5, 0, 0, 0, 1, 1])
