@@ -16,7 +16,7 @@ from eval.store.tables import ACCURACY
 from ucurve.storage.facts import RunFacts
 from ucurve.storage.run_folder import METRICS
 
-_MOST_PRINTED = 4  # rows on a terminal
+_MOST_PRINTED = 12  # rows on a terminal
 _OF_TRAINING = (
     *("model", "parameters", "tokens", "tokenizer", "data", "seeds"),
     *("configuration", "code", "versions", "hardware"),
