@@ -146,6 +146,8 @@ def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame) -> Figure:
             tokens, levels = within_axis(*bent_line(own, line["tokens"].min(), line["tokens"].max()))
             axes.plot(axis.places(tokens), levels, color=style.color, linestyle=style.dashes, linewidth=0.9)
             for low, high, level in own[["tokens_low", "tokens_high", "level"]].itertuples(index=False, name=None):
-                axes.plot(axis.places([low, high]), np.clip([level, level], 0, 1), color=style.color, linewidth=2.2, alpha=0.5)
+                axes.plot(
+                    axis.places([low, high]), np.clip([level, level], 0, 1), color=style.color, linewidth=2.2, alpha=0.5
+                )
 
     return draw_over_tokens(table, panels, draw, _FIGURE_NOTE, line_legend(styles, table))

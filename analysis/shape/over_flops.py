@@ -20,8 +20,7 @@ from analysis.plotting.figures import Drawing
 from analysis.plotting.style import line_styles, log_axis, lowest_of, percent_axis, power_label, readable
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.shape.classify import is_testable
-from analysis.shape.over_sizes import classify_pooled, common_tokens, credits_of
-from analysis.shape.pooled import curve_of_groups, group_runs
+from analysis.shape.pooled import classify_pooled, common_tokens, credits_of, curve_of_groups, group_runs
 from analysis.shape.section import count_classes, name_shapes, read_items
 from analysis.shape.smoothing import Array
 from analysis.shape.tables import (
@@ -76,6 +75,7 @@ class _Point:
 
     @property
     def flops(self) -> float:
+        """The training FLOPs of one run, 6ND."""
         return 6.0 * self.parameters * self.tokens
 
 
@@ -89,10 +89,12 @@ class _Line:
 
     @property
     def flops(self) -> Array:
+        """The training FLOPs of its points, float64[T]."""
         return np.array([point.flops for point in self.points])
 
     @property
     def is_testable(self) -> bool:
+        """Whether it has several sizes, and enough points over a wide enough range."""
         return len({point.model for point in self.points}) > 1 and is_testable(self.flops)
 
     @property

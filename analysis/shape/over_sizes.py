@@ -1,8 +1,8 @@
 """The mean over model sizes: does it dip, and do the sizes differ in the dip (ZhoBLiMP, section 5.3, Figure 4)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,16 @@ from analysis.plotting.facets import overall_and_phenomena
 from analysis.plotting.style import readable
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.shape.classify import LEVEL, TURNS, holm_of_tested, is_testable
-from analysis.shape.pooled import SizeContrast, group_runs, mean_curve, size_contrast, turn_function
+from analysis.shape.pooled import (
+    SizeContrast,
+    classify_pooled,
+    common_tokens,
+    credits_of,
+    group_runs,
+    mean_curve,
+    size_contrast,
+    turn_function,
+)
 from analysis.shape.section import classified_curves, count_classes, draw_smoothed, read_items
 from analysis.shape.smoothing import SMOOTHING, Array, Curve
 from analysis.shape.tables import (
@@ -27,7 +36,6 @@ from analysis.shape.tables import (
     Shapes,
     curve_rows,
     curve_statistics,
-    shape_table,
     split_pairs,
 )
 from eval.metrics.clusters import BY_EDITS
@@ -207,40 +215,6 @@ class _SizeRows:
                 "group": family, "phenomenon": phenomenon, "turn": turn, "model": name, "runs": int(runs),
                 "depth": depth, "low": depth - half, "high": depth + half, "p_sizes": found.p, "holm_sizes": holm,
             }  # fmt: skip
-
-
-def classify_pooled(tests: pd.DataFrame) -> pd.DataFrame:
-    """Classify pooled curves by ``shape_table``; ``seeds`` are what the runs of a line would be.
-
-    Without a group of several runs the claim is about these runs, and with one degree of freedom it is indicative.
-    """
-    table = shape_table(tests.assign(runs=tests["seeds"])).assign(runs=tests["runs"])
-    shape = table["shape"].str.replace("(this run", "(these runs", regex=False)
-    shape = shape.str.replace("2 runs: indicative", "2 runs of one group: indicative", regex=False)
-    return table.assign(shape=shape).drop(columns="seeds")
-
-
-def common_tokens(members: Sequence[Items]) -> Array:
-    """Return the tokens, float64[T], at which all runs are compared; empty where their ranges do not overlap.
-
-    They are the checkpoints that all runs have, where these are at least half of the fewest that a run has in the range
-    of all; otherwise those of that run, and the others are interpolated on log tokens.
-    """
-    trained = [one.tokens[one.tokens > 0] for one in members]
-    if not all(map(len, trained)):
-        return np.empty(0)
-    low, high = max(own[0] for own in trained), min(own[-1] for own in trained)
-    inside = [own[(own >= low) & (own <= high)] for own in trained]
-    shared, fewest = reduce(np.intersect1d, inside), min(inside, key=len)
-    return np.asarray(shared if 2 * len(shared) >= len(fewest) else fewest)
-
-
-def credits_of(member: Items, grid: Array, chosen: npt.NDArray[np.bool_]) -> Array:
-    """Return the credits of chosen pairs at given tokens, float64[T, I], interpolated linearly on log tokens."""
-    trained = member.tokens > 0
-    logs = np.log10(member.tokens[trained])
-    weights = np.stack([np.interp(np.log10(grid), logs, one) for one in np.eye(len(logs))], axis=1)
-    return np.asarray(weights @ (member.half_points[trained][:, chosen] / HALVES))
 
 
 def _credits_at(

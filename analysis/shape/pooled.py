@@ -7,11 +7,15 @@ pairs, so that the covariance over pairs is that of the mean over all groups and
 crossed design, see ``analysis.shape.smoothing``).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
+from analysis.data.pair_scores import HALVES, Items
 from analysis.shape.smoothing import (
     Array,
     Curve,
@@ -21,6 +25,7 @@ from analysis.shape.smoothing import (
     design_of,
     smoothing_weights,
 )
+from analysis.shape.tables import shape_table
 from eval.metrics.levels import Ids
 
 DRAWS = 100_000  # of a few numbers each: p values as small as families of hundreds of curves need
@@ -225,3 +230,37 @@ def _shoulder(heights: Array, place: int, step: int, level: float) -> Array:
     found = np.zeros(len(heights))
     found[outer], found[inner] = share, 1 - share
     return found
+
+
+def classify_pooled(tests: pd.DataFrame) -> pd.DataFrame:
+    """Classify pooled curves by ``shape_table``; ``seeds`` are what the runs of a line would be.
+
+    Without a group of several runs the claim is about these runs, and with one degree of freedom it is indicative.
+    """
+    table = shape_table(tests.assign(runs=tests["seeds"])).assign(runs=tests["runs"])
+    shape = table["shape"].str.replace("(this run", "(these runs", regex=False)
+    shape = shape.str.replace("2 runs: indicative", "2 runs of one group: indicative", regex=False)
+    return table.assign(shape=shape).drop(columns="seeds")
+
+
+def common_tokens(members: Sequence[Items]) -> Array:
+    """Return the tokens, float64[T], at which all runs are compared; empty where their ranges do not overlap.
+
+    They are the checkpoints that all runs have, where these are at least half of the fewest that a run has in the range
+    of all; otherwise those of that run, and the others are interpolated on log tokens.
+    """
+    trained = [one.tokens[one.tokens > 0] for one in members]
+    if not all(map(len, trained)):
+        return np.empty(0)
+    low, high = max(own[0] for own in trained), min(own[-1] for own in trained)
+    inside = [own[(own >= low) & (own <= high)] for own in trained]
+    shared, fewest = reduce(np.intersect1d, inside), min(inside, key=len)
+    return np.asarray(shared if 2 * len(shared) >= len(fewest) else fewest)
+
+
+def credits_of(member: Items, grid: Array, chosen: npt.NDArray[np.bool_]) -> Array:
+    """Return the credits of chosen pairs at given tokens, float64[T, I], interpolated linearly on log tokens."""
+    trained = member.tokens > 0
+    logs = np.log10(member.tokens[trained])
+    weights = np.stack([np.interp(np.log10(grid), logs, one) for one in np.eye(len(logs))], axis=1)
+    return np.asarray(weights @ (member.half_points[trained][:, chosen] / HALVES))

@@ -6,7 +6,8 @@ import pytest
 
 from analysis.api import open_study
 from analysis.data.pair_scores import Items
-from analysis.shape.over_sizes import common_tokens, credits_of, size_shape_sections
+from analysis.shape.over_sizes import size_shape_sections
+from analysis.shape.pooled import common_tokens, credits_of
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
