@@ -95,9 +95,11 @@ def describe_power(scored: BenchmarkScores, shapes: Shapes, table: pd.DataFrame)
     """Lay out the table of a benchmark for a terminal: for each line of runs what is asked, and a row a phenomenon."""
     for group, rows in table.groupby("group", sort=False):
         runs = int(rows["runs"].iloc[0])
+        *most, last = (f"{100 * depth:.0f}" for depth in _DEPTHS)
+        depths = f"{', '.join(most)} and {last}"
         curves = round(LEVEL / holm_level(shapes.classes, is_one_run=runs == 1))
         about = (
-            f"{group}, {runs} run{'s' if runs > 1 else ''}, {scored.title}: how often a dip of 3, 5 and 10 points "
+            f"{group}, {runs} run{'s' if runs > 1 else ''}, {scored.title}: how often a dip of {depths} points "
             f"would be found (in %), a quarter of the axis wide and in its middle, at {LEVEL:.0%} after Holm over "
             f"{curves} curves."
         )
@@ -111,9 +113,9 @@ def _layout(phenomenon: str, rows: pd.DataFrame, runs: int) -> dict[str, object]
     first = rows.iloc[0]
     name = readable(phenomenon)
     smallest = 100 * float(first["detectable_dip"])
-    heads = {0: f"with {runs} run{'s' if runs > 1 else ''}", 1: "with 1 more", 2: "with 2 more", 5: "with 5 more"}
+    now = f"with {runs} run{'s' if runs > 1 else ''}"
     found = {
-        heads[int(str(more))]: " ".join(f"{100 * share:3.0f}" for share in own["found"])
+        f"with {more!s} more" if more else now: " ".join(f"{100 * share:3.0f}" for share in own["found"])
         for more, own in rows.groupby("more_seeds")
     }
     return {
