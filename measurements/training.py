@@ -97,6 +97,7 @@ def train_by_trainer(model: Any, batches: Any, settings: Any, record: Step, **op
 
     class Recording(Trainer):
         def training_step(self, *given: Any, **named: Any) -> torch.Tensor:
+            """Take a step and keep its loss."""
             losses.append(super().training_step(*given, **named))
             return losses[-1]
 
@@ -105,6 +106,7 @@ def train_by_trainer(model: Any, batches: Any, settings: Any, record: Step, **op
             self.record = record
 
         def on_step_end(self, *_: Any, **__: Any) -> None:
+            """Record the time and the loss of a step."""
             self.record(time.perf_counter(), losses[-1].item())
 
     arguments = TrainingArguments(

@@ -28,7 +28,8 @@ class Printed:
 
 
 class _Handle(Protocol):
-    def update(self, page: object) -> None: ...
+    def update(self, page: object) -> None:
+        """Show a page in the place of the one before."""
 
 
 class ScoreTable:

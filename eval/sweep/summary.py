@@ -26,6 +26,7 @@ class _Fall(NamedTuple):
 
     @property
     def points(self) -> float:
+        """By how many points it fell from its best score to its lowest one."""
         return self.best.phenomena[self.name] - self.lowest.phenomena[self.name]
 
 

@@ -45,6 +45,7 @@ class _LossModule(nn.Module):
         self._hidden_states = hidden_states
 
     def forward(self, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the summed loss of a batch, in nats."""
         return summed_loss(self.model, inputs, targets, self._hidden_states)
 
 

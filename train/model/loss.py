@@ -28,6 +28,7 @@ _NORMALISERS = (2.0**-60, 2.0**60)  # between them neither they nor what counts 
 class _OutputLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Sum the loss, and compute both gradients with it, chunk by chunk."""
         wide = torch.promote_types(hidden.dtype, torch.float32)  # of the softmax and of sums over chunks
         narrow = weight.to(hidden.dtype)
         hidden_gradient, weight_gradient = torch.empty_like(hidden), torch.zeros_like(weight, dtype=wide)
@@ -50,6 +51,7 @@ class _OutputLoss(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
+        """Scale the gradients that ``forward`` kept."""
         hidden_gradient, weight_gradient = ctx.saved_tensors
         return hidden_gradient * gradients[0], weight_gradient * gradients[0], None
 
