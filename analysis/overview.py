@@ -129,7 +129,8 @@ def _describe_doubt(row: Row) -> str:
 def _describe_depth(row: Row) -> str:
     turn = _turn_of(row)
     low, high = (100 * row[f"{turn}_depth_{end}"] for end in ("low", "high"))
-    return f"Smoothed it is {100 * row[turn]:.0f} points deep (95 %, of this curve alone: {low:.0f} to {high:.0f})."
+    interval = "" if math.isnan(low) else f" (95 %, of this curve alone: {low:.0f} to {high:.0f})"
+    return f"Smoothed it is {100 * row[turn]:.0f} points deep{interval}."
 
 
 def _turn_of(row: Row) -> str:

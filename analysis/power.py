@@ -17,7 +17,7 @@ from analysis.data.study import BenchmarkScores, read_study
 from analysis.plotting.figures import write_table
 from analysis.plotting.style import readable
 from analysis.shape.classify import LEVEL
-from analysis.shape.power import dip_power, drawn_unit, holm_level, what_limits, with_more
+from analysis.shape.power import dip_power, holm_level, what_limits, with_more
 from analysis.shape.section import read_shapes
 from analysis.shape.tables import Shapes
 from eval.metrics.clusters import BY_EDITS
@@ -79,9 +79,11 @@ def power_table(shapes: Shapes) -> pd.DataFrame:
         if curve is None:
             continue
         level = holm_level(shapes.classes, is_one_run=row["runs"] == 1)
-        limit = what_limits(curve, drawn_unit(row["drawn"]), row["detectable_dip"], level)
+        limit = what_limits(curve, str(row["drawn"]), row["detectable_dip"], level)
         for more in _MORE if curve.seeds > 1 else _MORE[:1]:
-            found = dip_power(with_more(curve, curve.seeds + more) if more else curve).of_dips(_DEPTHS, level)
+            found = np.zeros(len(_DEPTHS))  # with too few edits no dip is ever found
+            if curve.has_error:
+                found = dip_power(with_more(curve, curve.seeds + more) if more else curve).of_dips(_DEPTHS, level)
             for depth, share in zip(_DEPTHS, found, strict=True):
                 rows.append({
                     "group": row["group"], "phenomenon": row["phenomenon"], "runs": row["runs"], "items": row["items"],

@@ -10,7 +10,7 @@ from analysis.change_points.bends import Changes, can_bend, find_changes, noise_
 from analysis.curves.loss import loss_by_run
 from analysis.data.study import Study
 from analysis.shape.classify import LEVEL, Row, holm_by_runs
-from analysis.shape.smoothing import Array, Curve
+from analysis.shape.smoothing import Array, Curve, with_known_error
 
 ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS = "accuracy", "held-out loss", "training loss"
 NOT_APART = "not told apart"
@@ -30,11 +30,14 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
     of tokens, in fractions or bits per byte; ``p_holm`` is over all curves of lines of one run, and over all of lines
     of several; ``may_be_more`` says that a curve has as many changes as are looked for. ``beside_loss`` is such as
     ``after 1, before 2``: the interval of a change of accuracy lies after that of the first change of the loss and
-    before that of the second.
+    before that of the second. Curves of too few edits have the changes that these pairs have in other seeds, and with
+    one run they are left out.
     """
     curves = [(group, kind, "", curve) for group, (kind, curve) in losses.items()]
-    curves += [(group, ACCURACY, phenomenon, curve) for (group, phenomenon), curve in estimates.items()]
-    curves = [one for one in curves if can_bend(one[-1].tokens)]
+    curves += [
+        (group, ACCURACY, phenomenon, with_known_error(curve)) for (group, phenomenon), curve in estimates.items()
+    ]
+    curves = [one for one in curves if can_bend(one[-1].tokens) and one[-1].has_error]
     if not curves:
         return pd.DataFrame(columns=list(_COLUMNS))
     found = [find_changes(curve) for *_, curve in curves]

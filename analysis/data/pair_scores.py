@@ -12,7 +12,7 @@ from analysis.data.files import PAIR_COLUMNS, known_linking, read_stored
 from analysis.data.runs import Run
 from eval.linking import Linking
 from eval.metrics.accuracy import TiesRule, pair_credits
-from eval.metrics.clusters import BY_EDITS, names_a_column, pair_clusters
+from eval.metrics.clusters import BY_EDITS, pair_clusters
 from eval.pairs import in_accuracies
 from eval.store.keys import check_pairs, check_scores
 from eval.store.scores import pairs_path, score_path
@@ -104,7 +104,7 @@ def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str
 
 
 def _read_items(run: Run, stored: StoredScores, rule: TiesRule, cluster: str) -> Items:
-    pairs = read_stored(stored.pairs_file, None if names_a_column(cluster) else PAIR_COLUMNS, PAIR_COLUMNS)
+    pairs = read_stored(stored.pairs_file, needed=PAIR_COLUMNS)
     kept = in_accuracies(pairs).to_numpy()
     named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
     named = named.assign(cluster=pair_clusters(pairs, cluster, str(stored.pairs_file)))

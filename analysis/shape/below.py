@@ -15,6 +15,7 @@ from analysis.data.pair_scores import HALVES
 from analysis.shape.classify import LEVEL, Row, holm_by_runs
 from analysis.shape.smoothing import Array, estimate_level, smoothing_weights
 from eval.metrics.levels import Ids
+from eval.metrics.sampling import FEWEST_CLUSTERS
 from eval.metrics.significance import CHANCE
 
 STABLE, AT_THE_END = "stable and wrong", "ends below chance"
@@ -28,7 +29,7 @@ def below_chance(tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids,
 
     ``p_below`` is over pairs and, with several seeds, seeds, ``p_below_these_runs`` over pairs only; ``below_from`` are
     the tokens of the checkpoint from which on the smoothed curve lies below 50 %, NaN where it does not end there, and
-    ``below_share`` these tokens as a share of the last ones.
+    ``below_share`` these tokens as a share of the last ones. With fewer than 4 clusters of pairs both p are NaN.
     """
     weights = smoothing_weights(np.log10(tokens))
     level = estimate_level(np.einsum("t,sti->si", weights[-1], half_points) / HALVES, strata, clusters)
@@ -36,6 +37,8 @@ def below_chance(tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids,
     least = 0.5**level.effective_items
 
     def p(variance: float, freedom: float) -> float:
+        if level.clusters < FEWEST_CLUSTERS:
+            return np.nan
         beyond = float(student.sf((CHANCE - level.mean) / np.sqrt(variance), freedom))
         return max(float(least), beyond)
 

@@ -23,7 +23,16 @@ import pandas as pd
 from scipy.stats import t as student
 
 from analysis.data.settings import FLAT_MARGIN
-from analysis.shape.smoothing import DRAWS, Array, Curve, covariance_root, curve_draws, errors, smoothing_weights
+from analysis.shape.smoothing import (
+    DRAWS,
+    Array,
+    Curve,
+    covariance_root,
+    curve_draws,
+    errors,
+    smoothing_weights,
+    with_known_error,
+)
 from analysis.shape.unimodal import dip_tests
 from eval.metrics.levels import Ids
 from eval.metrics.sampling import TAIL
@@ -89,14 +98,19 @@ def is_testable(tokens: Array) -> bool:
 def shape_test(
     curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
 ) -> ShapeTest:
-    """Test the shape of a curve that ``is_testable``; ``draws`` of the error decide how small p values can be."""
-    return ShapeTest(*change_tests(curve, draws, seed, margin), *_turns(curve, seed))
+    """Test the shape of a curve that ``is_testable``; ``draws`` of the error decide how small p values can be.
+
+    With too few clusters of pairs p is NaN, and the intervals of turns are over seeds alone, or with one seed NaN.
+    """
+    return ShapeTest(*change_tests(curve, draws, seed, margin), *_turns(with_known_error(curve), seed))
 
 
 def change_tests(
     curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
 ) -> tuple[float, float, float, float, float]:
     """Return the p values of ``shape_test`` alone, in the order of ``ALTERNATIVES``; the margin is a fraction."""
+    if not curve.has_error:
+        return np.nan, np.nan, np.nan, np.nan, np.nan
     compared = _compare(curve)
     drawn = _largest(compared, draws, seed)
     *changes, falls_and_rises, rises_and_falls = _largest_changes(compared)
@@ -119,9 +133,9 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
     undetermined when it is not.
 
     ``tests`` has a row per curve, with the columns of ``ShapeTest`` and ``runs``. A curve that was not tested has NaN
-    and counts in no family. Without ``runs`` all are taken for curves of several runs, without ``p_flat`` none is shown
-    to be flat. Of the new columns ``both`` says that both turns are significant, and ``holm_rise`` and so on are
-    adjusted p.
+    and counts in no family; one whose error is not known has NaN p, counts in no family and is undetermined. Without
+    ``runs`` all are taken for curves of several runs, without ``p_flat`` none is shown to be flat. Of the new columns
+    ``both`` says that both turns are significant, and ``holm_rise`` and so on are adjusted p.
     """
     tests = tests.assign(**{name: value for name, value in _UNKNOWN.items() if name not in tests})
     adjusted = {f"holm_{name}": holm_by_runs(tests[f"p_{name}"], tests["runs"]) for name in ALTERNATIVES}
@@ -147,7 +161,7 @@ def holm_of_tested(p: Array) -> Array:
 
 
 def _name(row: Row) -> str:
-    if np.isnan(row["p_rise"]):
+    if np.isnan(row["dip"]):
         return NOT_TESTED
     rise, fall, u, inverted, flat = (row[f"holm_{name}"] <= LEVEL for name in ALTERNATIVES)
     if u and inverted and np.isclose(row["dip"], row["bump"], rtol=0, atol=1e-9):
@@ -274,9 +288,11 @@ def _turns(curve: Curve, seed: int) -> tuple[Turn, Turn]:
 def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:
     (depth,), (place,) = _deepest(smooth[None, :])
     depths, places = _deepest(drawn)
-    low, high = np.quantile(depths, (TAIL, 1 - TAIL))
     logs = curve.log_tokens
-    where = np.quantile(_vertices(logs, drawn, places), (TAIL, 1 - TAIL))
+    tails = (TAIL, 1 - TAIL)
+    low, high, first, last = *np.quantile(depths, tails), *np.quantile(_vertices(logs, drawn, places), tails)
+    if not curve.has_error:
+        low = high = first = last = np.nan
     vertex = float(_vertices(logs, smooth[None, :], np.array([place]))[0])
     return Turn(
         depth=float(depth),
@@ -286,8 +302,8 @@ def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:
         # Noise deepens the dip of a draw once more than that of the curve: the basic interval takes it back.
         depth_low=float(np.clip(2 * depth - high, 0, depth)),
         depth_high=float(np.clip(2 * depth - low, depth, 1)),
-        place_low=10 ** min(vertex, float(where[0])),
-        place_high=10 ** max(vertex, float(where[1])),
+        place_low=10 ** float(np.minimum(vertex, first)),
+        place_high=10 ** float(np.maximum(vertex, last)),
     )
 
 

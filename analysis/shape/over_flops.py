@@ -24,12 +24,11 @@ from analysis.shape.pooled import classify_pooled, common_tokens, credits_of, cu
 from analysis.shape.section import count_classes, name_shapes, read_items
 from analysis.shape.smoothing import Array
 from analysis.shape.tables import (
-    ITEMS_AND_SEEDS,
-    ITEMS_ONLY,
     CurvePairs,
     curve_rows,
     curve_statistics,
     split_pairs,
+    variation_of,
 )
 from eval.metrics.clusters import BY_EDITS
 
@@ -220,12 +219,11 @@ class _FlopsRows:
         rows = curve_rows(line.group, part.phenomenon, curve, np.nan).rename(columns={"tokens": "flops"})
         models, tokens = [point.model for point in line.points], [point.tokens for point in line.points]
         self.curves.append(rows.assign(accuracy=groups.means[:, 0], model=models, tokens=tokens))
-        several = ITEMS_AND_SEEDS if curve.seeds > 1 else ITEMS_ONLY
         self.rows.append({
             "group": line.group, "at": line.at, "tokens": np.nan if line.is_mixed else tokens[0],
             "phenomenon": part.phenomenon, "cells": len(models), "sizes": len(set(models)),
             "runs": int(groups.runs.sum()), "seeds": curve.seeds, "items": groups.items, "drawn": part.drawn,
-            "variation": SCATTER if line.is_mixed else several,
+            "variation": SCATTER if line.is_mixed else variation_of(curve),
             "start": rows["smoothed"].iloc[0], "end": rows["smoothed"].iloc[-1],
             **curve_statistics(curve, self.margin),
         })  # fmt: skip

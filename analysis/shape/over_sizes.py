@@ -30,13 +30,12 @@ from analysis.shape.pooled import (
 from analysis.shape.section import classified_curves, count_classes, draw_smoothed, read_items
 from analysis.shape.smoothing import SMOOTHING, Array, Curve
 from analysis.shape.tables import (
-    ITEMS_AND_SEEDS,
-    ITEMS_ONLY,
     CurvePairs,
     Shapes,
     curve_rows,
     curve_statistics,
     split_pairs,
+    variation_of,
 )
 from eval.metrics.clusters import BY_EDITS
 
@@ -181,7 +180,7 @@ class _SizeRows:
         self.rows.append({
             "group": family, "phenomenon": part.phenomenon, "sizes": len(groups.names), "runs": int(groups.runs.sum()),
             "seeds": curve.seeds, "items": groups.items, "drawn": part.drawn, "checkpoints": len(grid),
-            "variation": ITEMS_AND_SEEDS if groups.freedom else ITEMS_ONLY,
+            "variation": variation_of(curve),
             "start": smooth.iloc[0], "end": smooth.iloc[-1], **curve_statistics(curve, self.margin),
         })  # fmt: skip
         for turn in ("dip", "bump"):

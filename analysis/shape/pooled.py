@@ -27,6 +27,7 @@ from analysis.shape.smoothing import (
 )
 from analysis.shape.tables import shape_table
 from eval.metrics.levels import Ids
+from eval.metrics.sampling import FEWEST_CLUSTERS
 
 DRAWS = 100_000  # of a few numbers each: p values as small as families of hundreds of curves need
 _ROUNDING = 1e-9
@@ -92,6 +93,7 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
     return Curve(
         tokens, groups.means.mean(axis=0), 1 + groups.freedom, groups.items, item_cov, of_a_run * groups.run_cov,
         of_a_run * groups.rest_cov, cluster_freedom(deviations, groups.design), groups.design.effective,
+        groups.design.count,
     )  # fmt: skip
 
 
@@ -115,7 +117,7 @@ def curve_of_groups(groups: Groups, places: Array, mix: Array | None = None) -> 
     return Curve(
         places, adjust @ groups.means[:, 0], 1 + freedom, groups.items, item_cov, (adjust * of_seeds) @ adjust.T,
         (adjust * groups.rest_cov[0, 0] / groups.runs) @ adjust.T, cluster_freedom(deviations, groups.design),
-        groups.design.effective, most_turns=1,
+        groups.design.effective, groups.design.count, most_turns=1,
     )  # fmt: skip
 
 
@@ -161,7 +163,7 @@ class SizeContrast:
 
     names: tuple[str, ...]
     runs: Ids  # int64[G]
-    p: float  # NaN where no group has two runs
+    p: float  # NaN where no group has two runs, or there are too few clusters of pairs
     depths: Array  # float64[G], as fractions; their mean is the depth of the mean curve
     half_width: Array  # float64[G], of simultaneous 95 % intervals of the depths; NaN where p is
 
@@ -173,7 +175,7 @@ def size_contrast(groups: Groups, function: Array, seed: int = 0) -> SizeContras
     groups over pairs and seeds and a common divisor (a parametric bootstrap of the analysis of variance).
     """
     depths, count = groups.means @ function, len(groups.names)
-    if not groups.freedom:
+    if not groups.freedom or groups.design.count < FEWEST_CLUSTERS:
         return SizeContrast(groups.names, groups.runs, np.nan, depths, np.full(count, np.nan))
     of_items = np.einsum("t,gtc->gc", function, groups.deviations)
     covariance = of_items @ of_items.T + np.eye(count) * groups.least * float(function @ function)

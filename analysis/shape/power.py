@@ -16,8 +16,8 @@ import pandas as pd
 from scipy.stats import chi2
 from scipy.stats import f as fisher
 
-from analysis.shape.classify import LEVEL, NOT_TESTED, Row
-from analysis.shape.smoothing import PAIRS_OF_FEW_EDITS, Array, Curve, covariance_root, errors, smoothing_weights
+from analysis.shape.classify import LEVEL, Row
+from analysis.shape.smoothing import Array, Curve, covariance_root, errors, smoothing_weights
 from analysis.shape.tables import Shapes, unproven_turn
 from analysis.shape.unimodal import unimodal_distances, unimodal_fit
 
@@ -40,7 +40,7 @@ def add_limits(shapes: Shapes) -> pd.DataFrame:
     points. Where the class is undetermined, or a turn is seen and not shown, ``limited_by`` names what would help most:
     seeds, pairs (or what else is drawn) or checkpoints; and where a turn of a point or more is seen, ``more_seeds`` is
     the number of further seeds with which the smoothed curve, if it were the true one, would be found to turn with
-    power .8, infinite beyond 20.
+    power .8, infinite beyond 20. With too few edits of the pairs no dip and no number of seeds is enough.
     """
     table = shapes.classes
     limits = [_limits(row, shapes) for row in table.to_dict("records")]
@@ -50,12 +50,7 @@ def add_limits(shapes: Shapes) -> pd.DataFrame:
 def holm_level(table: pd.DataFrame, *, is_one_run: bool) -> float:
     """Return the level that the smallest p value of a family must pass: those of one run, or those of several."""
     family = (table["runs"] == 1) == is_one_run
-    return LEVEL / max(1, int((family & (table["class"] != NOT_TESTED)).sum()))
-
-
-def drawn_unit(drawn: object) -> str:
-    """Return of what more would be drawn: for pairs of few edits, pairs."""
-    return "pairs" if drawn == PAIRS_OF_FEW_EDITS else str(drawn)
+    return LEVEL / max(1, int((family & table["p_rise"].notna()).sum()))
 
 
 def _limits(row: Row, shapes: Shapes) -> dict[str, object]:
@@ -63,9 +58,9 @@ def _limits(row: Row, shapes: Shapes) -> dict[str, object]:
     if curve is None:
         return {"detectable_dip": np.nan, "limited_by": "", "more_seeds": np.nan}
     level = holm_level(shapes.classes, is_one_run=row["runs"] == 1)
-    depth = dip_power(curve).smallest_dip(level)
+    depth = dip_power(curve).smallest_dip(level) if curve.has_error else np.inf
     is_open = row["class"] == "undetermined" or unproven_turn(row)
-    limit = what_limits(curve, drawn_unit(row["drawn"]), depth, level) if is_open else ""
+    limit = what_limits(curve, str(row["drawn"]), depth, level) if is_open else ""
     seeds = np.nan
     if limit and curve.seeds > 1 and max(row["dip"], row["bump"]) >= _VISIBLE:
         smooth = smoothing_weights(curve.log_tokens) @ curve.mean
@@ -128,6 +123,8 @@ def dip_power(curve: Curve) -> DipPower:
 
 def more_seeds(curve: Curve, smooth: Array, level: float) -> float:
     """Return how many more seeds find the dip of a smoothed curve with power .8; infinite where 20 do not."""
+    if not curve.has_error:
+        return np.inf
 
     def is_found(seeds: int) -> bool:
         return bool(dip_power(with_more(curve, curve.seeds + seeds)).of_curves(smooth[None], level)[0] >= POWER)
@@ -140,8 +137,10 @@ def what_limits(curve: Curve, drawn: str, depth: float, level: float) -> str:
     """Say what would help most to find a dip so deep: ``checkpoints``, ``seeds``, or more of what is ``drawn``.
 
     Checkpoints limit where they are far apart; otherwise twice the seeds are compared with twice the pairs. Of one run
-    nothing is known about seeds.
+    nothing is known about seeds, and with too few edits only more of them help.
     """
+    if not curve.has_error:
+        return drawn
     if np.median(np.diff(curve.log_tokens)) > _FARTHEST:
         return "checkpoints"
     if curve.seeds == 1:

@@ -22,8 +22,9 @@ from analysis.shape.below import AT_THE_END, LATEST, STABLE
 from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from analysis.shape.power import MOST_SEEDS, add_limits
-from analysis.shape.smoothing import FEWEST_CLUSTERS, PAIRS_OF_FEW_EDITS, SMOOTHING
+from analysis.shape.smoothing import SMOOTHING
 from analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, explain_reservations, find_shapes
+from eval.metrics.sampling import FEWEST_CLUSTERS
 
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
@@ -37,8 +38,9 @@ _CLASSES = (
     Column("onset", "Onset (tokens)", "count"), *interval_columns("count", "onset"),
     Column("saturation", "Saturation (tokens)", "count"), Column("start", "Start (%)", "percent"),
     Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
-    Column("effective_items", "Effective number", "number"), Column("drawn", "Drawn"),
-    Column("checkpoints", "Checkpoints", "count"), Column("variation", "p and intervals over"),
+    Column("effective_items", "Effective number", "number"), Column("clusters", "Clusters", "count"),
+    Column("drawn", "Drawn"), Column("checkpoints", "Checkpoints", "count"),
+    Column("variation", "p and intervals over"),
 )  # fmt: skip
 _PARADIGMS = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("paradigm", "Paradigm"),
@@ -238,17 +240,18 @@ def test_note(classes: pd.DataFrame, margin: float) -> str:
 
 def _drawn_note(classes: pd.DataFrame) -> str:
     """Say what is drawn: pairs of these templates, not templates."""
-    drawn = set(classes["drawn"]) - {"pairs", PAIRS_OF_FEW_EDITS}
+    drawn = set(classes["drawn"]) - {"pairs"}
     text = "Draws are of pairs of these templates, not of templates: another template may have another curve. "
     if "edits" in drawn:
         text += (
-            "Where pairs of a paradigm differ in the same way they are drawn together (Drawn: edits); the effective "
+            "Pairs of a paradigm that differ in the same way are drawn together (Drawn: edits); the effective "
             "number says how many independent draws they are worth where they are wholly alike. "
         )
-    if PAIRS_OF_FEW_EDITS in set(classes["drawn"]):
+    if (classes["clusters"] < FEWEST_CLUSTERS).any():
         text += (
-            f"A phenomenon with fewer than {FEWEST_CLUSTERS} such edits has its pairs drawn by themselves (Drawn: "
-            f"{PAIRS_OF_FEW_EDITS}): its class is about these edits only. "
+            f"Fewer than {FEWEST_CLUSTERS} clusters do not tell how much clusters differ: such a curve is undetermined "
+            "for other pairs, without p, and only what holds of these pairs in other seeds is tested; its intervals "
+            "are over seeds. "
         )
     if others := sorted(drawn - {"edits"}):
         text += f"Pairs with the same value of {', '.join(others)} are drawn together. "
@@ -268,7 +271,7 @@ def count_classes(classes: pd.DataFrame) -> str:
 
 def describe_limits(classes: pd.DataFrame) -> Iterator[str]:
     """Say how large a dip these runs would show, and what limits the curves that are undetermined."""
-    depths = 100 * classes["detectable_dip"].dropna()
+    depths = 100 * classes.loc[classes["p_rise"].notna(), "detectable_dip"]
     if depths.empty:
         return
     low, middle, high = depths.min(), depths.median(), depths.max()

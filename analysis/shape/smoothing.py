@@ -9,6 +9,8 @@ covariance is therefore estimated directly.
 Draws are of the multiplier bootstrap: every item and seed gets a normal weight, and its deviation is multiplied with
 it (Chernozhukov, Chetverikov and Kato 2013). Given the data these draws are normal with the estimated covariance, so
 they are drawn from that law.
+Fewer than 4 clusters do not tell how much clusters differ: nothing is then known of other pairs, and the error that is
+left is over seeds.
 """
 
 from dataclasses import dataclass, replace
@@ -18,8 +20,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.pair_scores import HALVES
-from eval.metrics.clusters import BY_EDITS, PAIR, PARADIGM, names_a_column
+from eval.metrics.clusters import PAIR, PARADIGM, names_a_column
 from eval.metrics.levels import Ids
+from eval.metrics.sampling import FEWEST_CLUSTERS
 
 Array = npt.NDArray[np.float64]
 SMOOTHING = 0.15  # decades: standard deviation of the kernel, a factor of 1.41 in tokens
@@ -41,6 +44,7 @@ class Curve:
     rest_cov: Array  # float64[T, T], the part that both hold: what is peculiar to a cluster in one run
     item_freedom: float  # degrees of freedom of item_cov
     effective_items: float  # how many clusters of equal size would weigh as these do
+    clusters: float = np.inf  # how many are drawn; infinite where the error is not over pairs
     # How many independent functions the seeds' mean square may count for; 1 where it is one variance of all points.
     most_turns: float = np.inf
 
@@ -48,6 +52,11 @@ class Curve:
     def log_tokens(self) -> Array:
         """Decimal logarithms of the tokens, float64[T]."""
         return np.log10(self.tokens)
+
+    @property
+    def has_error(self) -> bool:
+        """Whether its error is known: a few clusters of pairs do not tell how much clusters differ."""
+        return self.clusters >= FEWEST_CLUSTERS
 
 
 def without_seed_error(curve: Curve) -> Curve:
@@ -65,8 +74,27 @@ def without_pair_error(curve: Curve) -> Curve:
     steps = len(curve.mean)
     centering = np.eye(steps) - 1 / steps
     seed_cov, rest_cov = (centering @ part @ centering for part in (curve.seed_cov, curve.rest_cov))
-    one_item_more = np.eye(steps) / (2 * curve.items**2) * curve.seeds / (curve.seeds - 1)
-    return replace(curve, item_cov=rest_cov + one_item_more, seed_cov=seed_cov, rest_cov=rest_cov)
+    return _over_seeds(replace(curve, seed_cov=seed_cov, rest_cov=rest_cov))
+
+
+def with_known_error(curve: Curve) -> Curve:
+    """Return a curve with what is known of its error: with too few clusters of pairs, that over seeds alone.
+
+    With one seed nothing is left, and the curve is returned as it is (``has_error`` is False).
+    """
+    return curve if curve.has_error or curve.seeds == 1 else _over_seeds(curve)
+
+
+def _over_seeds(curve: Curve) -> Curve:
+    """Take the error over pairs away: what is left is the mean square of the seeds.
+
+    Of that, what is peculiar to an item in one run is fast and gives degrees of freedom of its own; what is peculiar to
+    a cluster may be slow, and is not told apart.
+    """
+    is_of_clusters = curve.has_error and curve.clusters < curve.items
+    rest_cov = np.zeros_like(curve.rest_cov) if is_of_clusters else curve.rest_cov
+    one_item_more = np.eye(len(curve.mean)) / (2 * curve.items**2) * curve.seeds / (curve.seeds - 1)
+    return replace(curve, item_cov=rest_cov + one_item_more, rest_cov=rest_cov, clusters=np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +128,7 @@ def estimate_curve(
     item_cov += np.eye(steps) / (2 * items**2)
     means = half_points.mean(axis=2) / HALVES
     mean = means.mean(axis=0)
-    freedom = (cluster_freedom(deviations, design), design.effective)
+    freedom = (cluster_freedom(deviations, design), design.effective, design.count)
     if seeds == 1:
         return Curve(tokens, mean, 1, items, item_cov, np.zeros_like(item_cov), np.zeros_like(item_cov), *freedom)
     runs_apart = means - mean
@@ -119,6 +147,7 @@ class Level:
     item_variance: float  # over draws of items, the seeds as they are
     item_freedom: float  # the clusters that these are worth less the strata
     effective_items: float  # see Curve
+    clusters: int
 
 
 def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
@@ -140,7 +169,7 @@ def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
         if between:
             variance = of_items + between
             freedom = variance**2 / (of_seeds**2 / (seeds - 1) + of_items**2 / item_freedom)
-    return Level(float(credits_.mean()), variance, freedom, of_items, item_freedom, design.effective)
+    return Level(float(credits_.mean()), variance, freedom, of_items, item_freedom, design.effective, design.count)
 
 
 def smoothing_weights(log_tokens: Array, width: float = SMOOTHING) -> Array:
@@ -207,8 +236,9 @@ class Design:
     """How items are drawn."""
 
     strata: Ids  # int64[I]
-    clusters: Ids  # int64[I], numbered from 0 over all strata
+    clusters: Ids  # int64[I], numbered from 0 over all strata; where there are too few, every item by itself
     scale: Array  # float64[I], weights of the deviations, so that products of clusters sum to a variance
+    count: int  # of the clusters
     effective: float  # effective number of clusters
 
 
@@ -218,17 +248,17 @@ def design_of(strata: Ids, clusters: Ids) -> Design:
     The variance is that of a stratified mean over clusters of unequal sizes, linearized (Cochran 1977, "Sampling
     Techniques", chapters 5 and 9). A stratum of one cluster has no variance of its own: such strata are put together
     ("collapsed strata", chapter 5A.12), which takes the way in which they differ for error. The effective number of
-    clusters is the inverse Simpson index of their sizes.
+    clusters is the inverse Simpson index of their sizes. With too few clusters to tell how they differ, items are drawn
+    in their place: that tells how much of what a run does by itself is noise of single items.
     """
     kinds = np.unique(np.stack([strata, clusters]), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
     sizes = np.bincount(kinds)
+    if len(sizes) < FEWEST_CLUSTERS:
+        kinds = np.arange(len(strata), dtype=np.int64)
     strata = _collapsed(strata, kinds)
-    if len(sizes) == 1:  # one cluster is all there is: nothing is left to draw but its items
-        kinds = np.arange(len(strata))
-        sizes = np.ones(len(strata), dtype=np.int64)
     count = np.bincount(strata_of_clusters(strata, kinds))
     scale = np.sqrt(count / np.maximum(1, count - 1))[strata] / len(strata)
-    return Design(strata, kinds, scale, float(sizes.sum() ** 2 / (sizes**2).sum()))
+    return Design(strata, kinds, scale, len(sizes), float(sizes.sum() ** 2 / (sizes**2).sum()))
 
 
 def _collapsed(strata: Ids, clusters: Ids) -> Ids:
@@ -277,16 +307,11 @@ def cluster_freedom(deviations: Array, design: Design) -> float:
     return float(sums.sum() ** 2 / (sums**2 / freedoms).sum())
 
 
-FEWEST_CLUSTERS = 6  # effective ones; fewer do not tell how much they vary
-PAIRS_OF_FEW_EDITS = "pairs of few edits"
-
-
 def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Ids, str]:
     """Choose the strata and clusters of the bootstrap of one curve, whose pairs were clustered by ``cluster``.
 
     With them comes what is drawn, for people: ``edits``, ``pairs``, ``paradigms`` or the column. Clusters that go
-    across paradigms are drawn from all pairs. Under ``auto`` pairs are drawn where there are too few edits to tell how
-    much they vary: ``pairs of few edits``.
+    across paradigms are drawn from all pairs.
     """
     one_by_one = np.arange(len(clusters), dtype=np.int64)
     if cluster in (PAIR, PARADIGM):
@@ -297,6 +322,4 @@ def drawn_together(paradigms: Ids, clusters: Ids, cluster: str) -> tuple[Ids, Id
         return strata, clusters, cluster
     if len(np.unique(clusters)) == len(clusters):
         return strata, one_by_one, "pairs"
-    if cluster == BY_EDITS and design_of(strata, clusters).effective < FEWEST_CLUSTERS:
-        return strata, one_by_one, PAIRS_OF_FEW_EDITS
     return strata, clusters, "edits"

@@ -34,6 +34,7 @@ from analysis.shape.smoothing import (
     errors,
     estimate_curve,
     smoothing_weights,
+    with_known_error,
     without_pair_error,
     without_seed_error,
 )
@@ -42,7 +43,7 @@ from eval.metrics.levels import Ids
 from eval.metrics.sampling import CONFIDENCE
 
 SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it
-ITEMS_ONLY, ITEMS_AND_SEEDS = "items", "items and seeds"
+ITEMS_ONLY, ITEMS_AND_SEEDS, SEEDS_ONLY = "items", "items and seeds", "seeds"
 # The scopes of a class beside the widest one, which is other pairs and other seeds, with their curves: these runs and
 # other pairs; these pairs and other seeds. Only lines of several runs have them.
 SCOPES: dict[str, Callable[[Curve], Curve]] = {"these_runs": without_seed_error, "these_pairs": without_pair_error}
@@ -52,7 +53,7 @@ _NUMBERS = (
     *(f"{turn}{part}" for turn in ("dip", "bump") for part in
       ("", "_start", "_place", "_end", "_depth_low", "_depth_high", "_place_low", "_place_high")),
     "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
-    *BELOW_NUMBERS,
+    "clusters", *BELOW_NUMBERS,
 )  # fmt: skip
 _RESERVATIONS = {  # the words of ``reading``, and what they mean
     "these pairs:": "These pairs: shown for these pairs in other seeds, not for other pairs.",
@@ -125,14 +126,14 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     ``class``, come ``class_these_runs``, which is about other pairs and not about other seeds, and
     ``class_these_pairs``, which is about other seeds and not about other pairs (one run: not tested); and in ``shape``
     the class with its reservations, such as ``U-shaped (this run)``, ``U-shaped (2 runs: indicative)``, ``undetermined
-    (these pairs: rising)`` and ``undetermined (dips, unproven)``. Then ``p`` (adjusted p of the class; of an
-    undetermined curve the smaller one of rise and fall), and of the dip of a U or the bump of an inverted U ``depth``
-    and its interval (fractions), ``turn_from``, ``place`` with its interval and ``turn_to`` (tokens), NaN for other
-    classes.
+    (these pairs: rising)``, ``undetermined (dips, unproven)`` and ``undetermined (too few edits)``. Then ``p``
+    (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a U or the
+    bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its interval and
+    ``turn_to`` (tokens), NaN for other classes.
     """
     table = classify(tests.drop(columns=[*_NARROWER])).rename(columns={"shape": "class"})
     table["class_these_runs"] = _classify_within(tests, "these_runs").where(tests["runs"] > 1, table["class"])
-    table["class_these_pairs"] = _classify_within(tests, "these_pairs")
+    table["class_these_pairs"] = _classify_within(tests, "these_pairs").where(tests["runs"] > 1, NOT_TESTED)
     rows = table.to_dict("records")
     table["shape"] = [reading(row) for row in rows]
     return pd.concat([table, pd.DataFrame([_turn_of_class(row) for row in rows], index=table.index)], axis=1)
@@ -179,7 +180,9 @@ def _narrower_class(row: Row) -> str:
     turns = [f"{scope}: {shape}" for scope, shape in shown.items() if shape in TURNS and row["class"] not in TURNS]
     seen = [f"{turn}, unproven"] if (turn := unproven_turn(row)) else []
     others = [f"{scope}: {shape}" for scope, shape in shown.items() if shape not in (*TURNS, "undetermined")]
-    return next(iter([*turns, *seen, *others]), "")
+    # Without a p of an undetermined curve there were too few clusters to judge other pairs.
+    few = [f"too few {row['drawn']}"] if row["class"] == "undetermined" and np.isnan(row["p_rise"]) else []
+    return next(iter([*turns, *seen, *others, *few]), "")
 
 
 def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:
@@ -190,8 +193,10 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     of all (max-t; Montiel Olea and Plagborg-Moeller 2019, "Simultaneous confidence bands", section 2).
 
     ``untrained`` is the accuracy at step 0, which has no place on the log axis: where it is not NaN it has a row of its
-    own at 0 tokens.
+    own at 0 tokens. With too few clusters of pairs the intervals are over seeds alone, of these pairs, and with one
+    seed NaN.
     """
+    curve = with_known_error(curve)
     weights = smoothing_weights(curve.log_tokens)
     smooth = weights @ curve.mean
     found = errors(curve, weights, LEVELS)
@@ -203,6 +208,8 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
         for name, quantile in (("", at_each), ("band_", everywhere))
         for end, sign in (("low", -1), ("high", 1))
     }
+    if not curve.has_error:
+        bounds = dict.fromkeys(bounds, np.full(len(smooth), np.nan))
     frame = pd.DataFrame({"tokens": curve.tokens, "accuracy": curve.mean, "smoothed": smooth, **bounds})
     if not np.isnan(untrained):
         frame = pd.concat([pd.DataFrame({"tokens": [0.0], "accuracy": [untrained]}), frame], ignore_index=True)
@@ -264,6 +271,7 @@ class _ShapeRows:
             rows = curve_rows(group, part.phenomenon, curve, untrained)
             self.curves.append(rows)
             smooth = rows["smoothed"].dropna()
+            row["variation"] = variation_of(curve)
             row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **curve_statistics(curve, self.margin)}
             row |= below_chance(tokens[trained], half_points[:, trained], part.strata, part.clusters)
         self.classes.append(row)
@@ -295,9 +303,18 @@ def curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
     for scope, narrowed in SCOPES.items() if curve.seeds > 1 else ():
         values = change_tests(narrowed(curve), margin=margin)
         statistics |= {f"p_{name}_{scope}": p for name, p in zip(ALTERNATIVES, values, strict=True)}
-    for name, found in (("onset", onset(curve)), ("saturation", saturation(curve))):
-        statistics |= {name: found.tokens, f"{name}_low": found.low, f"{name}_high": found.high}
-    return statistics | {"effective_items": curve.effective_items}
+    told = with_known_error(curve)
+    for name, found in (("onset", onset(told)), ("saturation", saturation(told))):
+        low, high = (found.low, found.high) if told.has_error else (np.nan, np.nan)
+        statistics |= {name: found.tokens, f"{name}_low": low, f"{name}_high": high}
+    return statistics | {"effective_items": curve.effective_items, "clusters": curve.clusters}
+
+
+def variation_of(curve: Curve) -> str:
+    """Say over what the intervals of a curve are; its p values are over pairs, and with several seeds over seeds."""
+    if curve.seeds == 1:
+        return ITEMS_ONLY
+    return ITEMS_AND_SEEDS if curve.has_error else SEEDS_ONLY
 
 
 def split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[CurvePairs]:

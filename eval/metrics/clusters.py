@@ -7,24 +7,24 @@ import numpy as np
 import pandas as pd
 
 from eval.metrics.levels import Ids
+from eval.metrics.sets import sets_of
 from ucurve.errors import unknown_name
 
-BY_EDITS = "auto"  # by edit where a paradigm has few of them, else pair by pair
+BY_EDITS = "auto"  # the default, which is by edit
 PAIR, EDIT, PARADIGM = "pair", "edit", "paradigm"
-FEW_EDITS = 30  # from so many different ones in a paradigm on, its pairs are drawn by themselves
 _NAMED = (BY_EDITS, PAIR, EDIT, PARADIGM)
 
 
 def pair_clusters(pairs: pd.DataFrame, cluster: str = BY_EDITS, where: str = "") -> Ids:
     """Number the clusters of a pair table, int64[pairs]; a column that it does not have is a ``UserError``.
 
-    ``edit`` puts the pairs of a paradigm together whose sentences differ in the same way, ``auto`` only in paradigms
-    with fewer than 30 different edits, ``pair`` none, a column such as ``paradigm`` those with the same value.
+    ``edit`` and ``auto`` put the pairs of a paradigm together whose sentences differ in the same way, and with them the
+    pairs of one set; ``pair`` none, a column such as ``paradigm`` those with the same value.
     """
     if cluster == PAIR:
         return np.arange(len(pairs))
     if cluster in (EDIT, BY_EDITS):
-        return _edit_clusters(pairs, np.inf if cluster == EDIT else FEW_EDITS)
+        return _edit_clusters(pairs)
     if cluster not in pairs:
         raise unknown_name("cluster", cluster, {*_NAMED, *map(str, pairs.columns)}, where)
     return pd.factorize(pairs[cluster], use_na_sentinel=False)[0].astype(np.int64)
@@ -52,9 +52,10 @@ def common_length(one: Sequence[str], other: Sequence[str]) -> int:
     return next((place for place, equal in enumerate(same) if not equal), min(len(one), len(other)))
 
 
-def _edit_clusters(pairs: pd.DataFrame, few: float) -> Ids:
+def _edit_clusters(pairs: pd.DataFrame) -> Ids:
+    sets = sets_of(pairs).of
     edits = pd.factorize(pd.Series(list(map(edit, pairs["good"].tolist(), pairs["bad"].tolist()))))[0]
     paradigms = pd.factorize(pairs["paradigm"])[0]
-    _, first, kinds = np.unique(paradigms * (1 + len(pairs)) + edits, return_index=True, return_inverse=True)
-    different = np.bincount(paradigms[first])
-    return np.where(different[paradigms] < few, kinds, len(pairs) + np.arange(len(pairs))).astype(np.int64)
+    of_set = edits[np.unique(sets, return_index=True)[1]]  # that of its first pair
+    kinds: Ids = pd.factorize(paradigms * (1 + len(pairs)) + of_set[sets], sort=True)[0].astype(np.int64)
+    return kinds

@@ -13,9 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import betaincinv, stdtrit
 
-from eval.metrics.clusters import EDIT, pair_clusters
+from eval.metrics.clusters import pair_clusters
 from eval.metrics.levels import Array, Ids, Levels
-from eval.metrics.sets import sets_of
 
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2  # of the confidence on either side
@@ -51,8 +50,7 @@ class Clusters:
 
 def clusters_of(pairs: pd.DataFrame, levels: Levels) -> Clusters:
     """Find the clusters of pairs: those of one paradigm with the same edit, and with it the pairs of one set."""
-    sets = sets_of(pairs).of
-    edits = pair_clusters(pairs, EDIT)[np.unique(sets, return_index=True)[1]][sets]
+    edits = pair_clusters(pairs)
     codes, of = np.unique(levels.paradigm_of * (1 + edits.max()) + edits, return_inverse=True)
     return Clusters(levels, of, np.searchsorted(codes, np.arange(levels.paradigms) * (1 + edits.max())))
 

@@ -222,8 +222,14 @@ def test_a_fall_of_the_margin_is_rarely_called_flat() -> None:
 
 
 def test_curves_that_were_not_tested_are_in_no_family() -> None:
-    table = classes_of({"p_rise": 0.03}, dict.fromkeys(["p_rise", "p_fall", "p_u", "p_inverted_u"], np.nan))
+    table = classes_of({"p_rise": 0.03}, dict.fromkeys(["p_rise", "p_fall", "p_u", "p_inverted_u", "dip"], np.nan))
     assert table["shape"].tolist() == ["rising", "not tested"]
+    assert table["holm_rise"].iloc[0] == 0.03
+
+
+def test_curves_whose_error_is_not_known_are_undetermined_and_in_no_family() -> None:
+    table = classes_of({"p_rise": 0.03}, dict.fromkeys(["p_rise", "p_fall", "p_u", "p_inverted_u"], np.nan))
+    assert table["shape"].tolist() == ["rising", "undetermined"]
     assert table["holm_rise"].iloc[0] == 0.03
 
 

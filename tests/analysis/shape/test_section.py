@@ -193,7 +193,7 @@ def test_lines_of_one_run_are_a_family_of_their_own_beside_others(make_run: Make
 def test_what_a_class_allows_to_be_said(runs: int, name: str, both: bool, said: str) -> None:
     row = {
         "class": name, "class_these_runs": name, "class_these_pairs": name, "both": both, "runs": runs, "dip": 0.0,
-        "bump": 0.0,
+        "bump": 0.0, "p_rise": 0.2,
     }  # fmt: skip
     assert reading(row) == said
 
@@ -213,7 +213,7 @@ def test_each_kind_of_reservation_is_explained_once() -> None:
 def test_an_undetermined_curve_says_what_its_runs_do() -> None:
     row = {
         "class": "undetermined", "class_these_runs": "rising", "class_these_pairs": "undetermined", "both": False,
-        "runs": 2, "dip": 0.04, "bump": 0.0,
+        "runs": 2, "dip": 0.04, "bump": 0.0, "p_rise": 0.2,
     }  # fmt: skip
     assert reading(row) == "undetermined (these runs: rising)"
     assert reading(row | {"dip": 0.16}) == "undetermined (dips, unproven)"
@@ -223,7 +223,7 @@ def test_an_undetermined_curve_says_what_its_runs_do() -> None:
 def test_a_class_in_a_narrower_scope_is_said_to_be_of_these_pairs_or_these_runs() -> None:
     row = {
         "class": "undetermined", "class_these_runs": "rising", "class_these_pairs": "falling", "both": False, "runs": 3,
-        "dip": 0.16, "bump": 0.0,
+        "dip": 0.16, "bump": 0.0, "p_rise": 0.2,
     }  # fmt: skip
     assert reading(row | {"dip": 0.0}) == "undetermined (these pairs: falling)"
     assert reading(row | {"class_these_pairs": "U-shaped"}) == "undetermined (these pairs: U-shaped)"
@@ -312,20 +312,37 @@ def test_two_runs_are_called_indicative(make_run: MakeRun, parts_of) -> None:
 
 
 def test_pairs_with_the_same_edit_are_drawn_together_and_counted(make_run: MakeRun, parts_of) -> None:
-    """Twenty edits of five pairs each in each paradigm, but one in those of `up`."""
+    """Twenty edits of five pairs each in each paradigm, but one in those of `up`: of other edits nothing is said there."""
     words = [chr(0x5200 + number % 20) for number in range(100)]
     goods = [f"{first}是{word}" for first, word in zip(map(chr, range(0x5000, 0x5064)), words, strict=True)]
     pairs = PAIRS.assign(good=goods * 5, bad=[f"{good[:2]}不" for good in goods] * 5)
     pairs.loc[pairs["phenomenon"] == "up", "good"] = [f"{good[:2]}好" for good in goods] * 2
-    make_line(make_run, 1, pairs)
+    make_line(make_run, 3, pairs)
     shape, _ = parts_of()
     table = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
-    assert table["drawn"].to_dict() == {
-        "all": "edits", "dip": "edits", "none": "edits", "up": "pairs of few edits",
-    }  # fmt: skip
-    assert table["effective_items"].to_dict() == pytest.approx({"all": 11.6, "dip": 40, "none": 20, "up": 200}, abs=0.1)
+    assert set(table["drawn"]) == {"edits"}
+    assert table["effective_items"].to_dict() == pytest.approx({"all": 11.6, "dip": 40, "none": 20, "up": 2}, abs=0.1)
+    assert table["clusters"].to_dict() == {"all": 62, "dip": 40, "none": 20, "up": 2}
+    assert table.loc["up", "shape"] == "undetermined (these pairs: rising)"
+    assert (table.loc["up", "class_these_runs"], table.loc["up", "limited_by"]) == ("undetermined", "edits")
+    assert table.loc["up", "variation"] == "seeds"
+    assert table["p"].isna().to_dict() == {"all": False, "dip": False, "none": False, "up": True}
+    assert table.loc["up", ["onset_low", "onset_high", "dip_depth_low"]].notna().all()
     assert "are drawn together (Drawn: edits)" in note_of(shape)
-    assert "its class is about these edits only" in note_of(shape)
+    assert "such a curve is undetermined for other pairs, without p" in note_of(shape)
+
+
+def test_one_run_of_pairs_with_one_edit_has_no_interval_but_an_onset(make_run: MakeRun, parts_of) -> None:
+    """Nothing is known of other edits, nor of other seeds."""
+    pairs = PAIRS.assign(good=[f"{chr(0x5000 + n)}好" for n in range(len(PAIRS))])
+    make_line(make_run, 1, pairs.assign(bad=[f"{good[:1]}不" for good in pairs["good"]]))
+    shape, *_ = parts_of()
+    table = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
+    assert set(table.loc[["dip", "none", "up"], "class"]) == {"undetermined"}
+    up = table.loc["up"]
+    assert (up["shape"], up["clusters"], up["detectable_dip"]) == ("undetermined (too few edits)", 2, np.inf)
+    assert up["onset"] > 0
+    assert up[["onset_low", "onset_high", "saturation_low", "dip_depth_low", "dip_place_high", "p_below"]].isna().all()
 
 
 def test_the_report_has_these_sections(make_run: MakeRun, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
@@ -14,8 +15,11 @@ from analysis.shape.smoothing import (
     errors,
     estimate_curve,
     smoothing_weights,
+    with_known_error,
     without_pair_error,
 )
+from eval.metrics.levels import levels_of
+from eval.metrics.sampling import clusters_of, row_intervals
 
 LOGS = np.linspace(4, 7, 12)
 ONE_STRATUM = np.zeros(4, dtype=np.int64)
@@ -92,21 +96,35 @@ def test_the_order_of_items_and_the_names_of_clusters_are_nothing(order: list[in
 
 
 def test_a_stratum_of_one_cluster_is_not_without_error() -> None:
-    """Three paradigms with one edit each are drawn as clusters of one stratum."""
-    half_points, clusters = clustered(np.random.default_rng(4), [10, 10, 10])
+    """Four paradigms with one edit each are drawn as clusters of one stratum."""
+    half_points, clusters = clustered(np.random.default_rng(4), [10, 10, 10, 10])
     tokens = np.logspace(4, 6, 4)
     apart = estimate_curve(tokens, half_points, clusters, clusters)
-    together = estimate_curve(tokens, half_points, np.zeros(30, dtype=np.int64), clusters)
+    together = estimate_curve(tokens, half_points, np.zeros(40, dtype=np.int64), clusters)
     assert apart.item_cov == pytest.approx(together.item_cov)
     assert np.trace(apart.item_cov) > 0.05
 
 
-def test_a_lone_cluster_has_its_items_drawn() -> None:
+def test_a_lone_cluster_has_its_items_drawn_and_no_known_error() -> None:
     half_points = np.array([[0, 2, 2, 0], [2, 2, 0, 0]], dtype=np.uint8)[None]
     tokens, one = np.array([1.0, 10.0]), np.zeros(4, dtype=np.int64)
     alone = estimate_curve(tokens, half_points, one, one)
     assert alone.item_cov == pytest.approx(estimate_curve(tokens, half_points, one).item_cov)
-    assert alone.effective_items == 4
+    assert (alone.effective_items, alone.clusters, alone.has_error) == (1, 1, False)
+
+
+@given(st.integers(1, 8), st.integers(2, 4))
+def test_the_error_is_known_where_accuracies_have_an_interval(count: int, seeds: int) -> None:
+    """From four clusters on; with fewer, and several seeds, what is known is the error over seeds."""
+    half_points, clusters = clustered(np.random.default_rng(count), [5] * count)
+    half_points = np.concatenate([np.roll(half_points, place, axis=2) for place in range(seeds)])
+    paradigms, tokens = np.zeros(5 * count, dtype=np.int64), np.logspace(4, 6, half_points.shape[1])
+    curve = estimate_curve(tokens, half_points, paradigms, clusters)
+    pairs = pd.DataFrame({"phenomenon": "p", "paradigm": "a", "good": [f"{one} a" for one in clusters], "bad": "b a"})
+    every = clusters_of(pairs, levels_of(pairs))
+    low, _ = row_intervals(every, every.sums(half_points[0, 0] / 2), every.sums(np.ones(len(pairs))))
+    assert curve.has_error == np.isfinite(low[0]) == (count >= 4)
+    assert with_known_error(curve).has_error
 
 
 def test_one_large_cluster_leaves_few_degrees_of_freedom() -> None:
@@ -233,8 +251,21 @@ def test_clusters_across_paradigms_are_drawn_from_all_pairs() -> None:
     assert kept.tolist() == clusters.tolist()
 
 
-def test_too_few_edits_leave_pairs_to_be_drawn_unless_edits_are_asked_for() -> None:
-    paradigms, clusters = np.zeros(50, dtype=np.int64), np.repeat(np.arange(5), 10)
-    assert drawn_together(paradigms, clusters, "auto")[2] == "pairs of few edits"
-    assert len(set(drawn_together(paradigms, clusters, "auto")[1])) == 50
-    assert drawn_together(paradigms, clusters, "edit")[2] == "edits"
+@pytest.mark.parametrize("cluster", ["auto", "edit"])
+def test_edits_are_drawn_however_few_they_are(cluster: str) -> None:
+    paradigms, clusters = np.zeros(50, dtype=np.int64), np.repeat(np.arange(2), 25)
+    _, kept, drawn = drawn_together(paradigms, clusters, cluster)
+    assert (kept.tolist(), drawn) == (clusters.tolist(), "edits")
+
+
+def test_over_seeds_alone_clusters_of_pairs_take_no_degrees_of_freedom() -> None:
+    """Six edits that each run learns by itself: the mean square of the seeds is all of the error, worth 2 (S - 1)."""
+    rng = np.random.default_rng(11)
+    levels = 0.6 + 0.2 * rng.standard_normal((3, 6, 6))[:, :, np.repeat(np.arange(6), 20)]
+    half_points = (2 * (rng.random((3, 6, 120)) < levels)).astype(np.uint8)
+    one, clusters = np.zeros(120, dtype=np.int64), np.repeat(np.arange(6), 20)
+    contrasts = np.eye(6)[:-1] - np.eye(6)[1:]
+    found = errors(without_pair_error(estimate_curve(np.logspace(4, 6, 6), half_points, one, clusters)), contrasts)
+    own = half_points.mean(axis=2) / 2 @ contrasts.T
+    assert found.variance.mean() == pytest.approx(own.var(axis=0, ddof=1).mean() / 3, rel=0.05)
+    assert found.freedom == pytest.approx(2 * (3 - 1), rel=0.05)

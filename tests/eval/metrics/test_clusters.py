@@ -6,6 +6,8 @@ import pytest
 
 from eval.benchmarks.load import load_benchmark
 from eval.metrics.clusters import edit, pair_clusters
+from eval.metrics.levels import levels_of
+from eval.metrics.sampling import clusters_of
 from ucurve.errors import UserError
 
 PAIRS = pd.DataFrame({
@@ -45,11 +47,26 @@ def test_the_same_edit_in_two_paradigms_is_two_clusters() -> None:
     assert len(set(pair_clusters(pairs, "edit"))) == 2
 
 
-def test_paradigms_with_many_edits_have_their_pairs_drawn_by_themselves() -> None:
+def test_pairs_with_the_same_edit_are_put_together_however_many_edits_there_are() -> None:
     words = [chr(0x4E00 + number // 2) for number in range(80)]
-    pairs = pd.DataFrame({"paradigm": "a", "good": words, "bad": "好"})
-    assert len(set(pair_clusters(pairs, "auto"))) == 80
-    assert len(set(pair_clusters(pairs, "edit"))) == 40
+    pairs = pd.DataFrame({"phenomenon": "p", "paradigm": "a", "good": words, "bad": "好"})
+    for cluster in ("auto", "edit"):
+        assert len(set(pair_clusters(pairs, cluster))) == 40
+
+
+def test_pairs_of_a_set_are_put_together_with_those_that_have_the_edit_of_its_first() -> None:
+    """The pair without a set comes first, so that sets are not numbered in the order of the rows."""
+    pairs = pd.DataFrame({
+        "phenomenon": "p", "paradigm": "a", "set": [None, "x", "x", "y", "y"],
+        "good": ["他了", "我了", "我了", "你好", "你好"], "bad": ["他着", "我着", "我过", "你坏", "你差"],
+    })  # fmt: skip
+    assert pd.factorize(pair_clusters(pairs))[0].tolist() == [0, 0, 0, 1, 1]
+
+
+def test_the_clusters_of_tests_of_shape_are_those_of_accuracies() -> None:
+    pairs = PAIRS.assign(phenomenon="p")
+    of_accuracies = clusters_of(pairs, levels_of(pairs)).of
+    assert len(set(zip(of_accuracies, pair_clusters(pairs), strict=True))) == len(set(of_accuracies))
 
 
 def test_an_unknown_column_is_named_with_the_nearest_one() -> None:
