@@ -40,7 +40,7 @@ from analysis.shape.smoothing import (
 )
 from eval.metrics.clusters import BY_EDITS
 from eval.metrics.levels import Ids
-from eval.metrics.sampling import CONFIDENCE
+from eval.metrics.sampling import CONFIDENCE, FEWEST_CLUSTERS
 
 SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it
 ITEMS_ONLY, ITEMS_AND_SEEDS, SEEDS_ONLY = "items", "items and seeds", "seeds"
@@ -61,6 +61,7 @@ _RESERVATIONS = {  # the words of ``reading``, and what they mean
     "this run": "This run: of one run only, which says nothing about other seeds.",
     "indicative": "Indicative: two runs say little about how much seeds differ.",
     "unproven": "Unproven: the smoothed curve does so, which may be chance.",
+    "too few": f"Too few: fewer than {FEWEST_CLUSTERS} clusters of pairs do not allow any claim about other pairs.",
 }
 
 
