@@ -50,7 +50,9 @@ def frequency_table(histories: Sequence[History]) -> pd.DataFrame:
     tables = []
     for history in histories:
         shared = history.shared
-        edited = edits.setdefault(id(shared), _find_edits(shared.table))
+        if id(shared) not in edits:
+            edits[id(shared)] = _find_edits(shared.table)
+        edited = edits[id(shared)]
         table = shared.table[["pair", "phenomenon", "paradigm", "good", "bad"]].reset_index(drop=True)
         table = table.assign(run=history.run.label, group=history.run.group)[list(_COLUMNS)]
         tables.append(table.join(_rarest(edited, _counts(history, edited))))
