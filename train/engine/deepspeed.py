@@ -39,14 +39,14 @@ _PROBED_STEPS = 2  # the optimizer creates its moments in the first, so that the
 class _LossModule(nn.Module):
     """The model with its loss, because DeepSpeed hooks into the calls of a module."""
 
-    def __init__(self, model: PreTrainedModel, hidden_states: HiddenStates) -> None:
+    def __init__(self, model: PreTrainedModel, hidden_states: HiddenStates, fused: bool) -> None:
         super().__init__()
         self.model = model
-        self._hidden_states = hidden_states
+        self._hidden_states, self._fused = hidden_states, fused
 
     def forward(self, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """Return the summed loss of a batch, in nats."""
-        return summed_loss(self.model, inputs, targets, self._hidden_states)
+        return summed_loss(self.model, inputs, targets, self._hidden_states, self._fused)
 
 
 class DeepSpeedEngine:
@@ -71,7 +71,8 @@ class DeepSpeedEngine:
         self._plain = engine.zero_stage == 0
         if self._plain:
             config["gradient_clipping"] = 0.0  # DeepSpeed forgets the norm in this case
-        self._module = _LossModule(model.train(), make_hidden_states(engine.precision, compiled))
+        fused = compiled and device.type != "cpu"
+        self._module = _LossModule(model.train(), make_hidden_states(engine.precision, compiled), fused)
         library = import_deepspeed(device.type)
         try:
             self._engine = library.initialize(model=self._module, optimizer=self._optimizer, config=config)[0]

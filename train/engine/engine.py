@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
+from train.engine.cuda_graph import GraphedGradients
 from train.engine.micro_batch import MicroBatch
 from train.model.hidden import make_hidden_states
 from train.model.loss import summed_loss
@@ -67,8 +68,15 @@ class TorchEngine:
         torch.nn.Module.to(self.model, device)
         self._micro_batch = MicroBatch(micro_batch, device)
         self._hidden_states = make_hidden_states(precision, compiled)
+        self._fused = compiled and device.type != "cpu"
         self._clip = optimizer.clip
         self._optimizer = make_optimizer(model, optimizer)
+        graphed = compiled and device.type == "cuda"
+        self._gradients = (
+            GraphedGradients(self._clipped_gradients, list(model.parameters()), device)
+            if graphed
+            else self._clipped_gradients
+        )
 
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
         """Copy a batch to the device; see ``Engine.place``."""
@@ -76,8 +84,9 @@ class TorchEngine:
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int) -> StepResult:
         """Take one optimizer step; see ``Engine.step``."""
-        total = self._micro_batch.repeat_until_it_fits(lambda: self.accumulate(share), self._optimizer.zero_grad, share)
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
+        total, norm = self._micro_batch.repeat_until_it_fits(
+            lambda: self._gradients(share), self._optimizer.zero_grad, share
+        )
         result = read_result(total, norm, number)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
@@ -85,12 +94,16 @@ class TorchEngine:
         self._optimizer.zero_grad()
         return result
 
+    def _clipped_gradients(self, share: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        total = self.accumulate(share)
+        return total, torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
+
     def accumulate(self, share: torch.Tensor) -> torch.Tensor:
         """Add the gradient of the mean loss per token to ``.grad``; return the summed loss in nats, float64."""
         targets = share[:, 1:].numel()
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         for ids in self._micro_batch.split(share):
-            loss = summed_loss(self.model, ids[:, :-1], ids[:, 1:], self._hidden_states)
+            loss = summed_loss(self.model, ids[:, :-1], ids[:, 1:], self._hidden_states, self._fused)
             (loss / targets).backward()  # by all targets: the sum does not depend on how the batch is cut
             total += loss.detach()
         return total

@@ -16,7 +16,8 @@ from ucurve.progress import log_line
 from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.run_folder import HELD_OUT, HELD_OUT_COLUMNS, MANIFEST, checkpoint_folder, refuse_faults
 
-_POSITIONS = 512  # in one forward pass; their logits are in memory at once
+_POSITIONS = 512  # in one forward pass on a processor; their logits are in memory at once
+_LOGIT_BYTES = 2**30  # of float32 logits of one pass elsewhere
 
 
 class HeldOutLog:
@@ -79,7 +80,8 @@ class HeldOutLog:
 def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int) -> float:
     """Return the negative log-likelihood of all ids but the first in nats, in windows of ``length`` inputs."""
     predicted = len(ids) - 1
-    whole, at_once = predicted // length * length, max(1, _POSITIONS // length) * length
+    positions = _POSITIONS if model.device.type == "cpu" else _LOGIT_BYTES // (4 * model.config.vocab_size)
+    whole, at_once = predicted // length * length, max(1, positions // length) * length
     total = 0.0
     for start, end in itertools.pairwise([*range(0, whole, at_once), whole, predicted]):
         if start < end:

@@ -1,4 +1,5 @@
 import math
+import shutil
 
 import pytest
 import torch
@@ -125,3 +126,36 @@ def test_chunks_are_sized_for_the_device():
     on_cuda = {vocabulary: loss._chunk_positions(torch.device("cuda"), vocabulary) for vocabulary in (8000, 50_000)}
     assert on_cuda[8000] >= 256 * 64, "a whole batch"
     assert all(4 * vocabulary * positions <= 2**30 for vocabulary, positions in on_cuda.items())
+
+
+needs_compiler = pytest.mark.skipif(shutil.which("c++") is None, reason="torch.compile needs a C++ compiler")
+
+
+@needs_compiler
+@pytest.mark.parametrize("positions", [64, 100, 300])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_fused_loss_of_an_accelerator_is_that_of_a_processor(monkeypatch, positions, compiled):
+    monkeypatch.setattr(loss, "_FUSED_BYTES", 4 * 320 * positions)  # 300 tokens are filled up to 320
+    if not compiled:
+        monkeypatch.setattr(loss, "_fused_kernel", lambda: loss._loss_and_error)
+    given = example(300)
+    ours = with_gradients(lambda *each: output_loss(*each, fused=True), *given)
+    for mine, theirs in zip(ours, with_gradients(output_loss, *given), strict=True):
+        assert (mine - theirs).norm() <= 1e-5 * theirs.norm()
+
+
+@needs_compiler
+def test_the_fused_loss_in_bfloat16_is_near_that_in_float32():
+    hidden, weight, targets = example(300)
+    half = with_gradients(lambda *each: output_loss(*each, fused=True), hidden.bfloat16(), weight, targets)
+    full = with_gradients(output_loss, hidden.bfloat16().float(), weight.bfloat16().float(), targets)
+    assert half[0].item() == pytest.approx(full[0].item(), rel=1e-3)
+    for mine, theirs in zip(half[1:], full[1:], strict=True):
+        assert torch.cosine_similarity(mine.float().flatten(), theirs.flatten(), dim=0) >= 0.999
+
+
+def test_tokens_that_fill_up_the_vocabulary_get_no_probability():
+    logits = torch.zeros(2, 8)
+    found, error = loss._loss_and_error(logits, torch.tensor([[0], [4]]), 5)
+    assert found.item() == pytest.approx(2 * math.log(5))
+    assert torch.allclose(error[0], torch.tensor([-0.8, 0.2, 0.2, 0.2, 0.2, 0.0, 0.0, 0.0]))

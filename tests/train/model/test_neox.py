@@ -49,3 +49,19 @@ def test_summed_loss_is_transformers_loss_times_targets():
     loss = summed_loss(model, ids[:, :-1], ids[:, 1:], make_hidden_states("float32"))
     expected = copy.deepcopy(model)(input_ids=ids, labels=ids).loss * 5 * 12
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_compiled_attention_gets_no_mask_and_checkpoints_name_no_attention(tmp_path):
+    seen = []
+
+    def look(graph, _):
+        calls = [node.kwargs for node in graph.graph.nodes if "scaled_dot_product" in str(node.target)]
+        seen.extend((call.get("attn_mask"), call.get("is_causal")) for call in calls)
+        return graph.forward
+
+    model = build_model(SHAPE, 50, 16, 0, seed=0)
+    compiled = torch.compile(make_hidden_states("bfloat16"), dynamic=False, backend=look)
+    compiled(model, torch.randint(0, 50, (5, 13)))
+    assert seen == [(None, True)] * SHAPE.layers
+    model.save_pretrained(tmp_path)
+    assert "attn" not in (tmp_path / "config.json").read_text()
