@@ -112,7 +112,7 @@ def dip_power(curve: Curve) -> DipPower:
     """Prepare the draws of the error of a curve."""
     logs = curve.log_tokens
     weights = smoothing_weights(logs)
-    found = errors(curve, weights)
+    found = errors(curve, weights - weights.mean(axis=0))  # as in dip_tests
     root = weights @ covariance_root(curve, found.seed_share)
     noise = np.random.default_rng(0).standard_normal((_DRAWS, len(logs))) @ root.T
     precision = 1 / found.variance
@@ -157,7 +157,8 @@ def with_more(curve: Curve, seeds: int, pairs: float = 1.0) -> Curve:
     both.
     """
     runs = seeds / curve.seeds
-    share = errors(curve, smoothing_weights(curve.log_tokens)).seed_share
+    weights = smoothing_weights(curve.log_tokens)
+    share = errors(curve, weights - weights.mean(axis=0)).seed_share
     rest = curve.rest_cov / runs / pairs
     one_item_more = np.eye(len(curve.mean)) / (2 * (pairs * curve.items) ** 2)
     shared = _positive(curve.item_cov - curve.rest_cov) / pairs

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,3 +72,10 @@ def test_a_late_rise_is_rarely_called_a_dip_and_a_dip_of_5_points_is_found() -> 
     """The reduced form of measurements/dip_levels.py; more than 5 of 40 has p = 0.01 where 5 % are."""
     assert measure(Cell("late", "ar1", 300, 24, 3), 40, 199)["u_1"] <= 5 / 40
     assert measure(Cell("u5", "ar1", 300, 24, 3), 40, 199)["u_1"] >= 0.5
+
+
+def test_a_lasting_distance_between_runs_is_no_error_of_a_dip() -> None:
+    """Their levels differ by much more than anything else; the draws are others, and the p value is that of 999."""
+    curve = estimate_curve(*simulate(Cell("u5", "ar1", 300, 24, 3), np.random.default_rng(3)))
+    apart = replace(curve, seed_cov=curve.seed_cov + 0.1**2)
+    assert dip_tests(apart, 999) == pytest.approx(dip_tests(curve, 999), abs=0.03)
