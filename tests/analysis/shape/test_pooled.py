@@ -69,11 +69,12 @@ def test_sizes_of_unequal_numbers_of_runs_have_equal_weight() -> None:
 
 
 def test_a_dip_that_sizes_share_is_found_in_their_mean_and_not_in_one_of_them() -> None:
-    heights = 0.7 - 0.07 * np.exp(-((np.arange(12) - 6) ** 2) / 4)
+    heights = 0.7 - 0.08 * np.exp(-((np.arange(12) - 6) ** 2) / 4)
     half_points = credits_(np.tile(heights, (12, 1)), 3, 120)
     pooled = mean_curve(group_runs(sizes_of(half_points, 3), PARADIGMS, PAIRS), TOKENS)
     single = estimate_curve(TOKENS, half_points[:3], PARADIGMS, PAIRS)
-    assert shape_test(pooled).p_u < 0.001 < shape_test(single).p_u
+    assert shape_test(pooled).p_u < 0.001
+    assert shape_test(single).p_u > 0.05
 
 
 def test_sizes_differ_in_a_dip_of_one_of_them_and_not_in_a_shared_one() -> None:
