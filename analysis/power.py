@@ -20,7 +20,7 @@ from analysis.shape.classify import LEVEL
 from analysis.shape.power import dip_power, holm_level, what_limits, with_more
 from analysis.shape.section import read_shapes
 from analysis.shape.tables import Shapes
-from eval.metrics.clusters import BY_EDITS
+from eval.metrics.clusters import EDIT
 from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
@@ -40,7 +40,7 @@ class PowerSettings:
     out: str
     benchmark: str | None = None
     linking: str | None = None
-    cluster: Annotated[str, Field(min_length=1)] = BY_EDITS
+    cluster: Annotated[str, Field(min_length=1)] = EDIT
 
 
 def power_command(values: dict[str, object]) -> None:
@@ -70,8 +70,8 @@ def power_table(shapes: Shapes) -> pd.DataFrame:
     """Return how often a dip is found: a row for each curve that was tested, number of further seeds and depth.
 
     Columns: ``group, phenomenon, runs, items, detectable_dip, limited_by, more_seeds, depth, found``; depths and
-    ``found`` are fractions. Of one run nothing is known about other seeds, so that it has rows without further ones
-    only.
+    ``found`` are fractions; NaN where there are too few edits to claim anything of other pairs. Of one run nothing is
+    known about other seeds, so that it has rows without further ones only.
     """
     rows = []
     for row in shapes.classes.to_dict("records"):
@@ -81,7 +81,7 @@ def power_table(shapes: Shapes) -> pd.DataFrame:
         level = holm_level(shapes.classes, is_one_run=row["runs"] == 1)
         limit = what_limits(curve, str(row["drawn"]), row["detectable_dip"], level)
         for more in _MORE if curve.seeds > 1 else _MORE[:1]:
-            found = np.zeros(len(_DEPTHS))  # with too few edits no dip is ever found
+            found = np.full(len(_DEPTHS), np.nan)  # too few edits do not tell how much edits differ
             if curve.has_error:
                 found = dip_power(with_more(curve, curve.seeds + more) if more else curve).of_dips(_DEPTHS, level)
             for depth, share in zip(_DEPTHS, found, strict=True):
@@ -115,16 +115,19 @@ def _layout(phenomenon: str, rows: pd.DataFrame, runs: int) -> dict[str, object]
     first = rows.iloc[0]
     name = readable(phenomenon)
     smallest = 100 * float(first["detectable_dip"])
+    is_known = bool(rows["found"].notna().all())
     now = f"with {runs} run{'s' if runs > 1 else ''}"
     found = {
-        f"with {more!s} more" if more else now: " ".join(f"{100 * share:3.0f}" for share in own["found"])
+        f"with {more!s} more" if more else now: (
+            " ".join(f"{100 * share:3.0f}" for share in own["found"]) if is_known else None
+        )
         for more, own in rows.groupby("more_seeds")
     }
     return {
         "phenomenon": name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…",
         "pairs": f"{int(first['items']):,}",
-        "80 % find": f"{smallest:.1f}" if np.isfinite(smallest) else ">50",
-        "limited by": first["limited_by"], **found,
+        "80 % find": (f"{smallest:.1f}" if np.isfinite(smallest) else ">50") if is_known else "undetermined",
+        "limited by": first["limited_by"] if is_known else f"too few {first['limited_by']}", **found,
     }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from analysis.api import open_study, read_shapes
 from analysis.data.pair_scores import HALVES, Items
 from analysis.data.study import BenchmarkScores
 from analysis.shape.section import read_items
-from eval.metrics.clusters import BY_EDITS
+from eval.metrics.clusters import EDIT
 
 SCRIPT = Path(__file__).with_suffix(".R")
 NO_MGCV = 3  # exit status of the script
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument(
         "--phenomena", nargs="+", default=[], help="all for the whole benchmark; without it every curve"
     )
-    parser.add_argument("--cluster", default=BY_EDITS, help="as of analyze.py")
+    parser.add_argument("--cluster", default=EDIT, help="as of analyze.py")
     parser.add_argument("--out", type=Path, default=Path("mgcv.csv"))
     arguments = parser.parse_args()
     scored = open_study(arguments.runs, cluster=arguments.cluster).scored(arguments.benchmark)

@@ -12,7 +12,7 @@ from analysis.data.files import PAIR_COLUMNS, known_linking, read_stored
 from analysis.data.runs import Run
 from eval.linking import Linking
 from eval.metrics.accuracy import TiesRule, pair_credits
-from eval.metrics.clusters import BY_EDITS, pair_clusters
+from eval.metrics.clusters import EDIT, pair_clusters
 from eval.pairs import in_accuracies
 from eval.store.keys import check_pairs, check_scores
 from eval.store.scores import pairs_path, score_path
@@ -64,7 +64,7 @@ def in_order_of(pairs: pd.DataFrame, scores: pd.DataFrame, path: Path) -> pd.Dat
 
 def read_runs(
     runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
-    cluster: str = BY_EDITS,
+    cluster: str = EDIT,
 ) -> Iterator[tuple[Run, Items | None]]:  # fmt: skip
     """Read the credits of the runs that ``find_stored`` yields, one run at a time; None where it finds no files."""
     for run, stored in find_stored(runs, rows, benchmark, scorer, linking):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.metrics.clusters import BY_EDITS
+from eval.metrics.clusters import EDIT
 from ucurve.fields import as_tuple
 
 FLAT_MARGIN = 3.0  # points of accuracy
@@ -26,7 +26,7 @@ class AnalyzeSettings:
     out: str
     linking: str | None = None
     benchmark: str | None = None
-    cluster: Annotated[str, Field(min_length=1)] = BY_EDITS
+    cluster: Annotated[str, Field(min_length=1)] = EDIT
     flat_margin: Annotated[float, Field(gt=0, le=50)] = FLAT_MARGIN
     items: bool = False
     curves_by: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()

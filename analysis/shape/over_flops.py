@@ -21,7 +21,7 @@ from analysis.plotting.style import line_styles, log_axis, lowest_of, percent_ax
 from analysis.report.html import Column, ReportSection, TableView, interval_columns
 from analysis.shape.classify import is_testable
 from analysis.shape.pooled import classify_pooled, common_tokens, credits_of, curve_of_groups, group_runs
-from analysis.shape.section import count_classes, name_shapes, read_items
+from analysis.shape.section import count_classes, explain_shapes, name_shapes, read_items
 from analysis.shape.smoothing import Array
 from analysis.shape.tables import (
     CurvePairs,
@@ -30,7 +30,7 @@ from analysis.shape.tables import (
     split_pairs,
     variation_of,
 )
-from eval.metrics.clusters import BY_EDITS
+from eval.metrics.clusters import EDIT
 
 FINISHED, EQUAL_TOKENS = "finished runs", "equal tokens"
 SCATTER = "items, seeds and scatter"
@@ -123,7 +123,7 @@ class FlopsShapes:
 
 
 def find_flops_shapes(
-    items: Iterable[tuple[Run, Items | None]], cluster: str = BY_EDITS, margin: float = FLAT_MARGIN / 100
+    items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
 ) -> FlopsShapes | None:
     """Test every curve over FLOPs; None where no line has four points of two sizes over tenfold FLOPs."""
     gathered = _FlopsRows(cluster, margin)
@@ -239,6 +239,7 @@ def _draw_shapes(found: FlopsShapes, name: str, title: str) -> list[Drawing]:
 
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
     styles, single = line_styles(table["group"]), len(panels) == 1
+    note = explain_shapes(_FIGURE, table)
     lowest = lowest_of(table.assign(low=table["band_low"]))
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
@@ -251,4 +252,4 @@ def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
         name_shapes(axes, rows)
 
     labels = ("Training FLOPs (6ND, log scale)", "Accuracy (%)")
-    return draw_panels(panels, draw, labels, _FIGURE, line_legend(styles, table), title_lines=2)
+    return draw_panels(panels, draw, labels, note, line_legend(styles, table), title_lines=2)

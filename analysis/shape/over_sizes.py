@@ -37,7 +37,7 @@ from analysis.shape.tables import (
     split_pairs,
     variation_of,
 )
-from eval.metrics.clusters import BY_EDITS
+from eval.metrics.clusters import EDIT
 
 _CLASSES = (
     Column("group", "Models"), Column("sizes", "Sizes", "count"), Column("phenomenon", "Phenomenon"),
@@ -83,7 +83,7 @@ class SizeShapes:
 
 
 def find_size_shapes(
-    items: Iterable[tuple[Run, Items | None]], cluster: str = BY_EDITS, margin: float = FLAT_MARGIN / 100
+    items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
 ) -> SizeShapes | None:
     """Estimate and classify the mean over the sizes of every family of runs; None where no family has two sizes."""
     families: dict[str, dict[str, list[Items]]] = {}

@@ -19,7 +19,7 @@ from scipy.stats import f as fisher
 from analysis.shape.classify import LEVEL, Row
 from analysis.shape.smoothing import Array, Curve, covariance_root, errors, smoothing_weights
 from analysis.shape.tables import Shapes, unproven_turn
-from analysis.shape.unimodal import unimodal_distances, unimodal_fit
+from analysis.shape.unimodal import ROUNDING, unimodal_distances, unimodal_fit
 
 POWER = 0.8
 DIP_WIDTH = 0.1  # standard deviation of the dip that is looked for, a normal curve, as a share of the axis
@@ -105,6 +105,8 @@ class DipPower:
 
     def _critical(self, distances: Array, level: float) -> float:
         mean = float(distances.mean())
+        if mean < ROUNDING:  # checkpoints so close together that their errors have no room for a dip
+            return ROUNDING
         return mean * float(fisher.isf(level, 2 * mean**2 / distances.var(), self.freedom))
 
 

@@ -296,8 +296,7 @@ def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 
     """Draw the smoothed curves of panels, with their classes, from the rows of all of them together."""
     styles = line_styles(table["group"])
     drawn = table.assign(low=table["band_low"])  # what the axis has to hold
-    if len(styles) == 1:  # the shapes of several lines are counted, without their reservations
-        note = " ".join([note, *explain_reservations(table["shape"].unique())])
+    note = explain_shapes(note, table)
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for group, style in styles.items():
@@ -310,6 +309,13 @@ def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 
         name_shapes(axes, rows)
 
     return draw_over_tokens(drawn, panels, draw, note, line_legend(styles, table), across=across, title_lines=2)
+
+
+def explain_shapes(note: str, table: pd.DataFrame) -> str:
+    """Add to the note of a figure what the words in brackets after its shapes mean."""
+    if table["group"].nunique() > 1:  # the shapes of several lines are counted, without these words
+        return note
+    return " ".join([note, *explain_reservations(table["shape"].unique())])
 
 
 def name_shapes(axes: Axes, rows: pd.DataFrame) -> None:

@@ -38,7 +38,7 @@ from analysis.shape.smoothing import (
     without_pair_error,
     without_seed_error,
 )
-from eval.metrics.clusters import BY_EDITS
+from eval.metrics.clusters import EDIT
 from eval.metrics.levels import Ids
 from eval.metrics.sampling import CONFIDENCE, FEWEST_CLUSTERS
 
@@ -55,10 +55,13 @@ _NUMBERS = (
     "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
     "clusters", *BELOW_NUMBERS,
 )  # fmt: skip
+_SINGLE_RUNS = "These runs: of one run of each kind only, which says nothing about other seeds."
 _RESERVATIONS = {  # the words of ``reading``, and what they mean
     "these pairs:": "These pairs: shown for these pairs in other seeds, not for other pairs.",
     "these runs:": "These runs: shown for these runs on other pairs, not for other seeds.",
     "this run": "This run: of one run only, which says nothing about other seeds.",
+    "these runs)": _SINGLE_RUNS,
+    "these runs;": _SINGLE_RUNS,
     "indicative": "Indicative: two runs say little about how much seeds differ.",
     "unproven": "Unproven: the smoothed curve does so, which may be chance.",
     "too few": f"Too few: fewer than {FEWEST_CLUSTERS} clusters of pairs do not allow any claim about other pairs.",
@@ -90,7 +93,7 @@ class CurvePairs:
 
 
 def find_shapes(
-    items: Iterable[tuple[Run, Items | None]], cluster: str = BY_EDITS, margin: float = FLAT_MARGIN / 100
+    items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
 ) -> Shapes:
     """Estimate and classify the curves of every line of runs, overall and by phenomenon; the margin is a fraction."""
     lines: dict[str, list[Items]] = {}
@@ -169,7 +172,8 @@ def reading(row: Row) -> str:
 def explain_reservations(shapes: Iterable[str]) -> list[str]:
     """Return a sentence for each kind of words that ``reading`` put in brackets after some of the shapes."""
     every = list(shapes)
-    return [meaning for words, meaning in _RESERVATIONS.items() if any(words in shape for shape in every)]
+    found = (meaning for words, meaning in _RESERVATIONS.items() if any(words in shape for shape in every))
+    return list(dict.fromkeys(found))
 
 
 def _narrower_class(row: Row) -> str:

@@ -15,7 +15,7 @@ from eval.metrics.levels import Ids
 
 _BLOCK = 500  # draws
 _ENOUGH = 50  # draws beyond the curve, after which its p value is known well enough
-_ROUNDING = 1e-12
+ROUNDING = 1e-12  # distances below it are none
 
 
 def dip_tests(curve: Curve, draws: int, seed: int = 0) -> tuple[float, float]:
@@ -37,7 +37,7 @@ def dip_tests(curve: Curve, draws: int, seed: int = 0) -> tuple[float, float]:
 
 def _p_value(smooth: Array, precision: Array, root: Array, freedom: float, draws: int, seed: int) -> float:
     distance = float(unimodal_distances(smooth[None], precision)[0])
-    if distance < _ROUNDING:
+    if distance < ROUNDING:
         return 1.0
     fit = unimodal_fit(smooth, precision)
     random = np.random.default_rng(seed)

@@ -10,20 +10,19 @@ from eval.metrics.levels import Ids
 from eval.metrics.sets import sets_of
 from ucurve.errors import unknown_name
 
-BY_EDITS = "auto"  # the default, which is by edit
 PAIR, EDIT, PARADIGM = "pair", "edit", "paradigm"
-_NAMED = (BY_EDITS, PAIR, EDIT, PARADIGM)
+_NAMED = (PAIR, EDIT, PARADIGM)
 
 
-def pair_clusters(pairs: pd.DataFrame, cluster: str = BY_EDITS, where: str = "") -> Ids:
+def pair_clusters(pairs: pd.DataFrame, cluster: str = EDIT, where: str = "") -> Ids:
     """Number the clusters of a pair table, int64[pairs]; a column that it does not have is a ``UserError``.
 
-    ``edit`` and ``auto`` put the pairs of a paradigm together whose sentences differ in the same way, and with them the
-    pairs of one set; ``pair`` none, a column such as ``paradigm`` those with the same value.
+    ``edit`` puts the pairs of a paradigm together whose sentences differ in the same way, and with them the pairs of
+    one set; ``pair`` none, a column such as ``paradigm`` those with the same value.
     """
     if cluster == PAIR:
         return np.arange(len(pairs))
-    if cluster in (EDIT, BY_EDITS):
+    if cluster == EDIT:
         return _edit_clusters(pairs)
     if cluster not in pairs:
         raise unknown_name("cluster", cluster, {*_NAMED, *map(str, pairs.columns)}, where)

@@ -14,12 +14,12 @@ STEPS = [2**power for power in range(12)]
 PAIRS = pair_table({"a_1": "a_phenomenon_with_a_name_that_is_far_too_long", "b_1": "small"}, 200).iloc[:240]
 
 
-def make_runs(make_run: MakeRun, seeds: int) -> None:
-    """Flat curves of a phenomenon of 200 pairs and one of 40."""
+def make_runs(make_run: MakeRun, seeds: int, pairs: pd.DataFrame = PAIRS) -> None:
+    """Flat curves, by default of a phenomenon of 200 pairs and one of 40."""
     tokens = TOKENS_PER_STEP * np.array(STEPS)
-    half_points = simulate(flat(0.7), tokens, SLOW, np.random.default_rng(1), seeds=seeds, items=len(PAIRS))
+    half_points = simulate(flat(0.7), tokens, SLOW, np.random.default_rng(1), seeds=seeds, items=len(pairs))
     for seed, credits_ in enumerate(half_points):
-        make_item_run(make_run, PAIRS, dict(zip(STEPS, credits_, strict=True)), seed=seed)
+        make_item_run(make_run, pairs, dict(zip(STEPS, credits_, strict=True)), seed=seed)
 
 
 def found(table: pd.DataFrame, phenomenon: str) -> pd.DataFrame:
@@ -51,6 +51,17 @@ def test_of_one_run_nothing_is_said_about_more_seeds(make_run: MakeRun, tmp_path
     assert "with 1 more" not in printed
     assert "it does not say how other seeds would differ" in printed
     assert set(pd.read_csv(tmp_path / f"out/power_{BENCHMARK}.csv")["more_seeds"]) == {0}
+
+
+def test_curves_with_too_few_edits_are_undetermined(make_run: MakeRun, tmp_path, capsys) -> None:
+    few = pair_table({"c_1": "few"}, 100)
+    few = few.assign(good=few["good"] + " a", bad=few["good"] + " b")
+    make_runs(make_run, 2, pd.concat([PAIRS, few], ignore_index=True))
+    power_command({"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"})
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("few ")]
+    assert line.split()[2:] == ["undetermined", "too", "few", "edits", "-", "-", "-", "-"]
+    table = pd.read_csv(tmp_path / f"out/power_{BENCHMARK}.csv")
+    assert (table["found"].isna() == (table["phenomenon"] == "few")).all()
 
 
 def test_runs_without_a_curve_are_a_mistake_with_a_reason(make_run: MakeRun, tmp_path) -> None:

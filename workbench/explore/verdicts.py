@@ -9,7 +9,7 @@ from analysis.data.pair_scores import Items
 from analysis.data.settings import FLAT_MARGIN
 from analysis.shape.section import test_note
 from analysis.shape.tables import explain_reservations, find_shapes
-from eval.metrics.clusters import BY_EDITS, pair_clusters
+from eval.metrics.clusters import EDIT, pair_clusters
 from workbench.explore.curves import Asked, count_curves, curve_values, usable_matrices
 from workbench.explore.library import Library
 from workbench.explore.matrix import ScoreMatrix
@@ -53,7 +53,7 @@ def _items(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> Items:
     rows = np.flatnonzero(matrix.split(asked.split) & np.isin(names, list(shown)))
     pairs = matrix.pairs.iloc[rows]
     named = pairs[["pair"]].assign(
-        phenomenon=names[rows], paradigm=pairs["paradigm"].astype(str), cluster=pair_clusters(pairs, BY_EDITS)
+        phenomenon=names[rows], paradigm=pairs["paradigm"].astype(str), cluster=pair_clusters(pairs, EDIT)
     )
     return Items(
         matrix.run.label, matrix.steps, matrix.tokens, matrix.verdicts(asked.linking, rows),

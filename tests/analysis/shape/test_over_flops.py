@@ -22,13 +22,15 @@ def parameters(monkeypatch) -> None:
         monkeypatch.setitem(PARAMETERS, size, int(count))
 
 
-def make_runs(make_run: MakeRun, budget: str = "10M", steps=STEPS, extra: float = 0.0, **settings) -> None:
-    """Write two seeds of five sizes that end with these heights, and before that are at 90 %."""
+def make_runs(
+    make_run: MakeRun, budget: str = "10M", steps=STEPS, extra: float = 0.0, seeds: int = 2, **settings
+) -> None:
+    """Write seeds of five sizes that end with these heights, and before that are at 90 %."""
     draw = np.random.default_rng(2)
     difficulty = draw.random(len(PAIRS))
     phenomena = PAIRS["phenomenon"].to_numpy()
     for place, size in enumerate(SIZES):
-        for seed in range(2):
+        for seed in range(seeds):
             ends = np.array([HEIGHTS[name][place] for name in phenomena]) + extra + 0.005 * seed
             heights = [np.full(len(PAIRS), 0.9)] * (len(steps) - 1) + [ends]
             half_points = {
@@ -52,6 +54,15 @@ def test_a_fall_and_a_dip_over_flops_are_found_at_the_end_of_finished_runs(make_
     points = section.drawings[0].table
     assert points["model"].tolist() == list(SIZES)
     assert points["flops"].iloc[0] == pytest.approx(6 * 14e6 * 64 * TOKENS_PER_STEP)
+
+
+def test_the_words_in_brackets_are_explained_below_a_figure_of_one_line(make_run: MakeRun, tmp_path) -> None:
+    make_runs(make_run, seeds=1)
+    (section,) = flops_shape_sections(scored_of(tmp_path))
+    assert section.tables[f"shapes_flops_{BENCHMARK}"]["shape"].str.contains("(these runs", regex=False).any()
+    for drawing in section.drawings:
+        below = " ".join(text.get_text() for text in drawing.figure.texts).replace("\n", " ")
+        assert "These runs: of one run of each kind only, which says nothing about other seeds." in below
 
 
 def test_budgets_are_one_curve_of_finished_runs_and_each_has_one_at_equal_tokens(make_run: MakeRun, tmp_path) -> None:

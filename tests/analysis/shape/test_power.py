@@ -95,3 +95,12 @@ def test_a_curve_without_room_for_a_dip_has_no_smallest_dip() -> None:
     steps = 2
     curve = replace(curve_of_parts(1, 1, 1, steps=steps), tokens=np.array([1e4, 1e6]))
     assert dip_power(curve).smallest_dip(LEVEL) == np.inf
+
+
+def test_where_checkpoints_leave_no_room_for_a_dip_none_is_found() -> None:
+    """Three of the four checkpoints are one after smoothing, and no division by an empty distance is made."""
+    curve = replace(curve_of_parts(1, 1, 1, steps=4), tokens=1e4 * np.array([1, 1.0001, 1.0002, 100]))
+    with np.errstate(all="raise", under="ignore"):
+        found = dip_power(curve)
+        assert found.of_dips(np.array([0.05, 0.4]), LEVEL) == pytest.approx(0)
+        assert found.smallest_dip(LEVEL) == np.inf

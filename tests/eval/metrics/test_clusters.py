@@ -35,7 +35,7 @@ def test_an_edit_is_what_differs(good: str, bad: str, left: tuple[str, str]) -> 
 
 @pytest.mark.parametrize(
     ("cluster", "sizes"),
-    [("edit", [2, 1, 2]), ("auto", [2, 1, 2]), ("pair", [1] * 5), ("paradigm", [3, 2]), ("verb", [3, 1, 1])],
+    [("edit", [2, 1, 2]), ("pair", [1] * 5), ("paradigm", [3, 2]), ("verb", [3, 1, 1])],
 )
 def test_pairs_are_put_together(cluster: str, sizes: list[int]) -> None:
     clusters = pair_clusters(PAIRS, cluster)
@@ -50,8 +50,7 @@ def test_the_same_edit_in_two_paradigms_is_two_clusters() -> None:
 def test_pairs_with_the_same_edit_are_put_together_however_many_edits_there_are() -> None:
     words = [chr(0x4E00 + number // 2) for number in range(80)]
     pairs = pd.DataFrame({"phenomenon": "p", "paradigm": "a", "good": words, "bad": "好"})
-    for cluster in ("auto", "edit"):
-        assert len(set(pair_clusters(pairs, cluster))) == 40
+    assert len(set(pair_clusters(pairs))) == 40
 
 
 def test_pairs_of_a_set_are_put_together_with_those_that_have_the_edit_of_its_first() -> None:

@@ -29,7 +29,7 @@ def test_dips_of_all_runs_and_of_each_have_the_account_that_was_planted(scored) 
     assert dips.loc[["binding", "agreement"], "runs_with_dip"].tolist() == [RUNS, RUNS]
     assert dips.loc[["binding", "agreement"], "stands"].all()
 
-    accounts = account_for_dips(found, list(read_beside_ngrams(scored)), of_line, "auto").assign(linking=linking)
+    accounts = account_for_dips(found, list(read_beside_ngrams(scored)), of_line, "edit").assign(linking=linking)
     assert set(accounts["of"]) == {ALL_RUNS, *(run.label for run in runs)}
     assert set(accounts.loc[accounts["of"] == ALL_RUNS, "runs"]) == {RUNS}
     assert set(accounts.loc[accounts["of"] != ALL_RUNS, "runs"]) == {1}
@@ -42,4 +42,4 @@ def test_dips_of_all_runs_and_of_each_have_the_account_that_was_planted(scored) 
 
 
 def test_without_ngram_scores_no_dip_is_accounted_for(scored) -> None:
-    assert account_for_dips(linking_shapes(scored, scored.linking), [], {}, "auto").empty
+    assert account_for_dips(linking_shapes(scored, scored.linking), [], {}, "edit").empty
