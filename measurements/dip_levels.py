@@ -47,6 +47,7 @@ NOISES = {
     "transient": Noise(transient=0.06),
     "templates together": Noise(templates=5, together=0.5),
     "templates apart": Noise(templates=5, apart=0.5),
+    "levels apart": Noise(level=0.08),
 }
 
 
@@ -124,7 +125,7 @@ def cells() -> Iterator[Cell]:
     """Yield the cells of the table: every kind of curve and noise, for each number of runs, pairs and checkpoints."""
     kinds = [(truth, "ar1") for truth in TRUTHS]
     kinds += [(null, noise) for noise in list(NOISES)[1:] for null in ("flat", "late")]
-    kinds += [("u5", "ar2")]
+    kinds += [("u5", noise) for noise in ("ar2", "templates together", "levels apart")]
     for runs, pairs, checkpoints in product((3, 2, 5, 1), (300, 1500), (24, 15, 47)):
         for truth, noise in kinds:
             yield Cell(truth, noise, pairs, checkpoints, runs)

@@ -1,6 +1,6 @@
 """Compare the power that is said of a curve with how often the test finds its dip, and tabulate the smallest dips.
 
-python -m measurements.dip_power [--curves 20]
+python -m measurements.dip_power [--curves 100]
 
 Run it from the root of the project. The curves are those of measurements/dip_levels.py. For each number of runs and
 pairs the first table has the median over curves of the smallest dip that is found with power .8, at 5 % and at
@@ -37,8 +37,8 @@ def said(cell: Cell, curves: int) -> list[DipPower]:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--curves", type=int, default=20)
-    parser.add_argument("--found", type=int, default=100, help="curves that are tested")
+    parser.add_argument("--curves", type=int, default=100)
+    parser.add_argument("--found", type=int, default=400, help="curves that are tested")
     arguments = parser.parse_args()
     print("| runs | pairs | smallest dip at 5 % | at 5 % / 16 |\n|---|---|---|---|")
     for runs, pairs in product((1, 2, 3, 5, 10), (100, 300, 1500)):
@@ -51,7 +51,7 @@ def main() -> None:
             [one.of_dips(np.array([0.05]), LEVEL / m)[0] for m in FAMILIES] for one in said(cell, arguments.curves)
         ]
         first, second = 100 * np.mean(power, axis=0)
-        found = measure(cell, arguments.found, 999)
+        found = measure(cell, arguments.found, 1999)
         alone, of_many = (100 * float(str(found[f"u_{m}"])) for m in FAMILIES)
         shares = " | ".join(f"{share:.0f}" for share in (first, alone, second, of_many))
         print(f"| {cell.noise} | {cell.runs} | {cell.pairs:,} | {shares} |", flush=True)
