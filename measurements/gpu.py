@@ -57,8 +57,10 @@ def write_text(path: Path, vocabulary: int, characters: int) -> None:
     """Write lines of Chinese characters, rare ones rarer as in text."""
     import numpy as np
 
+    blocks = ((0x4E00, 0x9FF0), (0x3400, 0x4DB0), (0x20000, 0x2A6D0))  # without surrogates, which no file can hold
+    kinds = [chr(code) for first, end in blocks for code in range(first, end)]
     ranks = vocabulary ** np.random.default_rng(0).random((characters // 64 + 2, 64))
-    path.write_text("\n".join("".join(chr(0x4E00 + int(rank)) for rank in line) for line in ranks - 1), "utf-8")
+    path.write_text("\n".join("".join(kinds[int(rank)] for rank in line) for line in ranks - 1), "utf-8")
 
 
 def run_arguments(arguments: argparse.Namespace, folder: Path, model: str, name: str) -> list[str]:
@@ -123,7 +125,8 @@ def worker_command(work: str, given: Sequence[str], out: Path) -> list[str]:
 
 def child_environment() -> dict[str, str]:
     """Return the variables of a contestant."""
-    return os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+    quiet = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+    return {"CUDA_VISIBLE_DEVICES": "0"} | os.environ | quiet  # else Trainer takes all devices, and a larger batch
 
 
 def work(name: str, given: Sequence[str], out: Path) -> None:
@@ -167,6 +170,7 @@ def train_by_peer(run: Path) -> dict[str, Any]:
     train_by_trainer(
         model.train(), batches, settings.optimizer, record,
         use_cpu=on_processor, torch_compile=not on_processor, bf16=precision_of(run) == "bfloat16",
+        dataloader_num_workers=0 if on_processor else 4,
     )  # fmt: skip
     return {"losses": losses, "seconds": [later - earlier for earlier, later in itertools.pairwise(ends)]}
 
@@ -329,7 +333,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=40, help=f"of each run, more than {WARM_UP}")
     parser.add_argument("--sequences", type=int, default=256)
     parser.add_argument("--length", type=int, default=64)
-    parser.add_argument("--vocabulary", type=int, default=20000, help="different characters of the made text")
+    parser.add_argument("--vocabulary", type=int, default=50000, help="different characters of the made text")
     parser.add_argument("--pairs", type=Path, help="folder of a benchmark's files; without it, the demo's pairs")
     parser.add_argument("--most-pairs", type=int, default=50_000, help="how many of them at most")
     parser.add_argument("--out", type=Path, default=Path("gpu"), help="where to write, without .json and .md")

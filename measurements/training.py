@@ -82,7 +82,7 @@ def trainer(vocabulary: int, steps: int) -> Callable[[Step], None]:
 
 
 def train_by_trainer(model: Any, batches: Any, settings: Any, record: Step, **options: Any) -> None:
-    """Train by Hugging Face Trainer, without logging, saving or evaluation, the data loaded in its process.
+    """Train by Hugging Face Trainer, without logging, saving or evaluation; its process loads the data unless told.
 
     Args:
         batches: ids, shape [steps, sequences, length + 1].
@@ -111,7 +111,7 @@ def train_by_trainer(model: Any, batches: Any, settings: Any, record: Step, **op
 
     arguments = TrainingArguments(
         output_dir=tempfile.gettempdir(), max_steps=steps, per_device_train_batch_size=sequences,
-        max_grad_norm=settings.clip, train_sampling_strategy="sequential", dataloader_num_workers=0,
+        max_grad_norm=settings.clip, train_sampling_strategy="sequential",
         dataloader_pin_memory=False, remove_unused_columns=False, report_to=[], logging_strategy="no",
         save_strategy="no", eval_strategy="no", disable_tqdm=True, logging_nan_inf_filter=False, **options,
     )  # fmt: skip
