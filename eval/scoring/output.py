@@ -2,6 +2,8 @@
 
 import inspect
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,7 @@ from eval.scoring.text.sentences import Ids, Scores
 
 _AFTER_THE_LAYER = ("final_logit_softcapping", "logit_scale", "logits_scaling")  # settings that change its logits
 _LOG2_E = math.log2(math.e)
+_WITHOUT_MASK = "sdpa_without_mask"
 _SMALLEST = 1e-30  # below this sum of exponentials, float32 may have lost terms
 
 
@@ -27,31 +30,33 @@ class OutputLayer:
         self._weight, self._bias = weight, bias
         self._sizes = device_sizes(weight.device.type)
 
-    def log_probabilities(
-        self, hidden: torch.Tensor, contexts: torch.Tensor, targets: torch.Tensor
-    ) -> npt.NDArray[np.float64]:
+    def log_probabilities(self, hidden: torch.Tensor, contexts: Ids, targets: Ids) -> npt.NDArray[np.float64]:
         """Return natural log probabilities of tokens after contexts, float64[targets].
 
-        ``hidden``, float[contexts, D], are in the dtype of the weight; ``contexts`` has the context of each target.
+        ``hidden``, float[contexts, D], are in the dtype of the weight; ``contexts`` has the context of each target. An
+        accelerator is waited for once, when it is done.
         """
-        device = self._weight.device  # the last one, where a model lies on several
-        hidden, contexts, targets = hidden.to(device), contexts.to(device), targets.to(device)
+        hidden = hidden.to(self._weight.device)  # the last one, where a model lies on several
         if self._weight.dtype != torch.float32:
-            return np.asarray(self._from_own_logits(hidden, contexts, targets).cpu())
-        logits = torch.linalg.vecdot(hidden[contexts], self._weight[targets])
+            return self._from_own_logits(hidden, contexts, targets)
+        after, tokens = to_device(np.stack([contexts, targets]), hidden.device)
+        logits = torch.linalg.vecdot(hidden[after], self._weight[tokens])
         if self._bias is not None:
-            logits = logits + self._bias[targets]
-        normalizers = torch.cat([self._log_normalizers(part) for part in torch.split(hidden, self._sizes.contexts)])
-        return np.asarray((logits.double() - normalizers[contexts]).cpu())
-
-    def _log_normalizers(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Return the log of the sum of exponentials of all logits, float64[contexts], of float32[contexts, D]."""
-        total = self._sum_of_exponentials(hidden)
-        logarithm = total.log()
-        unsafe = ~((total > _SMALLEST) & (total < torch.inf))
-        if unsafe.any():  # exponentials out of float32's range: shift by the largest logit first
-            logarithm[unsafe] = torch.cat([self._shifted(part) for part in self._rows(hidden[unsafe])])
-        return logarithm
+            logits = logits + self._bias[tokens]
+        logits = logits.double()
+        sums = torch.cat([self._sum_of_exponentials(part) for part in torch.split(hidden, self._sizes.contexts)])
+        safe = (sums > _SMALLEST) & (sums < torch.inf)
+        table: npt.NDArray[np.float64] = np.asarray(
+            torch.stack([logits - sums.log()[after], safe[after].double()]).cpu()
+        )
+        wrong = np.flatnonzero(table[1] == 0)
+        if len(wrong):  # exponentials out of float32's range: shift by the largest logit first
+            again, places = np.unique(contexts[wrong], return_inverse=True)
+            parts = self._rows(hidden[to_device(again, hidden.device)])
+            normalizers = torch.cat([self._shifted(part) for part in parts]).cpu().numpy()
+            table[0, wrong] = logits.cpu().numpy()[wrong] - normalizers[places]
+        scores: npt.NDArray[np.float64] = table[0]
+        return scores
 
     def _sum_of_exponentials(self, hidden: torch.Tensor) -> torch.Tensor:
         total = torch.zeros(len(hidden), dtype=torch.float64, device=hidden.device)
@@ -66,16 +71,20 @@ class OutputLayer:
             total += logits.exp2_().sum(0)
         return total
 
-    def _from_own_logits(self, hidden: torch.Tensor, contexts: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        scores = torch.empty(len(targets), dtype=torch.float64, device=hidden.device)
+    def _from_own_logits(self, hidden: torch.Tensor, contexts: Ids, targets: Ids) -> npt.NDArray[np.float64]:
+        order = np.argsort(contexts, kind="stable")
+        after, tokens = to_device(np.stack([contexts[order], targets[order]]), hidden.device)
+        scores = torch.empty(len(order), dtype=torch.float64, device=hidden.device)
         first = 0
         for part in self._rows(hidden):
             logits = linear(part, self._weight, self._bias).float()
-            asked = ((contexts >= first) & (contexts < first + len(part))).nonzero()[:, 0]
-            places = contexts[asked] - first
-            scores[asked] = logits[places, targets[asked]].double() - logits.logsumexp(-1)[places]
+            asked = slice(*np.searchsorted(contexts[order], [first, first + len(part)]))
+            places = after[asked] - first
+            scores[asked] = logits[places, tokens[asked]].double() - logits.logsumexp(-1)[places]
             first += len(part)
-        return scores
+        unsorted = np.empty(len(order))
+        unsorted[order] = scores.cpu()
+        return unsorted
 
     def _rows(self, hidden: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Split contexts so that their logits of the whole vocabulary can be held at once."""
@@ -117,15 +126,45 @@ def compute_logits(model: PreTrainedModel, inputs: torch.Tensor) -> torch.Tensor
     return logits
 
 
-def score_rows(model: PreTrainedModel, layer: OutputLayer | None, inputs: torch.Tensor, wanted: torch.Tensor) -> Scores:
+def score_rows(model: PreTrainedModel, layer: OutputLayer | None, inputs: Ids, wanted: Ids) -> Scores:
     """Return natural log probabilities, float64[B, L], of the tokens ``wanted`` after each of ``inputs``."""
+    ids = to_device(inputs, model.device)
     if layer is None:
-        logits = compute_logits(model, inputs).float()
-        chosen = logits.log_softmax(-1).gather(-1, wanted.to(logits.device)[..., None]).squeeze(-1)
+        logits = compute_logits(model, ids).float()
+        chosen = logits.log_softmax(-1).gather(-1, to_device(wanted, logits.device)[..., None]).squeeze(-1)
         return np.asarray(chosen.double().cpu())
-    hidden = model.base_model(input_ids=inputs, use_cache=False).last_hidden_state.flatten(0, 1)
-    contexts = torch.arange(wanted.numel(), device=wanted.device)
-    return layer.log_probabilities(hidden, contexts, wanted.flatten()).reshape(tuple(wanted.shape))
+    hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state.flatten(0, 1)
+    return layer.log_probabilities(hidden, np.arange(wanted.size), wanted.flatten()).reshape(wanted.shape)
+
+
+def to_device(ids: Ids, device: torch.device) -> torch.Tensor:
+    """Copy ids to a device without waiting for the work that is queued there."""
+    copied = torch.from_numpy(ids)
+    return (copied.pin_memory() if device.type == "cuda" else copied).to(device, non_blocking=True)
+
+
+def attends_without_mask(model: PreTrainedModel) -> bool:
+    """Tell whether ``without_mask`` applies: on an accelerator, to attention that the library chooses by its name."""
+    by_name = getattr(model, "_supports_attention_backend", False)
+    return model.device.type != "cpu" and by_name and model.config.get_text_config()._attn_implementation == "sdpa"
+
+
+@contextmanager
+def without_mask(model: PreTrainedModel) -> Iterator[None]:
+    """Let a causal model read rows without padding without a mask, and without looking for packed ones on the device.
+
+    Windows of attention are lost: only for a model and lengths with which it was tried.
+    """
+    from transformers import AttentionInterface
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    AttentionInterface.register(_WITHOUT_MASK, sdpa_attention_forward)  # and no way to make a mask for it
+    config = model.config.get_text_config()
+    config._attn_implementation = _WITHOUT_MASK
+    try:
+        yield
+    finally:
+        config._attn_implementation = "sdpa"
 
 
 def log_prob_of_any(logits: torch.Tensor, tokens: Ids) -> Scores:

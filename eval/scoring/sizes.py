@@ -11,11 +11,13 @@ class Sizes:
     block: int  # contexts of a tree of sentences: attention grows with it, contexts cut in two by its borders shrink
     contexts: int  # of one chunk of the output layer
     tokens: int  # of the vocabulary, of one chunk of the output layer
-    logits: int = 2**25  # held at once where all of a context are needed
+    logits: int  # held at once where all of a context are needed
 
 
-PROCESSOR = Sizes(1024, 96, 512, 1024)  # activations of a small model, and 2 MB of logits, stay in a core's cache
-ACCELERATOR = Sizes(65536, 384, 4096, 8192)  # chunks of 128 MB: few calls, each of them with work for all its units
+PROCESSOR = Sizes(
+    1024, 96, 512, 1024, 2**25
+)  # activations of a small model, and 2 MB of logits, stay in a core's cache
+ACCELERATOR = Sizes(65536, 384, 4096, 8192, 2**28)  # chunks of 128 MB and 1 GB: few calls, with work for all units
 
 
 def device_sizes(device_type: str) -> Sizes:

@@ -5,26 +5,34 @@ then its first token has no score. The forward pass and the logits are of the mo
 asked for; what follows the logits is at least float32, and what is added up is float64.
 """
 
+from contextlib import nullcontext
+
 import numpy as np
 import torch
 from transformers import PreTrainedModel
 
 from eval.scoring.batching import length_batches, rows_of_logits, side_by_side
-from eval.scoring.causal.probe import supports_prefix_sharing
+from eval.scoring.causal.probe import needs_no_mask, supports_prefix_sharing
 from eval.scoring.causal.trie import ForestScorer, block_size, build_prefix_forest
 from eval.scoring.loading import evaluating
-from eval.scoring.output import OutputLayer, output_layer, score_rows
+from eval.scoring.output import OutputLayer, output_layer, score_rows, without_mask
 from eval.scoring.sharing import merge
 from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
 
 
 @evaluating
 def token_log_probabilities(
-    model: PreTrainedModel, sentences: Sentences, start: int | None, batch_tokens: int, advance: Advance | None = None
+    model: PreTrainedModel,
+    sentences: Sentences,
+    start: int | None,
+    batch_tokens: int,
+    advance: Advance | None = None,
+    notes: dict[str, object] | None = None,
 ) -> Scores:
     """Score every token, float64[tokens]; a ``NotFiniteError`` names the sentence of one that counts and is not finite.
 
-    Without a start token, the first token of a sentence is NaN. The size of batches changes no decision.
+    Without a start token, the first token of a sentence is NaN. The size of batches changes no decision. ``notes``
+    takes how a model was read where that is not the usual way, by trees on a processor.
     """
     first = sentences.ids(0) if start is None else np.concatenate([[start], sentences.ids(0)])
     layer = output_layer(model, torch.from_numpy(first)[None, :-1].to(model.device))
@@ -32,12 +40,16 @@ def token_log_probabilities(
         batch_tokens = min(batch_tokens, rows_of_logits(model))
     block = 1 if layer is None else block_size(model, sentences, batch_tokens)
     longest = int(sentences.lengths.max()) + (start is not None)
-    if supports_prefix_sharing(model, layer, longest, block, batch_tokens):
+    sharing = supports_prefix_sharing(model, layer, longest, block, batch_tokens)
+    if notes is not None and not (sharing and model.device.type == "cpu"):
+        notes["prefix_sharing"] = sharing
+    if sharing:
         assert layer is not None
         forest = sentences.once(("forest", start, block), lambda: build_prefix_forest(sentences, start, block))
         scores = ForestScorer(model, layer, forest, batch_tokens).token_log_probabilities(advance)
     else:
-        scores = _by_length(model, layer, sentences, start, batch_tokens, advance)
+        with without_mask(model) if needs_no_mask(model, layer, longest, batch_tokens) else nullcontext():
+            scores = _by_length(model, layer, sentences, start, batch_tokens, advance)
     scores = merge(scores)
     _look_again(model, layer, sentences, start, scores)
     return scores
@@ -78,9 +90,6 @@ def _by_length(
 
 def _score_batch(model: PreTrainedModel, layer: OutputLayer | None, ids: Ids, start: int | None) -> Scores:
     """Score sentences of one length, int64[B, L]; without a start token, the first column is NaN."""
-    read = torch.from_numpy(ids).to(model.device)
-    if start is not None:
-        read = torch.cat([torch.full_like(read[:, :1], start), read], dim=1)
-    inputs, wanted = read[:, :-1], read[:, 1:]
-    scores = score_rows(model, layer, inputs, wanted)
+    read = ids if start is None else np.concatenate([np.full((len(ids), 1), start), ids], axis=1)
+    scores = score_rows(model, layer, read[:, :-1].copy(), read[:, 1:])
     return scores if start is not None else np.concatenate([np.full((len(ids), 1), np.nan), scores], axis=1)

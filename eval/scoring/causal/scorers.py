@@ -1,5 +1,7 @@
 """The ways to score with a causal model, each token given what precedes it. Torch is imported when they score."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -18,12 +20,20 @@ class WholeSentence(TokenScorer):
     """The log probability of the whole sentence."""
 
     name, shared = "sentence", True
+    _computed: Mapping[str, object] = MappingProxyType({})
 
     def token_log_probabilities(self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None) -> Scores:
         """Score every token given the tokens before it."""
         from eval.scoring.causal import log_probabilities
 
-        return log_probabilities.token_log_probabilities(model, self.sentences, self.start.id, batch_tokens, advance)
+        self._computed = dict[str, object]()
+        return log_probabilities.token_log_probabilities(
+            model, self.sentences, self.start.id, batch_tokens, advance, self._computed
+        )
+
+    def notes(self) -> dict[str, object]:
+        """Return facts about the sentences, and how the model that was scored last was read if not as usual."""
+        return {**super().notes(), **self._computed}
 
 
 class Conditional(WholeSentence):

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
+from eval.scoring.output import to_device
 from eval.scoring.text.sentences import Ids
 
 
@@ -28,7 +29,8 @@ def library_body(model: PreTrainedModel, trees: Trees) -> torch.Tensor:
     table = np.zeros((3, len(sizes), int(sizes.max())), dtype=np.int64)
     table[2] = np.arange(1, table.shape[2] + 1)
     table[:, rows, columns] = trees.tokens, trees.positions, trees.ends - starts
-    ids, positions, ends = torch.from_numpy(table).to(device)
+    ids, positions, ends = to_device(table, device)
+    cells = to_device(rows * table.shape[2] + columns, device)
     node = torch.arange(ends.shape[1], device=device)
     # bool[trees, 1, nodes, nodes]: of each node, itself and its ancestors
     seen = ((node <= node[:, None]) & (node[:, None] < ends[:, None]))[:, None]
@@ -39,4 +41,4 @@ def library_body(model: PreTrainedModel, trees: Trees) -> torch.Tensor:
         use_cache=False,
     )
     hidden: torch.Tensor = output.last_hidden_state
-    return hidden[torch.from_numpy(rows).to(hidden.device), torch.from_numpy(columns).to(hidden.device)]
+    return hidden.flatten(0, 1)[cells.to(hidden.device)]

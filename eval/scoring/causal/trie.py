@@ -170,9 +170,9 @@ class ForestScorer:
         parents = forest.parents[contexts] + np.repeat(shift, sizes)
         last = forest.last[sentences] + shift[owner]
         ends = forest.ends[contexts] + np.repeat(shift, sizes)
-        hidden = self._body(Trees(forest.tokens[contexts], forest.depths[contexts], parents, ends, sizes))
-        after = torch.from_numpy(np.concatenate([parents, last])).to(hidden.device)
-        targets = torch.from_numpy(np.concatenate([forest.tokens[contexts], forest.final[sentences]])).to(hidden.device)
+        own = forest.tokens[contexts]
+        hidden = self._body(Trees(own, forest.depths[contexts], parents, ends, sizes))
+        after, targets = (np.concatenate(parts) for parts in ((parents, last), (own, forest.final[sentences])))
         scores = self._layer.log_probabilities(hidden, after, targets)
         steps[contexts], steps[len(forest.tokens) + sentences] = np.split(scores, [len(contexts)])
         return len(sentences)

@@ -52,7 +52,7 @@ def choose_reader(model: PreTrainedModel, probe: Queries) -> Reader:
 
 def through_layer(model: PreTrainedModel, queries: Queries) -> Scores:
     """Read hidden states and leave the output layer to ``OutputLayer``: only the logits that are asked for are kept."""
-    queries = queries.to(model.device)
+    there = queries.to(model.device)
     linear = model.get_output_embeddings()
     if not isinstance(linear, torch.nn.Linear) or linear.weight.dtype != torch.float32:
         raise TypeError("no linear output layer in float32")
@@ -62,10 +62,10 @@ def through_layer(model: PreTrainedModel, queries: Queries) -> Scores:
         seen.append(inputs[0])
         return (inputs[0][:0],)  # so that the layer computes nothing
 
-    with _only_at(model, queries.positions), linear.register_forward_pre_hook(take):
-        _forward(model, queries.rows)
+    with _only_at(model, there.positions), linear.register_forward_pre_hook(take):
+        _forward(model, there.rows)
     layer = OutputLayer(linear.weight, linear.bias)
-    return layer.log_probabilities(seen[0].flatten(0, -2), queries.contexts, queries.targets)
+    return layer.log_probabilities(seen[0].flatten(0, -2), queries.contexts.numpy(), queries.targets.numpy())
 
 
 def through_head(model: PreTrainedModel, queries: Queries) -> Scores:

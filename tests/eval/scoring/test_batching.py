@@ -60,9 +60,9 @@ def test_a_sweep_goes_on_with_smaller_batches_and_counts_each_sentence_once(
     settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp",))
     real, sizes = causal.token_log_probabilities, []
 
-    def full_at_the_end(model, sentences, start, batch_tokens, advance=None):
+    def full_at_the_end(model, sentences, start, batch_tokens, *args):
         sizes.append(batch_tokens)
-        scores = real(model, sentences, start, batch_tokens, advance)
+        scores = real(model, sentences, start, batch_tokens, *args)
         if batch_tokens > FIRST // 4:
             raise torch.OutOfMemoryError("out of memory")
         return scores

@@ -8,7 +8,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from eval.metrics.accuracy import decide
 from eval.scoring.causal import probe, trie
 from eval.scoring.causal.log_probabilities import token_log_probabilities
-from eval.scoring.output import output_layer
+from eval.scoring.output import output_layer, score_rows, without_mask
 from eval.scoring.sharing import sharing
 from eval.scoring.sizes import ACCELERATOR
 from eval.scoring.text.sentences import encode
@@ -127,10 +127,41 @@ def test_a_window_is_seen_in_half_precision_too(build):
     with torch.inference_mode():
         layer = output_layer(model, torch.tensor([[0, 1, 2]]))
         assert not probe.supports_prefix_sharing(model, layer, longest=24, block=96, batch_tokens=1024)
+    late = build("mistral", **GROUPED, sliding_window=20)
+    for weights in late.parameters():
+        if weights.dim() > 1:
+            torch.nn.init.normal_(weights, std=0.02)  # little depends on what is read
+    with torch.inference_mode():
+        layer = output_layer(late.bfloat16(), torch.tensor([[0, 1, 2]]))
+        assert not probe.supports_prefix_sharing(late, layer, longest=24, block=96, batch_tokens=1024)
     plain = build("qwen2", **GROUPED).bfloat16()
     with torch.inference_mode():
         layer = output_layer(plain, torch.tensor([[0, 1, 2]]))
         assert probe.supports_prefix_sharing(plain, layer, longest=24, block=96, batch_tokens=1024)
+
+
+@pytest.mark.parametrize(("kind", "window", "bare"), [("llama", None, True), ("mistral", 4, False)])
+def test_rows_are_read_without_a_mask_only_where_that_changes_nothing(kind, window, bare, build, monkeypatch):
+    model = build(kind, **GROUPED, sliding_window=window)
+    ids = np.arange(24).reshape(2, 12) % 40
+    with torch.inference_mode():
+        layer = output_layer(model, torch.tensor([[0, 1, 2]]))
+        assert not probe.needs_no_mask(model, layer, longest=12, batch_tokens=64)  # on a processor
+        monkeypatch.setattr(probe, "attends_without_mask", lambda model: True)
+        assert probe.needs_no_mask(model, layer, longest=12, batch_tokens=64) is bare
+        assert model.config._attn_implementation == "sdpa"
+        usual = score_rows(model, layer, ids[:, :-1].copy(), ids[:, 1:])
+        with without_mask(model):
+            other = score_rows(model, layer, ids[:, :-1].copy(), ids[:, 1:])
+    assert np.allclose(usual, other, atol=1e-5) is bare
+
+
+@pytest.mark.parametrize(("window", "noted"), [(None, {}), (4, {"prefix_sharing": False})])
+def test_scores_say_where_nothing_was_shared(window, noted, build, pairs, tokenizer):
+    notes = {}
+    sentences = encode(pairs.iloc[:20], tokenizer)
+    token_log_probabilities(build("mistral", **GROUPED, sliding_window=window), sentences, 0, 1024, notes=notes)
+    assert notes == noted
 
 
 class SecondOfTwo:
