@@ -1,5 +1,6 @@
 """The training configuration as frozen dataclasses, checked at once."""
 
+import contextlib
 import re
 from dataclasses import asdict, field, fields
 from pathlib import Path
@@ -25,9 +26,9 @@ from train.model.shape import Shape
 from train.optim import OptimizerSettings
 from train.tokenizer.build import TokenizerSettings
 from ucurve.config import check
-from ucurve.errors import UserError
+from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
-from ucurve.storage.facts import Seeds
+from ucurve.storage.facts import Seeds, read_run_facts
 from ucurve.storage.files import sha256_json
 
 # Keys that change how or where a run is computed, but not its outcome.
@@ -280,7 +281,21 @@ def without_seeds(identity: Configuration) -> Configuration:
 
 
 def read_request(values: Configuration) -> RunRequest:
-    """Check a composed configuration; with a budget in tokens the result is a ``RunSettings``."""
+    """Check a composed configuration; with a budget in tokens the result is a ``RunSettings``.
+
+    ``engine.precision=auto`` is what a run that exists was started in, on whatever machine it goes on.
+    """
+    request = _read_request(values)
+    engine = values["engine"]
+    if isinstance(engine, dict) and engine.get("precision") == "auto":
+        with contextlib.suppress(DamagedError):  # which is named where the run folder is checked
+            facts = read_run_facts(request.folder)
+            if facts is not None and facts.engine.precision != request.engine.precision:
+                return _read_request(values | {"engine": engine | {"precision": facts.engine.precision}})
+    return request
+
+
+def _read_request(values: Configuration) -> RunRequest:
     words = parse_words(values.get("tokens"))
     if words is not None:
         return check(RunRequest, values | {"tokens": None, "words": words})

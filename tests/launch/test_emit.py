@@ -67,6 +67,12 @@ def test_what_is_asked_of_slurm_stands_in_the_script(emitted):
     assert wanted <= asked
 
 
+def test_on_several_nodes_every_process_gets_the_cores_of_the_job(emitted):
+    export = 'export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"'
+    assert export in emitted("nodes=2", "processes=4", "launcher=torchrun", "slurm.gpus=4", "slurm.cpus=16")
+    assert export not in emitted("processes=4", "launcher=torchrun", "slurm.gpus=4", "slurm.cpus=16")
+
+
 def test_a_host_file_is_made_for_deepspeed_on_several_nodes(emitted):
     text = emitted("nodes=2", "processes=4", "launcher=deepspeed", "slurm.gpus=4")
     assert "s/$/ slots=4/" in text

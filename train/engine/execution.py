@@ -81,6 +81,11 @@ def choose_execution(settings: RunRequest, processes: Processes) -> Execution:
     if device.type == "cuda":
         device = torch.device("cuda", processes.local_rank if device.index is None else device.index)
         torch.cuda.set_device(device)
+        if settings.engine.precision == "bfloat16" and not torch.cuda.is_bf16_supported(including_emulation=False):
+            raise UserError(
+                f"engine.precision=bfloat16: {torch.cuda.get_device_name(device)} does not compute in it. A run that "
+                "was started in bfloat16 goes on on a device that does, or with engine.device=cpu, slowly"
+            )
     else:
         os.environ["DS_ACCELERATOR"] = "cpu"  # transformers imports DeepSpeed, which else warns that it finds no other
     compiled = choose_compile(settings.engine.compile, device)

@@ -11,7 +11,7 @@ from train.config import RunRequest
 from train.grid.cells import Cell
 from train.grid.failures import Failure, clear_failure, read_failure, record_failure
 from train.run_folder.checks import check_same_configuration
-from ucurve.errors import BusyError
+from ucurve.errors import BusyError, UserError
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.locks import Claims, cell_claims
@@ -85,7 +85,10 @@ class GridRun:
         facts = read_run_facts(cell.settings.folder)
         finished = facts is not None and facts.finished
         if finished:
-            check_same_configuration(cell.settings)
+            try:
+                check_same_configuration(cell.settings)
+            except UserError as error:  # a mistake of this command, which must not mark the finished run as failed
+                return Outcome(cell.name, "failed", str(error).partition("\n")[0])
         if not finished or cell.settings.eval.scores_here:
             self._train(cell.settings)
         clear_failure(cell.settings.folder)

@@ -44,6 +44,16 @@ def statuses(run):
     return [outcome.status for outcome in run.outcomes]
 
 
+def test_a_refused_change_leaves_the_record_of_a_finished_run(cells):
+    GridRun(cells, finish).work()
+    changed = [Cell(replace(cell.settings, optimizer=replace(cell.settings.optimizer, clip=2.0)), ()) for cell in cells]
+    run = GridRun(changed, finish)
+    run.work()
+    assert statuses(run) == ["failed"] * 4
+    assert "optimizer.clip: 1.0 -> 2.0" in run.outcomes[0].reason
+    assert read_failure(cells[0].settings.folder) is None
+
+
 @pytest.mark.parametrize("error", [RunError("the disk is full"), ZeroDivisionError("by zero"), KeyError("lost")])
 def test_any_failure_of_a_cell_goes_to_its_log_and_the_others_go_on(cells, error):
     def train(settings):

@@ -3,9 +3,12 @@
 import json
 
 import pytest
+import torch
 import yaml
 
 from tests.train.launching import finish, start
+from train.engine.execution import choose_execution
+from train.engine.processes import Processes
 from train.model.precision import choose_precision
 from train.run.prepare import expect_run
 from train.run.run import train_run
@@ -35,13 +38,24 @@ def test_two_precisions_never_share_a_folder(settings_of, first, second):
         train_run(settings_of(f"engine.precision={second}"))
 
 
-def test_a_run_of_an_accelerator_does_not_go_on_in_another_precision_by_itself(settings_of, monkeypatch):
+def test_a_run_of_an_accelerator_goes_on_in_its_precision_on_a_processor(settings_of, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         patch.setattr("train.config.choose_precision", lambda _: "bfloat16")
         train_run(settings_of("engine.precision=auto"))
     assert choose_precision("cpu") == "float32"
-    with pytest.raises(UserError, match=r"engine\.precision: 'bfloat16' -> 'float32'"):
-        train_run(settings_of("engine.precision=auto", "engine.device=cpu"))
+    settings = settings_of("engine.precision=auto", "engine.device=cpu")
+    assert settings.engine.precision == "bfloat16"
+    train_run(settings)
+    assert f"{settings.folder} is finished" in capsys.readouterr().err
+    assert settings_of("engine.precision=auto", "engine.device=cpu", "name=new").engine.precision == "float32"
+
+
+def test_a_device_without_bfloat16_does_not_go_on_with_it(settings_of, monkeypatch):
+    monkeypatch.setattr("train.engine.execution.choose_device", lambda _: torch.device("cuda"))
+    for name, value in {"is_bf16_supported": False, "get_device_name": "Tesla V100", "set_device": None}.items():
+        monkeypatch.setattr(torch.cuda, name, lambda *_, value=value, **__: value)
+    with pytest.raises(UserError, match=r"engine\.precision=bfloat16: Tesla V100 does not compute in it"):
+        choose_execution(settings_of(HALF), Processes())
 
 
 def test_the_plan_names_the_precision(settings_of):
