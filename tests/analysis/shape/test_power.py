@@ -81,14 +81,14 @@ def test_seeds_are_asked_for_where_they_would_show_the_dip() -> None:
 
 
 def test_the_power_that_is_said_is_that_of_the_test() -> None:
-    """measurements/dip_levels.py found a dip of 5 points in 73 % of 400 such curves, at 5 % / 16 in 29 %."""
+    """measurements/dip_levels.py found a dip of 5 points in 78 % of 400 such curves, at 5 % / 16 in 29 %."""
     cell = Cell("u5", "ar1", 300, STEPS, 3)
     said = []
     for number in range(20):
         draw = np.random.default_rng([number, *map(ord, json.dumps(asdict(cell)))])
         found = dip_power(estimate_curve(*simulate(cell, draw)))
         said.append([found.of_dips(np.array([0.05]), LEVEL / family)[0] for family in (1, 16)])
-    assert np.mean(said, axis=0) == pytest.approx([0.73, 0.29], abs=0.15)
+    assert np.mean(said, axis=0) == pytest.approx([0.78, 0.29], abs=0.15)
 
 
 def test_a_curve_without_room_for_a_dip_has_no_smallest_dip() -> None:
