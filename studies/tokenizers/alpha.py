@@ -9,8 +9,8 @@ from analysis.data.files import stored_scores
 from analysis.data.study import BenchmarkScores
 from eval.linking import parse_linking
 from eval.metrics.alpha import ALPHAS, alpha_curve, best_of_curve
+from studies.seeds import Estimate, contrast_over_seeds, difference_over_seeds, mean_over_seeds, of_all_runs
 from studies.tokenizers.at_equal_loss import tokenizer_of
-from studies.tokenizers.seeds import Estimate, contrast_over_seeds, difference_over_seeds, mean_over_seeds, of_all_runs
 
 CRITERIA = ("delta_acc", "accuracy")
 ALL = "all"

@@ -5,7 +5,6 @@ share; bits per byte of the same held-out text are.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -13,8 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.runs import Run
-from eval.metrics.significance import holm
-from studies.tokenizers.seeds import difference_over_seeds, mean_over_seeds, p_of_difference
+from studies.seeds import mean_over_seeds
 
 Array = npt.NDArray[np.float64]
 LEVEL_STEP = 0.25  # bits per byte between the levels at which accuracies are compared
@@ -70,25 +68,6 @@ def accuracy_at_levels(found: pd.DataFrame) -> pd.DataFrame:
         estimate = mean_over_seeds(reached["accuracy"].tolist())
         table.append((*key, len(reached), reached["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
     return pd.DataFrame(table, columns=[*keys, "runs", "tokens", "accuracy", "low", "high"])
-
-
-def differences_at_levels(found: pd.DataFrame) -> pd.DataFrame:
-    """Compare every two tokenizers at each level (``of``: ``char - word``), from ``runs_at_levels``.
-
-    ``low`` and ``high`` are Welch's 95 % interval over seeds, ``p`` is of Welch's t, and ``p_holm`` is over the
-    phenomena and pairs of a level (Holm 1979); the pairs of ``all`` are a family apart.
-    """
-    tokenizers = list(dict.fromkeys(found["tokenizer"]))
-    table = []
-    for (level, phenomenon), part in found.groupby(["bits_per_byte", "phenomenon"], sort=False):
-        sides = {name: part.loc[part["tokenizer"] == name, "accuracy"].tolist() for name in tokenizers}
-        for one, other in combinations(tokenizers, 2):
-            estimate = difference_over_seeds(sides[one], sides[other])
-            p = p_of_difference(sides[one], sides[other])
-            table.append((level, phenomenon, f"{one} - {other}", *estimate, p))
-    rows = pd.DataFrame(table, columns=["bits_per_byte", "phenomenon", "of", "difference", "low", "high", "p"])
-    family = [rows["bits_per_byte"], rows["phenomenon"] == "all"]
-    return rows.assign(p_holm=rows.dropna(subset=["p"]).groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
 
 
 def onsets_in_bits(onsets: pd.DataFrame, rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.data.study import BenchmarkScores
 from analysis.tokens.table import region_rows
-from studies.tokenizers.seeds import mean_over_seeds
+from studies.seeds import mean_over_seeds
 
 _PARTS = ("margin", "margin_critical", "margin_after")
 

@@ -1,8 +1,6 @@
 """Every table of the study, from the run folders."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,29 +13,23 @@ from analysis.data.study import BenchmarkScores, Study
 from analysis.items.histories import read_histories
 from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
 from analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
-from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from analysis.scaling.points import accuracy_against_bits, checkpoint_bits
 from analysis.shape.tables import Shapes
+from studies.differences import differences_between
+from studies.dips import dip_table, named_orders, under_each_linking
+from studies.seeds import mean_over_seeds, of_all_runs
+from studies.single_pairs import pair_table, seed_agreement
 from studies.tokenizers.alpha import alpha_by_checkpoint, alpha_changes, alpha_over_seeds
 from studies.tokenizers.at_equal_loss import (
     accuracy_at_levels,
-    differences_at_levels,
     first_learners,
     onsets_in_bits,
     runs_at_levels,
     tokenizer_of,
 )
-from studies.tokenizers.dips import LinkingShapes, account_for_dips, dip_table, linking_shapes, named_orders
 from studies.tokenizers.regions import critical_regions
-from studies.tokenizers.seeds import mean_over_seeds, of_all_runs
-from studies.tokenizers.single_pairs import pair_table, seed_agreement
 from ucurve.errors import UserError
-from ucurve.processes import map_in_processes
 
-_AGREEMENT = (
-    "tokenizer", "order", "step", "tokens", "runs", "accuracy", "ngram_accuracy", "pearson", "kappa",
-    "accuracy_where_wrong",
-)  # fmt: skip
 _BELOW = ("tokenizer", "phenomenon", "paradigm", "runs", "end", "below", "below_from", "holm_below")
 
 
@@ -73,7 +65,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "runs": run_table(study.runs, bits),
         "curves": curves,
         "accuracy_at_equal_loss": accuracy_at_levels(at_levels),
-        "differences_at_equal_loss": differences_at_levels(at_levels),
+        "differences_at_equal_loss": differences_between(at_levels, ["bits_per_byte"]),
         "onsets": onsets,
         "learned_first": first_learners(onsets, list(dict.fromkeys(tokenizer_of(study.runs).values()))),
         "best_alpha": alpha_over_seeds(alphas),
@@ -142,42 +134,6 @@ def below_table(found: Shapes, tokenizers: Mapping[str, str]) -> pd.DataFrame:
     tables = (one for one in (found.classes.assign(paradigm="all"), found.paradigms) if len(one))
     table = stack(tables, ["group", *_BELOW[1:]])
     return table.assign(tokenizer=table["group"].map(dict(tokenizers)))[list(_BELOW)]
-
-
-@dataclass(frozen=True)
-class UnderLinking:
-    """What the curves of the study are under a linking function; the tables are empty without n-gram scores."""
-
-    shapes: LinkingShapes
-    agreement: pd.DataFrame  # of runs with n-gram models, under the function of the figures only
-    accounts: pd.DataFrame  # the columns of account_for_dips, with linking
-
-
-def under_each_linking(scored: BenchmarkScores, tokenizers: Mapping[str, str]) -> dict[str, UnderLinking]:
-    """Test the curves of a benchmark under each linking function that it was scored with, several at a time."""
-    linkings = list(dict.fromkeys(scored.rows.loc[scored.rows["step"] >= 0, "linking"].astype(str)))
-    found = map_in_processes(partial(_under, scored, dict(tokenizers)), linkings, "tests curves")
-    return dict(zip(linkings, found, strict=True))
-
-
-def _under(scored: BenchmarkScores, tokenizers: Mapping[str, str], linking: str) -> UnderLinking:
-    shapes = linking_shapes(scored, linking)
-    settings = replace(scored.study.settings, linking=linking)
-    other = BenchmarkScores(replace(scored.study, settings=settings), scored.benchmark, scored.scorer)
-    beside = list(read_beside_ngrams(other))
-    is_shown = linking == scored.linking and beside
-    agreement = _over_runs(beside, tokenizers) if is_shown else pd.DataFrame(columns=_AGREEMENT)
-    accounts = account_for_dips(shapes, beside, tokenizers, settings.cluster).assign(linking=linking)
-    return UnderLinking(shapes, agreement, accounts)
-
-
-def _over_runs(beside: Sequence[BesideNgrams], tokenizers: Mapping[str, str]) -> pd.DataFrame:
-    rows = pd.concat([one.agreement for one in beside], ignore_index=True)
-    rows = rows[rows["phenomenon"] == "all"].assign(tokenizer=rows["group"].map(tokenizers))
-    means = {name: (name, "mean") for name in _AGREEMENT[5:]}
-    keys = ["tokenizer", "order", "step", "tokens"]
-    table = rows.groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **means)
-    return of_all_runs(table[list(_AGREEMENT)])
 
 
 def beside_the_paper(cells: pd.DataFrame) -> pd.DataFrame:

@@ -10,16 +10,16 @@ from scipy.stats import ttest_1samp, ttest_ind
 
 from analysis.data.runs import Run
 from analysis.shape.tables import Shapes
+from studies.differences import differences_between
+from studies.dips import LinkingShapes, dip_table, named_orders
+from studies.seeds import contrast_over_seeds, difference_over_seeds, mean_over_seeds
 from studies.tokenizers.alpha import alpha_changes, alpha_over_seeds
 from studies.tokenizers.at_equal_loss import (
-    differences_at_levels,
     first_learners,
     onsets_in_bits,
     shared_levels,
     tokens_at_bits,
 )
-from studies.tokenizers.dips import LinkingShapes, dip_table, named_orders
-from studies.tokenizers.seeds import contrast_over_seeds, difference_over_seeds, mean_over_seeds
 from tests.facts import run_facts
 
 FLOATS = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), min_size=2, max_size=5)
@@ -137,7 +137,7 @@ def test_differences_at_a_level_are_welchs_with_holm_over_phenomena():
         name: {key: values[place] for key, values in sides.items()} | {"all": values}
         for place, (name, values) in enumerate({"char": [0.7, 0.72, 0.74], "word": [0.6, 0.61, 0.65]}.items())
     })  # fmt: skip
-    table = differences_at_levels(found).set_index("phenomenon")
+    table = differences_between(found, ["bits_per_byte"]).set_index("phenomenon")
     plain = {name: ttest_ind(*pair, equal_var=False).pvalue for name, pair in sides.items()}
     assert table["p"][list(plain)].to_dict() == pytest.approx(plain)
     assert table.loc["passive", "p_holm"] == pytest.approx(2 * plain["passive"])
@@ -147,7 +147,9 @@ def test_differences_at_a_level_are_welchs_with_holm_over_phenomena():
 
 
 def test_seeds_that_are_all_alike_are_not_tested():
-    [row] = differences_at_levels(at_levels(char={"BA": [0.5, 0.5]}, word={"BA": [0.4, 0.4]})).to_dict("records")
+    [row] = differences_between(at_levels(char={"BA": [0.5, 0.5]}, word={"BA": [0.4, 0.4]}), ["bits_per_byte"]).to_dict(
+        "records"
+    )
     assert row["difference"] == pytest.approx(0.1)
     assert np.isnan(row["p"])
     assert np.isnan(row["p_holm"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pandas as pd
 
@@ -9,12 +10,18 @@ from analysis.data.frames import stack
 from analysis.data.pair_scores import read_runs
 from analysis.data.study import BenchmarkScores
 from analysis.ngrams.dips import account_table, significant_dips
-from analysis.ngrams.scores import BesideNgrams
+from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from analysis.shape.classify import LEVEL
 from analysis.shape.tables import Shapes, find_shapes
+from studies.seeds import of_all_runs
+from ucurve.processes import map_in_processes
 
 ALL_RUNS = "all runs"
 _DIP = "U-shaped"
+_AGREEMENT = (
+    "tokenizer", "order", "step", "tokens", "runs", "accuracy", "ngram_accuracy", "pearson", "kappa",
+    "accuracy_where_wrong",
+)  # fmt: skip
 _COLUMNS = ("depth", "depth_low", "depth_high", "turn_from", "place", "turn_to")
 _DIP_TABLE = [
     "tokenizer", "phenomenon", "linking", "shape", "runs", "runs_with_dip", "in_these_runs", "stands", "p", "p_holm",
@@ -28,6 +35,42 @@ class LinkingShapes:
 
     lines: Shapes  # of the lines of runs that differ in the seed only
     alone: Shapes  # of every run by itself, with its label as ``group``; their tests are over pairs only
+
+
+@dataclass(frozen=True)
+class UnderLinking:
+    """What the curves of the study are under a linking function; the tables are empty without n-gram scores."""
+
+    shapes: LinkingShapes
+    agreement: pd.DataFrame  # of runs with n-gram models, under the function of the figures only
+    accounts: pd.DataFrame  # the columns of account_for_dips, with linking
+
+
+def under_each_linking(scored: BenchmarkScores, tokenizers: Mapping[str, str]) -> dict[str, UnderLinking]:
+    """Test the curves of a benchmark under each linking function that it was scored with, several at a time."""
+    linkings = list(dict.fromkeys(scored.rows.loc[scored.rows["step"] >= 0, "linking"].astype(str)))
+    found = map_in_processes(partial(_under, scored, dict(tokenizers)), linkings, "tests curves")
+    return dict(zip(linkings, found, strict=True))
+
+
+def _under(scored: BenchmarkScores, tokenizers: Mapping[str, str], linking: str) -> UnderLinking:
+    shapes = linking_shapes(scored, linking)
+    settings = replace(scored.study.settings, linking=linking)
+    other = BenchmarkScores(replace(scored.study, settings=settings), scored.benchmark, scored.scorer)
+    beside = list(read_beside_ngrams(other))
+    is_shown = linking == scored.linking and beside
+    agreement = _over_runs(beside, tokenizers) if is_shown else pd.DataFrame(columns=_AGREEMENT)
+    accounts = account_for_dips(shapes, beside, tokenizers, settings.cluster).assign(linking=linking)
+    return UnderLinking(shapes, agreement, accounts)
+
+
+def _over_runs(beside: Sequence[BesideNgrams], tokenizers: Mapping[str, str]) -> pd.DataFrame:
+    rows = pd.concat([one.agreement for one in beside], ignore_index=True)
+    rows = rows[rows["phenomenon"] == "all"].assign(tokenizer=rows["group"].map(tokenizers))
+    means = {name: (name, "mean") for name in _AGREEMENT[5:]}
+    keys = ["tokenizer", "order", "step", "tokens"]
+    table = rows.groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **means)
+    return of_all_runs(table[list(_AGREEMENT)])
 
 
 def linking_shapes(scored: BenchmarkScores, linking: str) -> LinkingShapes:
