@@ -1,0 +1,126 @@
+"""The page of a study: made of its CSV files alone, from runs with planted curves, and computed again without analysis."""
+
+import ast
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from studies.hundred_million import recompute
+from studies.hundred_million.__main__ import main
+from studies.hundred_million.page import study_page
+from tests.analysis.item_runs import make_item_run, pair_table
+from tests.analysis.synthetic import run_maker
+
+STEPS = (0, *(2**power for power in range(13)))
+N = 200
+DIP, FALL = "fci_licensing", "topicalization"  # that dips in the middle, and that falls at the end
+
+
+def make_runs(folder):
+    """Make two tokenizers with three seeds each, whose curves are alike."""
+    pairs = pair_table({f"{name}_1": name for name in (DIP, FALL, "BA")}, N)
+    random = np.random.default_rng(0)
+    for tokenizer in ("char", "bpe"):
+        for seed in range(3):
+            half_points = {}
+            for place, step in enumerate(STEPS):
+                accuracies = 0.3 if 5 <= place <= 8 else 0.8, 0.3 if place > 10 else 0.8, 0.5
+                half_points[step] = 2 * random.binomial(1, np.repeat(accuracies, N))
+            bits = {step: 4 - np.log2(step) / 10 for step in STEPS[1:]} | {STEPS[-1]: 4.0 + seed / 10}
+            make_item_run(
+                run_maker(folder), pairs, half_points, seed=seed, tokenizer=tokenizer, bits=bits, held_out=bits
+            )
+    return folder / "runs"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return make_runs(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="module")
+def docs(runs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("docs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["hundred_million", "--runs", f"{runs}/*", "--out", str(out)])
+        main()
+    return out
+
+
+def table_of(docs, name):
+    return pd.read_csv(docs / "data" / "hundred_million" / f"{name}.csv", keep_default_na=False, na_values=[""])
+
+
+def test_the_tables_say_what_was_planted(docs):
+    shapes = table_of(docs, "shapes").set_index(["line", "phenomenon"])
+    for line in ("14m char", "14m bpe"):
+        assert shapes.loc[(line, DIP), "found"] == "falls and rises again, earlier"
+        assert shapes.loc[(line, DIP), "runs_with_dip"] == 3
+        assert 2**5 * 16_384 <= shapes.loc[(line, DIP), "bottom"] <= 2**8 * 16_384
+        assert shapes.loc[(line, FALL), "found"] == "falls"
+        assert shapes.loc[(line, "BA"), "found"] in ("undetermined", "stays")
+    paradigms = table_of(docs, "paradigms")
+    assert set(paradigms.loc[paradigms["found"].str.startswith("falls and"), "paradigm"]) == {f"{DIP}_1"}
+    decade = table_of(docs, "last_decade").set_index(["line", "phenomenon"])
+    assert decade.loc[("14m char", FALL), "change_high"] < 0
+    assert decade.loc[("14m char", FALL), "falling"] == 3
+    losses = table_of(docs, "held_out_changes").set_index("line")
+    assert losses["rise"].to_list() == pytest.approx([4.1 - (4 - 1.1)] * 2)
+    assert losses["rising"].to_list() == [3, 3]
+
+
+def test_the_first_screen_says_what_becomes_of_the_phenomena_that_the_paper_names(docs):
+    page = (docs / "hundred-million.md").read_text(encoding="utf-8")
+    first = page.split("![")[0]
+    assert "**FCI licensing**\n\n- Falls and rises again, but earlier than in the paper: `14m" in first
+    assert "**Topicalization**\n\n- Falls and has not risen again by the end" in first
+    assert "Of 6 curves of phenomena, 2 fall and rise again in that sense: fci licensing of" in first
+
+
+def test_the_page_is_made_of_its_files_alone(docs):
+    page = study_page(docs)
+    assert page == (docs / "hundred-million.md").read_text(encoding="utf-8")
+    findings = docs / "data" / "hundred_million" / "findings.jinja"
+    findings.write_text("What was found: {{ runs | length }} lines.\n", encoding="utf-8")
+    assert "What was found: 2 lines." in study_page(docs)
+    findings.unlink()
+    assert "were not scored by n-gram models" in page
+
+
+def again(monkeypatch, runs, docs):
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["recompute", "--runs", *map(str, sorted(runs.iterdir())), "--docs", str(docs), "--benchmark", "zho"],
+    )
+    with pytest.raises(SystemExit) as ended:
+        recompute.main()
+    return ended.value.code
+
+
+def test_every_number_is_the_same_when_it_is_computed_again(runs, docs, monkeypatch, capsys):
+    assert again(monkeypatch, runs, docs) == 0
+    assert "0 differ\n" in capsys.readouterr().out.splitlines(keepends=True)[-1]
+
+
+def test_a_number_that_was_changed_is_found(runs, docs, monkeypatch, capsys):
+    path = docs / "data" / "hundred_million" / "last_decade.csv"
+    before = path.read_text(encoding="utf-8")
+    table = pd.read_csv(path)
+    table.loc[0, "change"] += 0.001
+    table.to_csv(path, index=False)
+    try:
+        assert again(monkeypatch, runs, docs) == 1
+        assert "last_decade.change" in capsys.readouterr().out
+    finally:
+        path.write_text(before, encoding="utf-8")
+
+
+def test_the_second_computation_imports_nothing_of_the_suite():
+    tree = ast.parse(Path(recompute.__file__).read_text(encoding="utf-8"))
+    modules = {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert not modules & {"analysis", "eval", "ucurve", "train", "studies"}
