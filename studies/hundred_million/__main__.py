@@ -7,9 +7,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from studies.hundred_million.page import write_study
-
 from analysis.api import open_study
+from studies.hundred_million.page import write_study
 from studies.hundred_million.tables import study_tables
 from ucurve.errors import INTERRUPTED, UcurveError
 

@@ -112,9 +112,9 @@ def _linked(scores: pd.DataFrame, linking: str, side: str) -> Array:
     lp, n = scores[f"lp_{side}"].to_numpy(float), scores[f"n_{side}"].to_numpy(float)
     name, _, alpha = linking.partition(":")
     if name == "pen_lp":
-        return np.asarray(lp / ((n + 5) / 6) ** 0.8
+        return np.asarray(lp / ((n + 5) / 6) ** 0.8)
     if name == "slor":
-        return (lp - scores[f"unigram_{side}"].to_numpy(float)) / n
+        return np.asarray((lp - scores[f"unigram_{side}"].to_numpy(float)) / n)
     return np.asarray(lp / n ** {"lp": 0.0, "mean_lp": 1.0}.get(name, float(alpha or 0.5)))
 
 
@@ -122,7 +122,7 @@ def smooth(tokens: Array, accuracy: Array) -> Array:
     """Smooth a curve on the log axis by a normal kernel."""
     logs = np.log10(tokens)
     weights = np.exp(-(((logs[:, None] - logs) / SMOOTHING) ** 2) / 2)
-    return np.asarray((weights / weights.sum(axis=1, keepdims=True)) @ accuracy
+    return np.asarray((weights / weights.sum(axis=1, keepdims=True)) @ accuracy)
 
 
 def deepest_dip(tokens: Array, curve: Array) -> Row:
