@@ -13,6 +13,7 @@ from train import evaluation
 from train.data.prefetch import Prefetcher
 from train.engine.engine import DivergedError, Engine, StepResult, check_state_complete
 from train.engine.execution import Execution
+from train.engine.peak import device_peak
 from train.engine.signals import Interrupted, StopSignals
 from train.model.architectures import ARCHITECTURES
 from train.optim import learning_rate
@@ -43,6 +44,7 @@ class Trainer:
         self._copied = HostCopy(model) if beside else None
         self._engine: Engine = execution.build_engine(self._settings, model)
         self._held_out = HeldOutLog(run, record, execution.device)
+        self._peak = device_peak(execution.device, self._settings.engine.precision)
 
     def train(self) -> None:
         """Take the steps that are left; ``DivergedError`` and ``Interrupted`` leave a state of the last good step."""
@@ -50,7 +52,9 @@ class Trainer:
         done = self._restore()
         self._processes.run_on_rank0(lambda: self._record.begin(done))
         with (
-            StepLog(self._run, done) if self._processes.is_rank0 else contextlib.nullcontext() as log,
+            StepLog(self._run, done, self._share_of_peak())
+            if self._processes.is_rank0
+            else contextlib.nullcontext() as log,
             Prefetcher(self._run.batches, self._engine.place, self._plan.steps) as batches,
             Saver(
                 self._run, self._engine, self._processes, self._copied, lambda step: self._use_checkpoint(step, log)
@@ -84,6 +88,15 @@ class Trainer:
                     raise self._signals.interruption(note, by_hand)
             saver.wait()
             self._processes.run_on_rank0(lambda: self._finish(log))
+
+    def _share_of_peak(self) -> float | None:
+        """Return the share of the devices' peak (MFU) that one token a second is; None where the peak is not known."""
+        if self._peak is None:
+            return None
+        log_line(
+            f"{self._run.folder.name}: mfu is of {self._peak / 1e12:g} TFLOP/s on each device, by NVIDIA's data sheet"
+        )
+        return self._plan.flops_exact(self._plan.tokens) / self._plan.tokens / (self._peak * self._processes.size)
 
     def _build_model(self) -> PreTrainedModel:
         shape, length = self._settings.model.shape, self._settings.batch.length
@@ -137,11 +150,12 @@ class Trainer:
 class StepLog:
     """Where the numbers of every step go: ``metrics.jsonl``, the experiment tracker and the progress bar."""
 
-    def __init__(self, run: PreparedRun, done: int) -> None:
+    def __init__(self, run: PreparedRun, done: int, share_of_peak: float | None = None) -> None:
         settings, folder = run.plan.settings, run.folder
         self.metrics = MetricsLog(folder / METRICS, done, metrics_sha256(folder, done))
         self._token_bytes = run.store.token_bytes
         self.tracker = start_tracker(settings, folder)
+        self._share_of_peak = share_of_peak
         self._bar = ProgressBar(settings.run_name, run.plan.steps, done)
 
     def __enter__(self) -> "StepLog":
@@ -168,10 +182,14 @@ class StepLog:
             "grad_norm": result.grad_norm,
             "tokens_per_second": targets.size / seconds,
         }
+        note = f"loss {values['loss']:.3f}, {values['tokens_per_second']:.0f} tokens/s"
+        if self._share_of_peak is not None:
+            values["mfu"] = values["tokens_per_second"] * self._share_of_peak
+            note += f", {values['mfu']:.0%} of the peak"
         self.metrics.append(values)
         if self.tracker is not None:
             self.tracker.log_step(step, values)
-        self._bar.advance(note=f"loss {values['loss']:.3f}, {values['tokens_per_second']:.0f} tokens/s")
+        self._bar.advance(note=note)
 
 
 def check_logs(run: Path, facts: RunFacts) -> None:
