@@ -148,7 +148,7 @@ def named_orders(accounts: pd.DataFrame) -> pd.DataFrame:
     single = one_order_of_each(accounts[accounts["of"] != ALL_RUNS])
     for (tokenizer, phenomenon), part in single.groupby(["tokenizer", "phenomenon"], sort=False):
         counts = part.loc[part["named"], "order"].value_counts().sort_index()
-        orders = ", ".join(f"{order}-gram {count}" for order, count in counts.items())
+        orders = ", ".join(f"{order:g}-gram {count}" for order, count in counts.items())
         numbers = len(part), part["of"].nunique(), part["linking"].nunique(), int(counts.sum())
         table.append((tokenizer, phenomenon, *numbers, orders, part["share"].median()))
     return pd.DataFrame(table, columns=names)

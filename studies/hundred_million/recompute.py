@@ -232,7 +232,9 @@ def of_seed_agreement(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row
     right = line.credits[SHOWN][:, :, chosen] == 1
     for place, step in enumerate(line.steps if len(right) > 1 else ()):
         kappas = [kappa(one[place], other[place]) for one, other in combinations(right, 2)]
-        yield {"line": line.name, "phenomenon": phenomenon, "step": step, "kappa": np.mean(kappas)}
+        known = [one for one in kappas if not np.isnan(one)]
+        mean = np.mean(known) if known else np.nan
+        yield {"line": line.name, "phenomenon": phenomenon, "step": step, "kappa": mean}
 
 
 def kappa(one: Mask, other: Mask) -> float:

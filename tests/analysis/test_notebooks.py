@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
 
 import ucurve
 from tests.analysis.item_runs import make_item_run, pair_table
@@ -17,7 +18,12 @@ from tests.analysis.synthetic import run_maker
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
 MOST_COLUMNS = 12  # of a table: more do not fit on a screen
 NAMES = ("first_look", "flips", "flops_curves", "length_bias", "own_pairs", "study", "u_shape")
+ON_FILES = ("hundred_million",)  # read the CSV files of a page of the docs and no run folder
 MOST_CELLS = 14
+OF_STUDIES = {
+    "study": ("os", "studies.tokenizers.page", "studies.tokenizers.tables"),
+    "hundred_million": ("os", "studies.hundred_million.figures", "studies.hundred_million.page"),
+}
 _PLAIN = (
     ast.Assign, ast.Attribute, ast.BinOp, ast.BitAnd, ast.Call, ast.Compare, ast.Constant, ast.Eq, ast.Expr,
     ast.FormattedValue, ast.Import, ast.ImportFrom, ast.JoinedStr, ast.List, ast.Load, ast.Module, ast.Name, ast.Starred,
@@ -26,10 +32,10 @@ _PLAIN = (
 
 
 def test_these_are_the_notebooks() -> None:
-    assert sorted(path.stem for path in NOTEBOOKS) == list(NAMES)
+    assert sorted(path.stem for path in NOTEBOOKS) == sorted([*NAMES, *ON_FILES])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *ON_FILES])
 def test_a_notebook_is_stored_without_outputs_and_holds_no_logic(name: str) -> None:
     notebook = read(name)
     nbformat.validate(notebook)
@@ -40,10 +46,11 @@ def test_a_notebook_is_stored_without_outputs_and_holds_no_logic(name: str) -> N
     nodes = list(ast.walk(ast.parse(source_of(notebook))))
     assert not [node for node in nodes if not isinstance(node, _PLAIN)]
     modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    assert [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names] == ["ucurve"]
+    assert [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names] == ["ucurve"] * (
+        name in NAMES
+    )
     assert len(notebook.cells) <= MOST_CELLS or name == "study"
-    own = {"os", "studies.tokenizers.page", "studies.tokenizers.tables"} if name == "study" else set()
-    assert modules <= {"analysis.api", *own}
+    assert modules <= {"analysis.api", *OF_STUDIES.get(name, ())}
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +101,12 @@ def test_a_notebook_runs_on_other_runs_after_a_change_of_its_path(
     assert name == "own_pairs" or any(
         "image/png" in one or any(mark in one.get("text/html", "") for mark in drawn) for one in data
     )
+
+
+@pytest.mark.parametrize("name", ON_FILES)
+def test_a_notebook_on_files_of_the_docs_runs(name: str) -> None:
+    with running_kernel() as own:
+        done = NotebookClient(read(name), km=own, timeout=60).execute()
+    shown = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert not [output for output in shown if output.output_type == "stream"]  # no warning
+    assert sum("image/png" in output["data"] for output in shown) == 4

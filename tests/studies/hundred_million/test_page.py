@@ -90,6 +90,11 @@ def test_the_page_is_made_of_its_files_alone(docs):
     assert "were not scored by n-gram models" in page
 
 
+def test_the_committed_page_is_made_of_the_committed_files():
+    committed = Path(__file__).parents[3] / "docs"
+    assert study_page(committed) == (committed / "hundred-million.md").read_text(encoding="utf-8")
+
+
 def again(monkeypatch, runs, docs):
     monkeypatch.setattr(
         sys,
