@@ -26,6 +26,7 @@ from eval.models.unigram import UnigramSettings
 from eval.pairs import Subset, full_name, parse_subset
 from eval.presets import Preset, find_preset
 from eval.scoring.base import Scorer, ScorerSettings
+from eval.scoring.loading import Dtype
 from eval.scoring.scorers import expand_scorers, find_scorer
 from eval.store.reported import USUAL_RULE, Reported, reported_by_card
 from ucurve.errors import UserError
@@ -88,6 +89,7 @@ Steps = Annotated[
 class ScoreSettings(ScorerSettings):
     """What to score and how; conf/eval/default.yaml has every key. None is the preset's choice or the usual one."""
 
+    dtype: Dtype = "auto"
     benchmarks: tuple[str, ...] = ()
     benchmark_root: Path | None = None
     benchmark_revision: dict[str, str] | None = None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Loaded = TypeVar("Loaded")
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
-Dtype = Literal["float32", "bfloat16", "float16", "int8"]
+Dtype = Literal["auto", "float32", "bfloat16", "float16", "int8"]  # a sweep chooses what auto is
 
 
 def _known_device(name: str) -> str:
@@ -119,7 +119,12 @@ def _check_causal(folder: Path, model: "PreTrainedModel") -> None:
 
 def int8_method(device: Device) -> str:
     """Name how int8 quantizes: the ways of the processor and of an accelerator give other scores."""
-    return "LLM.int8" if _device(device) != "cpu" else "dynamic"
+    return "LLM.int8" if on_accelerator(device) else "dynamic"
+
+
+def on_accelerator(device: Device) -> bool:
+    """Tell whether a model would be on an accelerator."""
+    return _device(device) != "cpu"
 
 
 def _device(device: Device) -> str:

@@ -8,13 +8,15 @@ import pandas as pd
 
 from eval.models.targets import Target
 from eval.settings import ScoreSettings
-from eval.store.keys import check_places, score_fault
+from eval.store.keys import check_places, order_of, score_fault, scores_below
 from eval.store.scores import has_scores
 from eval.store.views import check_no_foreign_table
 from eval.sweep.cache import SweepCache
 from eval.sweep.checks import check_asked, check_fit
+from eval.sweep.dtype import dtype_of
 from eval.sweep.prepare import Job, prepare
 from eval.sweep.tokens import TokenStore, check_tokens
+from ucurve.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,24 @@ def make_plan(folder: Path, jobs: Sequence[Job], tokens: TokenStore) -> Plan:
     """Find out which jobs are due in a folder."""
     check_no_foreign_table(folder)
     check_places(folder, {job.path(folder) for job in jobs})
+    _check_one_dtype(folder, jobs)
     due = [job for job in jobs if not has_scores(job.path(folder), job.inputs)]
     computed = {job.identity for job in due}
     lacking = [job for job in jobs if job.identity not in computed and tokens.lacks(job)]
     faults = [problem for job in due if (problem := score_fault(folder, job.path(folder)))]
     return Plan(jobs, due, lacking, faults)
+
+
+def _check_one_dtype(folder: Path, jobs: Sequence[Job]) -> None:
+    """Refuse scores that would lie beside others of the same benchmark and scorer by another type."""
+    asked = {(job.benchmark, job.scorer.name): job.scorer.settings.dtype for job in jobs}
+    replaced = {job.path(folder) for job in jobs}
+    for scores in scores_below(folder):
+        step, benchmark, scorer = order_of(folder, scores)
+        wanted = asked.get((benchmark, scorer))
+        stored = None if wanted is None or scores in replaced else dtype_of(scores)
+        if stored not in (None, wanted):
+            raise UserError(
+                f"{folder}: step {step} of {benchmark} is scored in {stored}, and these would be in {wanted}; a curve "
+                f"has scores of one type: set dtype={stored}, score all steps again, or take another folder"
+            )

@@ -21,6 +21,7 @@ from eval.settings import ScoreSettings
 from eval.store.scores import score_path
 from eval.store.views import RATED
 from eval.sweep.cache import SweepCache
+from eval.sweep.dtype import choose_dtype
 from ucurve.storage.score_key import ScoreInputs
 
 
@@ -72,6 +73,7 @@ def prepare(
     target: Target, benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings, cache: SweepCache
 ) -> list[Job]:
     """Check that a model fits every benchmark and gather what scoring needs, without loading weights."""
+    settings = choose_dtype(settings, [target])  # unless a sweep has chosen for all of its targets
     tokenizer, tokenizer_files = cache.tokenizer(target.folder)
     info = read_model_info(target, tokenizer, tokenizer_files, settings.unigrams, settings.add_k)
     return [

@@ -16,6 +16,7 @@ from eval.store.scores import StoredScores, has_scores, share_pairs
 from eval.store.views import drop_other_versions, has_tables, write_tables
 from eval.sweep.cache import SweepCache
 from eval.sweep.compute import Computer
+from eval.sweep.dtype import choose_dtype
 from eval.sweep.messages import log_benchmarks, log_new, log_plan
 from eval.sweep.plan import Plan, make_jobs, make_plan
 from eval.sweep.prepare import Job, rated_job, rated_pairs
@@ -45,6 +46,7 @@ class Sweep:
         ``UserError`` nothing has been written.
         """
         with agreeing(self.group):
+            self.settings = choose_dtype(self.settings, targets, self.folder)
             jobs = make_jobs(targets, self.benchmarks, self.settings, self.cache)
         with closing(Computer(jobs, self.settings, self.cache, self.group)) as computer:
             if self.group is not None and self.group.rank > 0:

@@ -23,7 +23,7 @@ def test_nothing_given_is_the_usual():
     settings = command()
     assert (settings.custom, settings.unigrams, settings.fit, settings.chosen) == (None, None, None, None)
     assert settings.scorers("causal") is None
-    assert (settings.start(), settings.rules("blimp"), settings.dtype) == ("auto", ("half",), "float32")
+    assert (settings.start(), settings.rules("blimp"), settings.dtype) == ("auto", ("half",), "auto")
 
 
 @pytest.mark.parametrize("given", ["scorer=mink", "scorer=[mink]"])
@@ -90,7 +90,10 @@ def test_the_start_token_may_be_any_token_or_id(typed, start):
         (["subset=first:0"], r"subset: got 'first:0'; give the number"),
         (["subset=firts:5"], r"subset: got 'firts:5'; give the number"),
         (["subset={frist: 5}"], r"subset: got \{'frist': 5\}; give the number"),
-        (["dtype=float64"], r"dtype: got 'float64'; Input should be 'float32', 'bfloat16', 'float16' or 'int8'"),
+        (
+            ["dtype=float64"],
+            r"dtype: got 'float64'; Input should be 'auto', 'float32', 'bfloat16', 'float16' or 'int8'",
+        ),
         (["device=gpu"], r"device: got 'gpu'; allowed: auto, spread, cpu, cuda, or one device as cuda:1"),
         (["bos=1.5"], r"bos: got 1\.5; allowed: auto, bos, eos, none, a token such as '<s>', or its id"),
         (["bos=-1"], r"bos: got -1; allowed: auto"),
