@@ -67,7 +67,7 @@ _MILESTONES = (
 _ONE_RUN = (
     'A line of one run has "(this run)" beside its class: its p values and intervals are over pairs only and say '
     "nothing about another seed. In simulations, a single run without a dip that wanders by 1 to 2 points was called "
-    "U-shaped in 6 to 33 % of curves of 300 pairs and in 24 to 79 % of 1,500 (docs/shape.md). Such lines are a "
+    "U-shaped in 3 to 32 % of curves of 300 pairs and in 20 to 73 % of 1,500 (docs/shape.md). Such lines are a "
     "family of Holm's procedure of their own. "
 )
 _TWO_RUNS = (
