@@ -24,8 +24,8 @@ _AGREEMENT = (
 )  # fmt: skip
 _COLUMNS = ("depth", "depth_low", "depth_high", "turn_from", "place", "turn_to")
 _DIP_TABLE = [
-    "tokenizer", "phenomenon", "linking", "shape", "runs", "runs_with_dip", "in_these_runs", "stands", "p", "p_holm",
-    *_COLUMNS,
+    "tokenizer", "phenomenon", "linking", "shape", "runs", "runs_with_dip", "in_these_runs", "in_these_pairs", "stands",
+    "p", "p_holm", *_COLUMNS,
 ]  # fmt: skip
 
 
@@ -88,9 +88,10 @@ def dip_table(
     """List every curve that has a dip under at least one linking function, with what it is under each of them.
 
     ``runs_with_dip`` counts the runs that have one alone (over pairs, Holm over the curves of all runs);
-    ``in_these_runs`` says whether the mean of the runs is U-shaped over pairs, ``stands`` whether it has a dip beyond
-    pairs and seeds (``p_holm``: over the curves of a linking function). ``depth`` (a fraction), ``turn_from``,
-    ``place`` and ``turn_to`` (tokens) are of the dip of the mean of the runs; NaN where it has none.
+    ``in_these_runs`` says whether the mean of the runs is U-shaped over pairs, ``in_these_pairs`` whether it is over
+    seeds, ``stands`` whether it has a dip beyond pairs and seeds (``p_holm``: over the curves of a linking function).
+    ``depth`` (a fraction), ``turn_from``, ``place`` and ``turn_to`` (tokens) are of the dip of the mean of the runs;
+    NaN where it has none.
     """
     tables = []
     for linking, found in shapes.items():
@@ -104,13 +105,15 @@ def dip_table(
     table = stack(tables, _DIP_TABLE)
     if table.empty:
         return table
-    table = table.assign(stands=table["holm_u"] <= LEVEL, in_these_runs=table["class_these_runs"] == _DIP)
+    within = {f"in_{scope}": table[f"class_{scope}"] == _DIP for scope in ("these_runs", "these_pairs")}
+    table = table.assign(stands=table["holm_u"] <= LEVEL, **within)
     sources = ("dip", "dip_depth_low", "dip_depth_high", "dip_start", "dip_place", "dip_end")
-    in_mean = table["stands"] | table["in_these_runs"]
+    in_mean = table[["stands", *within]].any(axis=1)
     table[list(_COLUMNS)] = table[list(sources)].where(in_mean).to_numpy()
     found_once = in_mean | (table["runs_with_dip"] > 0)
     kept = table[found_once.groupby([table["tokenizer"], table["phenomenon"]]).transform("any")]
     kept = kept.sort_values(["tokenizer", "phenomenon"], kind="stable", ignore_index=True)
+    kept = kept.drop(columns="p")  # of the class; the dip has its own
     return kept.rename(columns={"p_u": "p", "holm_u": "p_holm"})[_DIP_TABLE]
 
 

@@ -27,7 +27,9 @@ def test_dips_of_all_runs_and_of_each_have_the_account_that_was_planted(scored) 
     of_line = {run.group: "char" for run in runs}
     dips = dip_table({linking: found}, of_line, {run.label: "char" for run in runs}).set_index("phenomenon")
     assert dips.loc[["binding", "agreement"], "runs_with_dip"].tolist() == [RUNS, RUNS]
-    assert dips.loc[["binding", "agreement"], "stands"].all()
+    assert dips.loc[["binding", "agreement"], ["stands", "in_these_runs", "in_these_pairs"]].all(axis=None)
+    assert dips.columns.is_unique
+    assert (dips["p"] <= dips["p_holm"]).all()
 
     accounts = account_for_dips(found, list(read_beside_ngrams(scored)), of_line, "edit").assign(linking=linking)
     assert set(accounts["of"]) == {ALL_RUNS, *(run.label for run in runs)}

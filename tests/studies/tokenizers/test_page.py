@@ -101,7 +101,7 @@ def test_two_seeds_are_counted_too(tmp_path, monkeypatch):
     make_page(monkeypatch, "--runs", f"{make_runs(tmp_path, seeds=2)}/*", "--out", tmp_path)
     table = pd.read_csv(tmp_path / "data/study_below_chance.csv", keep_default_na=False)
     assert set(table.loc[table["phenomenon"] == "binding", "below"]) == {"stable and wrong (2 runs: indicative)"}
-    assert "| `char` | 3 | 1 | 0 | 3 | 1 | 0 |" in (tmp_path / "study.md").read_text(encoding="utf-8")
+    assert "| `char` | 3 | 1 | 0 | 3 | 3 | 1 | 0 |" in (tmp_path / "study.md").read_text(encoding="utf-8")
 
 
 def test_runs_too_short_for_curves_have_a_page_of_what_they_show(tmp_path, monkeypatch):
