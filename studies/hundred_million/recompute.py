@@ -1,6 +1,6 @@
 """Compute the numbers of the page again from the score files, with numpy, pandas and scipy alone.
 
-python -m studies.hundred_million.recompute --runs runs/hundred_million/* [--docs docs] [--benchmark zhoblimp]
+python -m studies.hundred_million.recompute --runs 'runs/hundred_million/*' [--docs docs] [--benchmark zhoblimp]
 
 Nothing of ``analysis`` is imported. Every column that is a mean, change, interval over seeds, loss, agreement or place
 of a dip is compared; the p values and classes of the tests of shape, the mean over sizes and the n-gram models are not.
@@ -332,13 +332,16 @@ _LARGE = ("amount", "tokens")  # numbers that are keys, rounded in the CSV files
 def main() -> None:
     """Compare the CSV files of the page with what is computed here; exit with 1 where a number differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=Path, required=True, nargs="+", help="the run folders of the page")
+    parser.add_argument("--runs", required=True, nargs="+", help="the run folders of the page, or patterns")
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder with data/hundred_million/")
     parser.add_argument("--benchmark", default="zhoblimp", help="which of the scored benchmarks")
     arguments = parser.parse_args()
     data = arguments.docs / "data" / "hundred_million"
     stored = {path.stem: pd.read_csv(path) for path in data.glob("*.csv")}
-    scored = [path for path in arguments.runs if (path / "eval" / arguments.benchmark).is_dir()]
+    folders = [path for pattern in map(Path, arguments.runs) for path in sorted(pattern.parent.glob(pattern.name))]
+    scored = [path for path in folders if (path / "eval" / arguments.benchmark).is_dir()]
+    if not scored:
+        parser.error(f"--runs={' '.join(arguments.runs)}: no run folder with scores of {arguments.benchmark}")
     tables = recompute(*read_lines(scored, arguments.benchmark, list(stored["shapes"]["linking"].unique())))
     counts = [compare(name, own, stored[name]) for name, own in tables.items() if len(own)]
     count, differ = np.sum(counts, axis=0)
