@@ -3,7 +3,9 @@
 python -m studies.hundred_million.recompute --runs 'runs/hundred_million/*' [--docs docs] [--benchmark zhoblimp]
 
 Nothing of ``analysis`` is imported. Every column that is a mean, change, interval over seeds, loss, agreement or place
-of a dip is compared; the p values and classes of the tests of shape, the mean over sizes and the n-gram models are not.
+of a dip is compared. The p values and classes of the tests of shape are compared for phenomena under SLLN-LP
+(``studies.second_shape``); those under other linking functions and of paradigms, the mean over sizes and the n-gram
+models are not.
 """
 
 import argparse
@@ -19,6 +21,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 from scipy.stats import ttest_ind
+
+from studies.second_shape import report, scored_curves, tested_again
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -326,6 +330,17 @@ def compare(name: str, own: pd.DataFrame, stored: pd.DataFrame) -> tuple[int, in
     return count, differ
 
 
+def compare_tests(pairs: pd.DataFrame, lines: Sequence[Line], shapes: pd.DataFrame) -> tuple[int, int]:
+    """Test the shapes of the curves again, and print and return how many p values and classes differ."""
+    curves = (
+        curve for line in lines for curve in scored_curves(line.name, pairs, line.tokens, line.credits[SHOWN])
+    )  # fmt: skip
+    page = shapes[(shapes["linking"] == SHOWN) & (shapes["class"] != "not tested")]
+    names = {"p_dip": "p", "p_dip_holm": "p_holm"} | {name: name for name in _TESTED}
+    return report(tested_again(curves), page[["line", "phenomenon", *names]].rename(columns=names))
+
+
+_TESTED = ("runs_with_dip", "class", "class_these_pairs", "class_these_runs")
 _LARGE = ("amount", "tokens")  # numbers that are keys, rounded in the CSV files
 
 
@@ -342,10 +357,12 @@ def main() -> None:
     scored = [path for path in folders if (path / "eval" / arguments.benchmark).is_dir()]
     if not scored:
         parser.error(f"--runs={' '.join(arguments.runs)}: no run folder with scores of {arguments.benchmark}")
-    tables = recompute(*read_lines(scored, arguments.benchmark, list(stored["shapes"]["linking"].unique())))
+    pairs, lines = read_lines(scored, arguments.benchmark, list(stored["shapes"]["linking"].unique()))
+    tables = recompute(pairs, lines)
     counts = [compare(name, own, stored[name]) for name, own in tables.items() if len(own)]
+    counts.append(compare_tests(pairs, lines, stored["shapes"]))
     count, differ = np.sum(counts, axis=0)
-    sys.stdout.write(f"{count} numbers were computed again, {differ} differ\n")
+    sys.stdout.write(f"{count} numbers and classes were computed again, {differ} differ\n")
     sys.exit(int(differ > 0))
 
 

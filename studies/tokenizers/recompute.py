@@ -4,9 +4,11 @@ python -m studies.tokenizers.recompute --runs 'runs/tokenizers_small/*' [--docs 
 
 It shares no code with the program that makes the page: it reads the Parquet files of scores, the held-out losses and
 the pairs with pandas, and applies the definitions of the documentation. It prints the largest difference by CSV file
-and ends with 1 where one is more than rounding. What it does not compute is at the end of what it prints: p values and
-what is decided by them, the intervals that are bootstrapped or of Welch's t, the change points, the critical regions
-and what n-gram models account for of the dips.
+and ends with 1 where one is more than rounding. The tests of shape under SLLN-LP are made again too
+(``studies.second_shape``), and it ends with 1 where a p value differs by more than Monte Carlo error, or a class that
+this error does not explain. What it does not compute is at the end of what it prints: other p values and what is
+decided by them, the intervals that are bootstrapped or of Welch's t, the change points, the critical regions and what
+n-gram models account for of the dips.
 """
 
 import argparse
@@ -21,6 +23,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+
+from studies.second_shape import report, scored_curves, tested_again
 
 Array = npt.NDArray[np.float64]
 Rows = Iterable[dict[str, object]]
@@ -41,7 +45,7 @@ NOT_COMPUTED = {
     "study_onsets.csv": "whether a curve ends above 55 % beyond chance, so whether there is an onset",
     "study_learned_first.csv": "first, chance",
     "study_critical_regions.csv": "margin_critical and margin_after with their intervals",
-    "study_dips.csv": "shape, runs_with_dip, in_these_runs, in_these_pairs, stands, p, p_holm, depth_low, depth_high",
+    "study_dips.csv": "depth_low, depth_high; of linking functions other than slln_lp what tests decide",
     "study_ngram_dips.csv": "kappa_start, kappa_bottom and the account of each order",
     "study_ngram_named.csv": "everything",
     "study_change_points.csv": "everything",
@@ -346,6 +350,25 @@ def dips(runs: list[RunScores]) -> Rows:
                 }  # fmt: skip
 
 
+def compare_tests(runs: list[RunScores], table: pd.DataFrame) -> int:
+    """Test the shapes of all curves again, and print and return how many p values and classes of the page differ."""
+    curves = (
+        curve
+        for tokenizer, own in by_tokenizer(runs).items()
+        for curve in scored_curves(
+            tokenizer, own[0].pairs, np.array([one.tokens for one in own[0].checkpoints]),
+            np.stack([run.credits[SHOWN] for run in own]),
+        )
+    )  # fmt: skip
+    page = table[table["linking"] == SHOWN].rename(columns={"tokenizer": "line"})
+    page = page.assign(
+        **{"class": page["shape"].str.split(r" \(|, also", regex=True).str[0]},
+        dip_these_runs=page["in_these_runs"], dip_these_pairs=page["in_these_pairs"],
+    )  # fmt: skip
+    names = ["line", "phenomenon", "p", "p_holm", "runs_with_dip", "class", "dip_these_pairs", "dip_these_runs"]
+    return report(tested_again(curves), page[names])[1]
+
+
 def below_chance(runs: list[RunScores]) -> Rows:
     """Find where the smoothed curves end, and since when those that end below chance have been there."""
     paradigms = runs[0].pairs["paradigm"]
@@ -458,11 +481,8 @@ def largest_difference(page: pd.DataFrame, again: Rows | pd.DataFrame, keys: lis
 _INTERVALS_LEFT_OUT = ("slope_low", "slope_high", "end_low", "end_high")
 
 
-def compare(folders: list[Path], docs: Path) -> Iterator[tuple[str, float, str, int]]:
+def compare(runs: list[RunScores], page: dict[str, pd.DataFrame]) -> Iterator[tuple[str, float, str, int]]:
     """Compute each CSV file again; yield its name and what ``largest_difference`` says."""
-    page = {path.name: pd.read_csv(path) for path in sorted((docs / "data").glob("study_*.csv"))}
-    order = page["study_runs.csv"]["tokenizer"].tolist()
-    runs = sorted((RunScores(folder) for folder in folders), key=lambda run: order.index(run.tokenizer))
     levels = page["study_accuracy_at_equal_loss.csv"]["bits_per_byte"].unique().tolist()
     alphas = pd.DataFrame(
         {"run": run.name, "tokenizer": run.tokenizer, "step": one.step, "tokens": one.tokens, "criterion": name,
@@ -501,10 +521,14 @@ def main() -> None:
     arguments = parser.parse_args()
     found = (path for pattern in map(Path, arguments.runs) for path in sorted(pattern.parent.glob(pattern.name)))
     folders = [path for path in found if (path / "run.json").is_file()]
+    page = {path.name: pd.read_csv(path) for path in sorted((arguments.docs / "data").glob("study_*.csv"))}
+    order = page["study_runs.csv"]["tokenizer"].tolist()
+    runs = sorted((RunScores(folder) for folder in folders), key=lambda run: order.index(run.tokenizer))
     differs = False
-    for name, worst, column, compared in compare(folders, arguments.docs):
+    for name, worst, column, compared in compare(runs, page):
         differs |= worst > ROUNDING
         sys.stdout.write(f"{name}: {compared} numbers, largest difference {worst:.1e} {column}\n")
+    differs |= compare_tests(runs, page["study_dips.csv"]) > 0
     for name, columns in NOT_COMPUTED.items():
         sys.stdout.write(f"not computed, {name}: {columns}\n")
     sys.exit(int(differs))

@@ -1,0 +1,165 @@
+"""The tests of shape a second time: hand-made curves, and the same errors as those of the program for the same credits."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.shape.classify import change_tests
+from analysis.shape.smoothing import errors, estimate_curve, smoothing_weights, without_pair_error, without_seed_error
+from studies import second_shape
+from studies.second_shape import Estimate
+
+TOKENS = 10 ** np.linspace(4, 7, 10)
+NARROWED = {"": lambda curve: curve, "_these_pairs": without_pair_error, "_these_runs": without_seed_error}
+
+
+def imported_by(module):
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    names = {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    return names | {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+
+
+def test_it_imports_nothing_of_the_suite():
+    own = {name.split(".")[0] for name in imported_by(second_shape)}
+    assert not own & {"analysis", "eval", "train", "ucurve", "studies"}
+
+
+@pytest.mark.parametrize(
+    ("curve", "squares", "fit"),
+    [
+        ([0.0, 1.0, 1.0, 0.5], 0.0, [0.0, 1.0, 1.0, 0.5]),
+        ([0.0, 2.0, 0.0, 1.0], 0.5, [0.0, 2.0, 0.5, 0.5]),
+        ([3.0, 2.0, 4.0, 9.0], 0.5, [2.5, 2.5, 4.0, 9.0]),
+    ],
+)
+def test_the_distance_is_that_to_the_nearest_curve_that_rises_and_then_falls(curve, squares, fit):
+    assert second_shape.distance_to_unimodal(curve, [1.0] * 4)[0] == pytest.approx(squares)
+    assert second_shape.nearest_unimodal(np.array(curve), np.ones(4)) == pytest.approx(fit)
+
+
+def test_fit_and_distance_which_are_found_in_different_ways_agree_with_weights():
+    random = np.random.default_rng(1)
+    for curve, weights in zip(random.normal(size=(20, 8)), random.uniform(0.5, 2, (20, 8)), strict=True):
+        fit = second_shape.nearest_unimodal(curve, weights)
+        distance, _ = second_shape.distance_to_unimodal(curve.tolist(), weights.tolist())
+        assert (weights * (fit - curve) ** 2).sum() == pytest.approx(distance)
+
+
+def test_edits_are_what_is_between_the_common_beginning_and_end():
+    assert second_shape.edits(["a b c", "他去了"], ["a d e c", "他了"]) == ["b|d e", "去|"]
+
+
+def some_credits(clusters_of_last):
+    """Make credits of three runs over four paradigms, two of them of one edit, whose pairs of an edit are alike."""
+    random = np.random.default_rng(2)
+    paradigms = np.repeat([0, 1, 2, 3], [12, 9, 5, 4])
+    edits = np.concatenate([np.arange(12) // 3, np.arange(9) // 2, np.zeros(5), np.arange(4) * clusters_of_last])
+    clusters = np.unique(100 * paradigms + edits, return_inverse=True)[1].astype(np.int64)
+    alike = random.normal(size=(3, len(TOKENS), clusters.max() + 1))[:, :, clusters]
+    own = random.normal(size=(3, len(TOKENS), len(paradigms)))
+    return 2 * (alike + own > 0).astype(np.uint8), paradigms.astype(np.int64), clusters
+
+
+@pytest.mark.parametrize("scope", second_shape.SCOPES)
+@pytest.mark.parametrize("clusters_of_last", [0, 1])
+@pytest.mark.parametrize("design", ["edits", "pairs", "too few edits"])
+def test_errors_are_those_of_the_program(scope, clusters_of_last, design):
+    half_points, paradigms, clusters = some_credits(clusters_of_last)
+    if design == "pairs":
+        clusters = np.arange(len(clusters))
+    if design == "too few edits":
+        paradigms, clusters = np.zeros_like(paradigms), np.minimum(clusters, 1)
+    curve = NARROWED[scope](estimate_curve(TOKENS, half_points, paradigms, clusters))
+    error = second_shape.in_scope(second_shape.error_of(half_points / 2, paradigms, clusters), scope)
+    weights = smoothing_weights(curve.log_tokens)
+    assert second_shape.smoothing(TOKENS) == pytest.approx(weights)
+    functions = weights - weights.mean(axis=0)
+    variance, freedom, _ = second_shape.spread_of(error, functions)
+    expected = errors(curve, functions)
+    assert error.knows_pairs == curve.has_error
+    assert variance == pytest.approx(expected.variance)
+    assert freedom == pytest.approx(expected.freedom)
+
+
+def credits_of(accuracies, pairs=200):
+    random = np.random.default_rng(3)
+    return random.binomial(1, np.repeat(accuracies, pairs).reshape(1, -1, pairs).repeat(3, axis=0)).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "name"),
+    [
+        ([0.8] * 3 + [0.4] * 4 + [0.8] * 3, "U-shaped"),
+        ([0.4] * 3 + [0.8] * 4 + [0.4] * 3, "inverted-U"),
+        ([0.5] * 5 + [0.9] * 5, "rising"),
+        ([0.9] * 5 + [0.5] * 5, "falling"),
+        ([0.7] * 10, "undetermined"),
+    ],
+)
+def test_planted_curves_get_their_class_in_each_scope(accuracies, name, monkeypatch):
+    monkeypatch.setattr(second_shape, "DRAWS", 1_000)
+    credits_ = credits_of(accuracies)
+    pairs = np.arange(credits_.shape[2])
+    curve = second_shape.Scored("a", "all", TOKENS, credits_, np.zeros_like(pairs), pairs)
+    (row,) = second_shape.tested_again([curve]).to_dict("records")
+    assert row["class"] == name
+    assert {row["class_these_pairs"], row["class_these_runs"]} == {name}
+    assert row["runs_with_dip"] == (3 if name == "U-shaped" else 0)
+
+
+def test_p_values_are_those_of_the_program_within_monte_carlo_error():
+    half_points, paradigms, clusters = some_credits(1)
+    curve = estimate_curve(TOKENS, half_points, paradigms, clusters)
+    found = second_shape.shape_tests(
+        TOKENS, curve.mean, second_shape.error_of(half_points / 2, paradigms, clusters)
+    )  # fmt: skip
+    for estimate, p in zip(found.values(), change_tests(curve), strict=True):
+        assert abs(estimate.p - p) <= estimate.apart + 1e-9
+
+
+def test_holm_leaves_out_what_has_no_p():
+    assert second_shape.holm(np.array([0.04, np.nan, 0.01, 0.03])) == pytest.approx(
+        [0.06, np.nan, 0.03, 0.06], nan_ok=True
+    )
+
+
+def test_the_error_of_two_estimates_is_four_standard_errors_of_both():
+    found = second_shape.drawn(499, 9_999)
+    assert found.p == 0.05
+    assert found.apart == pytest.approx(4 * np.sqrt(0.05 * 0.95 * (1 / 9_999 + 1 / 10_000)) + 1 / 10_000)
+    assert second_shape.drawn(499, 9_999, ends_early=True).apart > found.apart  # the program may have made 1,000
+
+
+def table_with(p_of_rises):
+    found = [dict.fromkeys(second_shape.TESTS, Estimate(0.9)) | {"rise": p} for p in p_of_rises]
+    count = len(found)
+    table = second_shape._columns(found, [np.linspace(0.5, 0.9, 10)] * count, np.zeros(count, dtype=bool), "")
+    again = pd.DataFrame({"line": "a", "phenomenon": [f"p{place}" for place in range(count)]}).join(table)
+    return again.assign(**{f"class{scope}": "undetermined" for scope in second_shape.SCOPES if scope})
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "differ"),
+    [
+        ("p", [0.9, 0.9], 0),
+        ("p", [0.9, 0.5], 1),
+        ("p", [np.nan, 0.9], 1),
+        ("class", ["rising", "rising"], 0),  # the second one has a p near .05 here
+        ("class", ["rising", "undetermined"], 0),
+        ("class", ["undetermined", "rising"], 1),
+    ],
+)
+def test_a_number_or_class_that_chance_does_not_explain_is_counted(column, values, differ, capsys):
+    again = table_with([Estimate(0.001, 0.001), Estimate(0.048, 0.01)])
+    page = again[["line", "phenomenon"]].assign(**{column: values})
+    assert second_shape.report(again, page) == (2, differ)
+    assert ("a, p1" in capsys.readouterr().out) == (values[1] in (0.5, "undetermined"))
+
+
+def test_a_curve_that_is_not_found_is_counted():
+    again = table_with([Estimate(0.001, 0.001)])
+    page = pd.DataFrame({"line": "b", "phenomenon": ["p0"], "p": [0.9]})
+    assert second_shape.report(again, page) == (0, 1)
