@@ -361,11 +361,10 @@ def compare_tests(runs: list[RunScores], table: pd.DataFrame) -> int:
         )
     )  # fmt: skip
     page = table[table["linking"] == SHOWN].rename(columns={"tokenizer": "line"})
-    page = page.assign(
-        **{"class": page["shape"].str.split(r" \(|, also", regex=True).str[0]},
-        dip_these_runs=page["in_these_runs"], dip_these_pairs=page["in_these_pairs"],
-    )  # fmt: skip
-    names = ["line", "phenomenon", "p", "p_holm", "runs_with_dip", "class", "dip_these_pairs", "dip_these_runs"]
+    page["class"] = page["shape"].str.split(r" \(|, also", regex=True).str[0]
+    for scope in ("these_pairs", "these_runs"):
+        page[f"class_{scope}"] = np.where(page[f"in_{scope}"], "U-shaped", "other than U-shaped")
+    names = ["line", "phenomenon", "p", "p_holm", "runs_with_dip", "class", "class_these_pairs", "class_these_runs"]
     return report(tested_again(curves), page[names])[1]
 
 

@@ -137,8 +137,7 @@ def table_with(p_of_rises):
     found = [dict.fromkeys(second_shape.TESTS, Estimate(0.9)) | {"rise": p} for p in p_of_rises]
     count = len(found)
     table = second_shape._columns(found, [np.linspace(0.5, 0.9, 10)] * count, np.zeros(count, dtype=bool), "")
-    again = pd.DataFrame({"line": "a", "phenomenon": [f"p{place}" for place in range(count)]}).join(table)
-    return again.assign(**{f"class{scope}": "undetermined" for scope in second_shape.SCOPES if scope})
+    return pd.DataFrame({"line": "a", "phenomenon": [f"p{place}" for place in range(count)]}).join(table)
 
 
 @pytest.mark.parametrize(
@@ -150,13 +149,16 @@ def table_with(p_of_rises):
         ("class", ["rising", "rising"], 0),  # the second one has a p near .05 here
         ("class", ["rising", "undetermined"], 0),
         ("class", ["undetermined", "rising"], 1),
+        ("class", ["rising", "U-shaped"], 1),  # the rise is near .05, the dip is not
+        ("class", ["other than U-shaped", "rising"], 0),
+        ("class", ["other than rising", "rising"], 1),
     ],
 )
 def test_a_number_or_class_that_chance_does_not_explain_is_counted(column, values, differ, capsys):
     again = table_with([Estimate(0.001, 0.001), Estimate(0.048, 0.01)])
     page = again[["line", "phenomenon"]].assign(**{column: values})
     assert second_shape.report(again, page) == (2, differ)
-    assert ("a, p1" in capsys.readouterr().out) == (values[1] in (0.5, "undetermined"))
+    assert ("a, p1" in capsys.readouterr().out) == (values[1] in (0.5, "undetermined", "U-shaped"))
 
 
 def test_a_curve_that_is_not_found_is_counted():
