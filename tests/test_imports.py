@@ -22,7 +22,7 @@ ORDER = {
     ],
     "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts", "score_key"],
     "ucurve.huggingface": [
-        "tokenizer_files model_files",
+        "attention tokenizer_files model_files",
         "foreign_code",
         "file_tokenizer",
         "pretrained",

@@ -13,10 +13,10 @@ from transformers import PreTrainedModel
 
 from eval.scoring.sizes import device_sizes
 from eval.scoring.text.sentences import Ids, Scores
+from ucurve.huggingface.attention import register_without_mask
 
 _AFTER_THE_LAYER = ("final_logit_softcapping", "logit_scale", "logits_scaling")  # settings that change its logits
 _LOG2_E = math.log2(math.e)
-_WITHOUT_MASK = "sdpa_without_mask"
 _SMALLEST = 1e-30  # below this sum of exponentials, float32 may have lost terms
 
 
@@ -155,12 +155,8 @@ def without_mask(model: PreTrainedModel) -> Iterator[None]:
 
     Windows of attention are lost: only for a model and lengths with which it was tried.
     """
-    from transformers import AttentionInterface
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
-    AttentionInterface.register(_WITHOUT_MASK, sdpa_attention_forward)  # and no way to make a mask for it
     config = model.config.get_text_config()
-    config._attn_implementation = _WITHOUT_MASK
+    config._attn_implementation = register_without_mask()
     try:
         yield
     finally:

@@ -57,6 +57,7 @@ class _Recorded:
         self._gradients = [parameter.grad for parameter in parameters]
 
     def replay(self, share: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Compute the gradients of a share by the recorded operations."""
         self._share.copy_(share)
         self._graph.replay()
         for parameter, gradient in zip(self._parameters, self._gradients, strict=True):

@@ -78,10 +78,6 @@ class TorchEngine:
             else self._clipped_gradients
         )
 
-    def record_no_graph(self) -> None:
-        """Launch every operation of every step; measurements compare with it."""
-        self._gradients = self._clipped_gradients
-
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
         """Copy a batch to the device; see ``Engine.place``."""
         return copy_to_device(windows, self.device)

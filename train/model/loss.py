@@ -9,7 +9,7 @@ more than the products that make them. One buffer for a chunk of positions serve
 
 On an accelerator all of this between the products is one compiled kernel where the model is compiled, which reads the
 logits twice and writes their gradient once. There the vocabulary is filled up with zeros to a multiple of 64, because
-products whose sides are no multiple of 8 take kernels that are five times slower (measured on an H100 in bfloat16).
+products whose sides are no multiple of 8 take kernels that are six times slower (profiled on an H100 in bfloat16).
 """
 
 import functools

@@ -4,15 +4,13 @@ import math
 from typing import TYPE_CHECKING
 
 from train.model.shape import Parameters, Shape
+from ucurve.huggingface.attention import register_without_mask
 
 if TYPE_CHECKING:  # parameters and FLOPs are counted without torch
     from torch import nn
     from transformers import GPTNeoXForCausalLM
 
 TITLE = "GPT-NeoX"
-# Attention of which transformers is told no way to make a mask: compiled, it would make one that rules out the fastest
-# kernels, and not compiled it would wait for the device in each pass. Windows of text have no padding to mask.
-_CAUSAL = "sdpa_without_mask"
 _GROUPS = {"embed_in": "embedding", "lm_head": "output", "attention": "attention", "mlp": "mlp"}
 
 
@@ -42,10 +40,8 @@ def count_flops(shape: Shape, vocabulary: int, sequence_length: int, tokens: int
 def build_model(shape: Shape, vocabulary: int, context: int, document_token: int, seed: int) -> "GPTNeoXForCausalLM":
     """Build a model in float32 with Pythia's architecture and initialisation (Biderman et al. 2023, 2.2)."""
     import torch
-    from transformers import AttentionInterface, GPTNeoXConfig, GPTNeoXForCausalLM
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+    from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
-    AttentionInterface.register(_CAUSAL, sdpa_attention_forward)
     config = GPTNeoXConfig(
         vocab_size=vocabulary,
         hidden_size=shape.width,
@@ -62,7 +58,7 @@ def build_model(shape: Shape, vocabulary: int, context: int, document_token: int
     )
     with torch.random.fork_rng(devices=[]):  # the global generators are not changed
         model: GPTNeoXForCausalLM = GPTNeoXForCausalLM(config).float()
-    model.set_attn_implementation(_CAUSAL)
+    model.set_attn_implementation(register_without_mask())  # windows of text have no padding
     initialize(model, seed)
     return model
 
