@@ -270,9 +270,20 @@ def pick_identity(values: Configuration) -> Configuration:
     kept = {key: value for key, value in values.items() if key not in _NOT_IDENTITY}
     for group, left_out in _NOT_IDENTITY_OF.items():
         kept[group] = {key: value for key, value in kept[group].items() if key not in left_out}
+    kept["data"] = _pick_data(kept["data"])
     if kept.get("words") is None:  # then it does not matter what would count them
         kept["data"].pop("words", None)
     return kept
+
+
+def _pick_data(data: Configuration) -> Configuration:
+    """Return the keys of a corpus that determine the outcome; those that name nothing are as if they did not exist."""
+    kept = {key: value for key, value in data.items() if key != "interventions"}
+    steps = [
+        {key: value for key, value in step.items() if value is not None and key != "file"}  # its content is in the data
+        for step in data.get("interventions") or ()
+    ]
+    return kept | ({"interventions": steps} if steps else {})
 
 
 def without_seeds(identity: Configuration) -> Configuration:

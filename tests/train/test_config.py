@@ -164,3 +164,34 @@ def test_a_counter_decides_nothing_in_a_run_of_tokens():
 def test_what_is_no_count_of_words_is_refused(tokens):
     with pytest.raises(UserError, match=r"tokens: .*allowed: 10M, 1\.5B, 3e9, 1000000, and 102Mw for words"):
         read(f"tokens={tokens}", "data.words=jieba")
+
+
+def test_interventions_are_in_the_name_and_the_identity_and_none_are_as_before():
+    plain_run = read("data.path=texts/en")
+    assert "interventions" not in plain_run.identity()["data"]
+    step = "name: no_any, do: drop, unit: sentence"
+    filtered = read("data.path=texts/en", f'data.interventions=[{{{step}, pattern: "\\bany\\b"}}]')
+    assert filtered.run_name == "14m-10M-char-en_no_any-s0"
+    wanted = {"name": "no_any", "do": "drop", "unit": "sentence", "pattern": "\\bany\\b"}
+    assert filtered.identity()["data"]["interventions"] == [wanted]
+    assert pick_identity(plain(asdict(filtered))) == plain(filtered.identity())
+    listed = [
+        read("data.path=texts/en", f"data.interventions=[{{{step}, file: {file}}}]") for file in ("a.txt", "b.txt")
+    ]
+    assert config_sha256(listed[0].identity()) == config_sha256(listed[1].identity()), "its content is part of the data"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ([], "6f556cddac94e2fd55ef0451de79fa6862e9a6e8aa6fa0766459f735dbc1bf5f"),
+        (["data=demo"], "b1a58f655f69e5c42c3fbc16083ce17d12afeac157533d3f68934eb399389675"),
+        (
+            ["data.path=texts/en", "data.holdout=0.01", "model=70m"],
+            "e09212bd4e321182178ad2e7f3f1551959f135a5bf64fef2bf0360efab4e1cf6",
+        ),
+        (["tokens=102Mw", "data.words=jieba"], "3314a22e3ecad956cc8c57f12c194c430ef0088a2ac895cee9d2595d1105090a"),
+    ],
+)
+def test_the_hash_of_a_configuration_is_that_of_earlier_runs(overrides, expected):
+    assert config_sha256(plain(read("engine.precision=float32", *overrides).identity())) == expected

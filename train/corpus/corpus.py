@@ -15,6 +15,7 @@ from pydantic.dataclasses import dataclass
 from train.corpus.file_hashes import hash_file
 from train.corpus.file_names import plain_name
 from train.corpus.held_out import DEFAULT_SHARE, HeldOut, OtherText, SetApart
+from train.corpus.interventions import Intervention, Interventions
 from train.corpus.readers import Unit, field_text, read_documents, split_record
 from train.corpus.selection import Selection, find_validation_files, relative_names, select_files
 from ucurve.errors import UserError
@@ -49,6 +50,7 @@ class CorpusSettings:
     commit: str | None = None  # of a dataset of the hub, as ``pin_corpus`` found it; no key of conf/data/
     holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0
     words: WordCounter | None = None
+    interventions: tuple[Intervention, ...] = ()
 
     @model_validator(mode="after")
     def _fields_fit_the_kind(self) -> "CorpusSettings":
@@ -59,6 +61,9 @@ class CorpusSettings:
             raise ValueError("dataset: no dataset given; data=hub needs data.dataset=ID")
         if self.kind == "demo" and self.holdout != 0:
             raise ValueError("holdout is not for data=demo, whose grammar makes held-out sentences beside the text")
+        names = [step.name for step in self.interventions]
+        if len(set(names)) < len(names):
+            raise ValueError(f"interventions: two steps have one name: {', '.join(names)}")
         return self
 
     @property
@@ -69,7 +74,12 @@ class CorpusSettings:
 
     @property
     def run_name(self) -> str:
-        """The name of the corpus in the names of runs: letters, digits and single underscores."""
+        """The name of the corpus in the names of runs, followed by those of its interventions."""
+        return "_".join([self._own_name, *(step.name for step in self.interventions)])
+
+    @property
+    def _own_name(self) -> str:
+        """The name of the text before interventions: letters, digits and single underscores, unless it is given."""
         if self.name:
             return self.name
         if self.kind != "text":
@@ -131,24 +141,37 @@ class Corpus:
         for note in self._selection.notes:
             log_line(note)
 
-    def documents(self, held_out: HeldOut | None = None) -> Iterator[str]:
-        """Yield the documents to train on, as ``read_documents`` does; what ``held_out`` returned learns from them."""
+    @property
+    def plain(self) -> "Corpus":
+        """The corpus without its interventions."""
+        return Corpus(replace(self.settings, interventions=()))
+
+    def documents(self, held_out: HeldOut | None = None, interventions: Interventions | None = None) -> Iterator[str]:
+        """Yield the documents to train on, as ``read_documents`` does, after the interventions.
+
+        What ``held_out`` returned learns from them as they are before the interventions, which are those of the
+        settings unless they are given, and which count what they change.
+        """
+        settings = self.settings
         watcher = held_out or (SetApart(self.share) if self.share else None)
         documents = self._documents() if watcher is None else watcher.watch(self._documents())
+        if settings.interventions:
+            documents = (interventions or Interventions(settings.interventions)).apply(documents)
         first = next(documents, None)
         if first is None:
-            settings = self.settings
             place = settings.dataset or ", ".join(settings.paths) or settings.kind
             apart = f" that data.holdout={self.share:g} does not set apart" if self.share else ""
-            raise UserError(f"the corpus {settings.run_name!r} has no document with text{apart}: {place}")
+            left = " after data.interventions" if settings.interventions else ""
+            raise UserError(f"the corpus {settings.run_name!r} has no document with text{left}{apart}: {place}")
         yield first
         yield from documents
 
     def fingerprint(self) -> str:
-        """Return a hex SHA-256 of the files or of the dataset, of how documents are cut and of the share set apart."""
+        """Return a hex SHA-256 of the files or of the dataset, of how documents are cut, set apart and changed."""
         settings = self.settings
         parts = [_FORMAT, settings.kind, settings.unit, settings.text_field, self._content]
-        return sha256_json(parts + ([self.share] if self.share else []))
+        parts += [self.share] if self.share else []
+        return sha256_json(parts + [step.content() for step in settings.interventions])
 
     def held_out_content(self) -> list[object]:
         """Identify the held-out text that ``fingerprint`` does not; empty where there is none."""

@@ -30,7 +30,7 @@ def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
     if form == "text" and unit == "line":
         yield from (_without_newline(line) for _, line in _lines(path) if line.strip())
     elif form == "text":
-        yield from _parts(line for _, line in _lines(path))
+        yield from cut_document(line for _, line in _lines(path))
     else:
         assert form is not None, "a file of another form is no file of a corpus"
         for text in _TEXTS[form](path, text_field):
@@ -52,7 +52,7 @@ def field_text(record: object, field: str, place: str) -> str:
     return _checked_text(record[field], field, place)
 
 
-def _parts(lines: Iterable[str]) -> Iterator[str]:
+def cut_document(lines: Iterable[str]) -> Iterator[str]:
     """Cut a document, where it is long, between two lines that neither end nor begin with a space; none is blank."""
     part: list[str] = []
     characters, kind = 0, str

@@ -93,8 +93,9 @@ def _measure_beginning(settings: CorpusSettings, counter: WordCounter) -> float:
 
 
 def _records(corpus: Corpus) -> Corpus:
-    """Return the same text with whole records as documents, none set apart."""
-    return Corpus(replace(corpus.settings, unit="record", holdout=0.0))
+    """Return the same text with whole records as documents, unless interventions need others, none set apart."""
+    unit = corpus.settings.unit if corpus.settings.interventions else "record"
+    return Corpus(replace(corpus.settings, unit=unit, holdout=0.0))
 
 
 def _count(records: Corpus, counter: WordCounter, processes: int) -> int:

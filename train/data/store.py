@@ -1,17 +1,23 @@
 """Writes the token stream of a corpus into the cache, once (``ucurve.token_stream.store`` reads it)."""
 
+import contextlib
+import functools
+import gzip
 import hashlib
 import io
+import json
 import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from train.corpus.corpus import Corpus
+from train.corpus.corpus import Corpus, CorpusSettings
 from train.corpus.file_hashes import keep_hashes
 from train.corpus.held_out import HeldOut, OtherText
+from train.corpus.interventions import Interventions, describe_effect
 from train.data.encode import Encoded, Recipe, encode, encode_documents, make_recipe
 from train.tokenizer.folder import tokenizer_files
 from train.tokenizer.vocabulary import token_bytes, vocabulary_size
@@ -20,7 +26,7 @@ from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
 from ucurve.processes import count_processes
 from ucurve.progress import log_line
-from ucurve.storage.facts import HeldOutFacts
+from ucurve.storage.facts import HeldOutFacts, InterventionFacts
 from ucurve.storage.files import new_file, read_json_or_empty, sha256_file, sha256_json, write_json
 from ucurve.storage.locks import build_once
 from ucurve.token_stream.store import (
@@ -35,6 +41,7 @@ from ucurve.token_stream.store import (
 )
 
 _FORMAT = 1
+DROPPED = "dropped.jsonl.gz"  # in the folder of a stream: the documents and sentences that interventions dropped
 _LEAST_HELD_OUT, _ENOUGH_HELD_OUT = 100, 1_000  # tokens: the mean loss is uncertain by about a tenth, or by 3 %
 _LARGEST_SHARE = 0.1  # of the documents that is proposed for held-out text
 _SHARD_TOKENS = 2**26
@@ -53,8 +60,11 @@ def build_token_store(
     def build(temporary: Path) -> None:
         log_line(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
         _build(corpus, tokenizer_folder, temporary, key, processes or count_processes())
+        for line in _effects(read_json_or_empty(temporary / INDEX), target):
+            log_line(line)
 
-    folder = build_once(_folder(cache, key), lambda found: is_complete_store(found, key, read_all), build)
+    target = _folder(cache, key)
+    folder = build_once(target, lambda found: is_complete_store(found, key, read_all), build)
     keep_hashes(cache)
     return open_store(folder)
 
@@ -64,6 +74,38 @@ def find_stream_size(corpus: Corpus, tokenizer_folder: Path, cache: Path) -> Str
     key = _key(corpus, tokenizer_folder)
     index = read_json_or_empty(_folder(cache, key) / INDEX)
     return StreamSize(index["documents"], index["length"]) if index.get("key") == key else None
+
+
+def describe_interventions(corpus: Corpus, tokenizer_folder: Path | None, cache: Path) -> list[str]:
+    """Say what each intervention changes: as the cache records it, or by reading the text; nothing is fetched."""
+    if not corpus.settings.interventions:
+        return []
+    if tokenizer_folder is not None:
+        key = _key(corpus, tokenizer_folder)
+        folder = _folder(cache, key)
+        index = read_json_or_empty(folder / INDEX)
+        if index.get("key") == key:
+            return _effects(index, folder)
+    listed = f"{cache}/tokens-*/{DROPPED} will list what is dropped when the corpus is tokenized"
+    if corpus.settings.kind == "hub":
+        steps = [f"{step.name}: {step.describe()}" for step in corpus.settings.interventions]
+        return [*steps, f"counted when the corpus is tokenized, as nothing is fetched; {listed}"]
+    return [*map(describe_effect, _count_effects(corpus.settings)), listed]
+
+
+@functools.cache
+def _count_effects(settings: CorpusSettings) -> tuple[InterventionFacts, ...]:
+    """Count the effects once for all cells of a grid."""
+    interventions = Interventions(settings.interventions)
+    for _ in Corpus(settings).documents(interventions=interventions):
+        pass
+    return interventions.facts()
+
+
+def _effects(index: Mapping[str, Any], folder: Path) -> list[str]:
+    """Say what the index of a stream in a folder records of interventions, and where what they dropped is listed."""
+    facts = [InterventionFacts.model_validate(one) for one in index.get("interventions", [])]
+    return [*map(describe_effect, facts), f"{folder / DROPPED} lists what was dropped"] if facts else []
 
 
 def save_unigram_counts(store: TokenStore, tokenizer_folder: Path) -> None:
@@ -115,8 +157,9 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     recipe = make_recipe(tokenizer_folder, tokenizer, "<u2" if size <= 2**16 else "<u4")
     held_out = corpus.held_out()
     writer = StreamWriter(folder, size)
-    for encoded in encode_documents(corpus.documents(held_out), recipe, processes):
-        writer.append(encoded)
+    with _listing_dropped(folder / DROPPED, corpus.settings) as interventions:
+        for encoded in encode_documents(corpus.documents(held_out, interventions), recipe, processes):
+            writer.append(encoded)
     _save_array(folder / TOKEN_BYTES, token_bytes(tokenizer))
     _save_array(folder / UNIGRAM_COUNTS, writer.unigram_counts)
     index = writer.index() | {"format": _FORMAT, "key": key, "dtype": recipe.dtype}
@@ -124,10 +167,27 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
         index["source"] = {"dataset": corpus.settings.dataset, "commit": corpus.settings.commit}
     if held_out is not None and (facts := _save_held_out(held_out, recipe, folder)) is not None:
         index["held_out"] = facts.model_dump()
-    files = sorted(path.name for path in folder.glob("*.npy"))
+    files = sorted(path.name for pattern in ("*.npy", DROPPED) for path in folder.glob(pattern))
+    if interventions is not None:
+        index["interventions"] = [one.model_dump() for one in interventions.facts()]
     index["files"] = {name: sha256_file(folder / name) for name in (DOCUMENTS, *files)}
     write_json(folder / INDEX, index | {"index_sha256": sha256_json(index)})
     log_line(f"{writer.length:,} tokens in {writer.documents:,} documents")
+
+
+@contextlib.contextmanager
+def _listing_dropped(path: Path, settings: CorpusSettings) -> Iterator[Interventions | None]:
+    """Give the interventions of a corpus that list in a file what they drop; None where there are none."""
+    if not settings.interventions:
+        yield None
+        return
+    with path.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=1, filename="", mtime=0) as file:
+
+        def write(step: str, document: int, text: str) -> None:
+            line = {"step": step, "document": document, "text": text}
+            file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
+
+        yield Interventions(settings.interventions, write)
 
 
 def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFacts | None:

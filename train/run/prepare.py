@@ -8,7 +8,13 @@ from train.config import RunRequest, RunSettings
 from train.corpus.corpus import Corpus, pin_corpus
 from train.corpus.file_hashes import recall_hashes
 from train.corpus.words import check_counter
-from train.data.store import build_token_store, check_budget, find_stream_size, save_unigram_counts
+from train.data.store import (
+    build_token_store,
+    check_budget,
+    describe_interventions,
+    find_stream_size,
+    save_unigram_counts,
+)
 from train.plan import Plan, describe_plan, make_plan
 from train.run.budget import expect_budget, resolve_budget
 from train.run.forecast import describe_forecast
@@ -61,11 +67,13 @@ class ExpectedRun:
     stream: StreamSize | None  # None for a corpus that is not tokenized yet
     vocabulary_note: str
     tokens_note: str
+    interventions: list[str]  # what each changes, for people
 
     def describe(self) -> str:
         """Return the plan as text, as ``dry_run=true`` prints it."""
         first, *rest = describe_plan(self.plan, self.vocabulary_note, self.stream, self.tokens_note).splitlines()
-        return "\n".join([first, *describe_forecast(self.plan), *rest])
+        changes = [f"intervention   {line}" for line in self.interventions]
+        return "\n".join([first, *changes, *describe_forecast(self.plan), *rest])
 
 
 def expect_run(request: RunRequest) -> ExpectedRun:
@@ -77,7 +85,8 @@ def expect_run(request: RunRequest) -> ExpectedRun:
     vocabulary, vocabulary_note = expected_vocabulary(pinned.tokenizer, folder)
     stream = None if folder is None else find_stream_size(Corpus(pinned.data), folder, cache)
     settings, tokens_note = expect_budget(pinned, stream)
-    return ExpectedRun(make_plan(settings, vocabulary), stream, vocabulary_note, tokens_note)
+    changes = describe_interventions(Corpus(pinned.data), folder, cache)
+    return ExpectedRun(make_plan(settings, vocabulary), stream, vocabulary_note, tokens_note, changes)
 
 
 def check_inputs(settings: RunRequest) -> RunRequest:

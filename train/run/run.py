@@ -141,6 +141,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
             tokens=store.length,
             start_tokens_seen=count_start_tokens(plan, store),
         ),
+        interventions=store.interventions or None,
         held_out=store.held_out.facts if store.held_out else None,
         seeds=settings.seeds,
         config_sha256=plan.config_sha256,

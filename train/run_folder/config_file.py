@@ -76,8 +76,19 @@ def recall_settings(request: RunRequest) -> RunSettings | None:
 def _with_paths(values: Configuration, change: Callable[[str], str]) -> Configuration:
     """Change the texts that may be paths of this machine and are no part of the identity."""
     local = {key: _each_text(values[key], change) for key in _LOCAL if key in values}
-    data = values["data"] | {"path": _each_text(values["data"].get("path"), change)}
-    return values | local | {"data": data}
+    return values | local | {"data": _in_corpus(values["data"], change)}
+
+
+def _in_corpus(data: object, change: Callable[[str], str]) -> object:
+    """Change the paths of a corpus: its own, and those of files that interventions read."""
+    if isinstance(data, list):
+        return [_in_corpus(item, change) for item in data]
+    if not isinstance(data, dict):
+        return data
+    return {
+        key: _each_text(value, change) if key in ("path", "file") else _in_corpus(value, change)
+        for key, value in data.items()
+    }
 
 
 def _each_text(value: object, change: Callable[[str], str]) -> object:

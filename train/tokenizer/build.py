@@ -50,7 +50,10 @@ class TokenizerSettings:
 
 
 def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path) -> Path:
-    """Build a tokenizer, with its ``statistics.json``, unless there is one for these settings and this corpus."""
+    """Build a tokenizer, with its ``statistics.json``, unless there is one for these settings and this corpus.
+
+    It is built on the text before interventions, so that runs with and without them have the same tokens.
+    """
     corpus = Corpus(corpus_settings)
     folder = _folder(settings, corpus, folder_root)
 
@@ -139,7 +142,7 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
     from train.tokenizer.statistics import tokenizer_statistics
 
     foreign = load_foreign(settings.path, settings.commit or settings.revision) if settings.path else None
-    found = survey(corpus.documents(), training.MERGE_CHARACTERS[settings.kind])
+    found = survey(corpus.plain.documents(), training.MERGE_CHARACTERS[settings.kind])
     tokenizer = foreign
     if tokenizer is None:
         trained = training.train(settings.kind, found, settings.vocab_size, settings.coverage)

@@ -80,6 +80,23 @@ class CorpusFacts(Facts):
     start_tokens_seen: int
 
 
+class TextSize(Facts):
+    """The size of a text; sentences by the rule of interventions."""
+
+    documents: int
+    sentences: int
+    characters: int
+
+
+class InterventionFacts(Facts):
+    """What a step did to the training text before it was tokenized."""
+
+    name: str
+    what: str  # for people
+    before: TextSize
+    after: TextSize
+
+
 class HeldOutFacts(Facts):
     """The held-out text; ``left_out`` counts its documents that are in the training text too."""
 
@@ -123,6 +140,7 @@ class RunFacts(Facts):
     data: str
     data_sha256: str
     corpus: CorpusFacts
+    interventions: tuple[InterventionFacts, ...] | None = None  # None for a corpus as it is
     held_out: HeldOutFacts | None = None  # None for a run without held-out text
     seeds: Seeds
     config_sha256: str

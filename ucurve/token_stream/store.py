@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
-from ucurve.storage.facts import HeldOutFacts
+from ucurve.storage.facts import HeldOutFacts, InterventionFacts
 from ucurve.storage.files import read_json_object, read_json_or_empty, sha256_file, sha256_json
 
 INDEX, TOKEN_BYTES, HELD_OUT_TOKENS, DOCUMENTS = "index.json", "token_bytes.npy", "held_out.npy", "documents.bin"
@@ -42,6 +42,7 @@ class TokenStore(StreamSize):
     held_out: HeldOutTokens | None
     _shards: tuple[NDArray[np.generic], ...]
     _document_starts: NDArray[np.int64]
+    interventions: tuple[InterventionFacts, ...] = ()  # what was done to the text before it was tokenized
 
     def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
         """Return the token ids, shape [n, length], from each of ``starts``, shape [n]; windows may span shards."""
@@ -111,4 +112,5 @@ def open_store(folder: Path) -> TokenStore:
         held_out=held_out,
         _shards=tuple(np.memmap(folder / shard["file"], dtype=index["dtype"], mode="r") for shard in index["shards"]),
         _document_starts=np.memmap(folder / DOCUMENTS, dtype="<i8", mode="r"),
+        interventions=tuple(InterventionFacts.model_validate(one) for one in index.get("interventions", ())),
     )

@@ -366,7 +366,7 @@ class TestLongTextFile:
 
     def test_is_one_document_of_the_survey(self, monkeypatch):
         monkeypatch.setattr(readers, "PIECE_CHARACTERS", 10)
-        parts = list(readers._parts(["天地玄黄\n"] * 30))
+        parts = list(readers.cut_document(["天地玄黄\n"] * 30))
         found = survey([*parts, "x"], 10**6)
         assert (found.documents, found.characters, "".join(found.sample)) == (2, 151, "天地玄黄\n" * 30 + "x")
 
@@ -377,7 +377,7 @@ class TestLongTextFile:
     def test_parts_join_to_the_text_and_none_is_blank(self, lines, size):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(readers, "PIECE_CHARACTERS", size)
-            parts = list(readers._parts(lines))
+            parts = list(readers.cut_document(lines))
         text = "".join(lines)
         assert "".join(parts) == (text if text.strip() else "")
         assert all(part.strip() for part in parts)
