@@ -17,7 +17,6 @@ from eval.sweep.cache import SweepCache
 from launch.arguments import Format, expand_grid, format_rows, split_arguments
 from train.evaluation import EvalSettings
 from train.grid.costs import Row, format_costs, list_costs
-from train.model.architectures import ARCHITECTURES
 from train.plan import Plan
 from train.run.prepare import expect_run
 from ucurve.cli import run
@@ -47,7 +46,7 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
 
     def hours(plan: Plan) -> dict[str, float]:
         settings = plan.settings
-        model = (settings.model.shape, plan.vocabulary, settings.batch, settings.engine)
+        model = (settings.model.design, plan.vocabulary, settings.batch, settings.engine)
         measured[model] = seconds = measured.get(model) or measure(plan)
         scored = repr(settings.eval)
         if scored not in counts:
@@ -78,8 +77,8 @@ def measure_step(plan: Plan) -> float:
     log_line(
         f"timing {settings.model.name} with a vocabulary of {plan.vocabulary:,}: {execution.kind} on {execution.device}"
     )
-    shape, sequences = settings.model.shape, settings.batch.sequences
-    model = ARCHITECTURES[shape.architecture].build_model(shape, plan.vocabulary, settings.batch.length, 0, seed=0)
+    sequences = settings.batch.sequences
+    model = settings.model.design.build_model(plan.vocabulary, settings.batch.length, 0, seed=0)
     engine = execution.build_engine(settings, model)
     tokens = np.random.default_rng(0).integers(0, plan.vocabulary, (sequences, settings.batch.length + 1))
 

@@ -196,15 +196,13 @@ def compare_training(
 ) -> dict[str, Any]:
     """Return speeds, shares of the peak, memory and the largest difference of a loss."""
     from measurements.training import product_flops
-    from train.model.architectures import ARCHITECTURES
     from train.run_folder.config_file import load_settings
 
     run = run_folder(arguments, folder, model, "whole")
     settings, precision = load_settings(run), precision_of(run)
-    count = ARCHITECTURES[settings.model.shape.architecture].count_flops
     vocabulary = json.loads((run / "run.json").read_text())["vocabulary"]
     tokens = settings.batch.tokens
-    flops = count(settings.model.shape, vocabulary, settings.batch.length, tokens)
+    flops = settings.model.design.count_flops(vocabulary, settings.batch.length, tokens)
     top = product_flops(8192 if arguments.device == "cuda" else 1024, arguments.device, precision)
     there = {name: each for name, each in facts.items() if isinstance(each, dict)}
     seconds = {name: statistics.median(each["seconds"][WARM_UP:]) for name, each in there.items()}

@@ -124,15 +124,13 @@ CONTESTANTS = {"ours": ours, "trainer": trainer, "plain": plain}
 
 
 def _model(vocabulary: int) -> Any:
-    from train.model.neox import build_model
-
-    return build_model(_shape(), vocabulary, LENGTH, 0, seed=0)
+    return _shape().build_model(vocabulary, LENGTH, 0, seed=0)
 
 
 def _shape() -> Any:
-    from train.model.shape import Shape
+    from train.model.neox import PythiaShape
 
-    return Shape(layers=6, width=128, heads=4, feed_forward=512)
+    return PythiaShape(layers=6, width=128, heads=4, feed_forward=512)
 
 
 def _optimizer() -> Any:
@@ -227,10 +225,8 @@ def compare(arguments: argparse.Namespace, folder: Path) -> bool:
 
 def report(arguments: argparse.Namespace, best: float, taken: dict[str, list[dict[str, Any]]]) -> bool:
     """Print medians, ratios, memory and how far the losses lie apart; tell whether they agree."""
-    from train.model.neox import count_flops
-
     tokens = SEQUENCES * LENGTH
-    flops = count_flops(_shape(), arguments.vocabulary, LENGTH, tokens)
+    flops = _shape().count_flops(arguments.vocabulary, LENGTH, tokens)
     seconds = {
         name: statistics.median([value for facts in each for value in facts["seconds"]]) for name, each in taken.items()
     }

@@ -1,6 +1,7 @@
 """The training configuration as frozen dataclasses, checked at once."""
 
 import contextlib
+import json
 import re
 from dataclasses import asdict, field, fields
 from pathlib import Path
@@ -8,10 +9,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
+    Discriminator,
     Field,
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
+    Tag,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -21,8 +24,10 @@ from pydantic.dataclasses import dataclass
 from train.checkpoint_schedule import ScheduleSettings, fill_count
 from train.corpus.corpus import CorpusSettings, WordCounter
 from train.evaluation import EvalSettings
+from train.model.design import ModelDesign
+from train.model.library import LibraryModel
+from train.model.neox import PythiaShape
 from train.model.precision import Precision, choose_precision
-from train.model.shape import Shape
 from train.optim import OptimizerSettings
 from train.tokenizer.build import TokenizerSettings
 from ucurve.config import check
@@ -62,9 +67,35 @@ class ModelSettings:
         return self
 
     @property
-    def shape(self) -> Shape:
-        """The shape that parameters and FLOPs are counted from."""
-        return Shape(self.layers, self.width, self.heads, self.feed_forward)
+    def design(self) -> ModelDesign:
+        """What is built, and what parameters and FLOPs are counted from."""
+        return PythiaShape(self.layers, self.width, self.heads, self.feed_forward)
+
+
+@dataclass(frozen=True, config=STRICT)
+class LibraryModelSettings:
+    """A model of an architecture that transformers has, by its name and keys of its configuration there."""
+
+    name: Name
+    architecture: str
+    config: dict[str, Any]
+    learning_rate: PositiveFloat
+
+    @property
+    def design(self) -> ModelDesign:
+        """What is built, and what parameters and FLOPs are counted from."""
+        return LibraryModel(self.architecture, json.dumps(self.config))
+
+
+def _kind_of_model(values: object) -> str:
+    given = values if isinstance(values, dict) else vars(values)
+    return "of transformers" if "architecture" in given else "of Pythia"
+
+
+AnyModelSettings = Annotated[
+    Annotated[ModelSettings, Tag("of Pythia")] | Annotated[LibraryModelSettings, Tag("of transformers")],
+    Discriminator(_kind_of_model),
+]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -172,7 +203,7 @@ def _parse_tokens(value: object) -> int:
 class RunRequest:
     """One run as it is asked for, perhaps with a budget in words; with one in tokens it is a ``RunSettings``."""
 
-    model: ModelSettings
+    model: AnyModelSettings
     tokens: int | None  # None for a budget in words
     tokenizer: TokenizerSettings
     data: CorpusSettings

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from train.checkpoint_schedule import checkpoint_steps
 from train.config import RunSettings, config_sha256
-from train.model.architectures import ARCHITECTURES
+from train.model.parameters import Parameters, flops_6nd
 from train.model.precision import describe_precision
-from train.model.shape import Parameters, flops_6nd
 from train.optim import learning_rate
 from ucurve.storage.facts import CheckpointFacts
 from ucurve.token_stream.store import StreamSize
@@ -52,9 +51,7 @@ class Plan:
 
     def flops_exact(self, tokens: int) -> float:
         """Training FLOPs after ``tokens`` tokens, matrix products counted."""
-        shape = self.settings.model.shape
-        count = ARCHITECTURES[shape.architecture].count_flops
-        return count(shape, self.vocabulary, self.settings.batch.length, tokens)
+        return self.settings.model.design.count_flops(self.vocabulary, self.settings.batch.length, tokens)
 
     def describe_checkpoint(self, step: int, data_sha256: str, corpus_tokens: int) -> CheckpointFacts:
         """Return what the manifest of the checkpoint at ``step`` holds."""
@@ -73,11 +70,10 @@ class Plan:
 
 def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
     """Plan a run."""
-    shape = settings.model.shape
     return Plan(
         settings=settings,
         vocabulary=vocabulary,
-        parameters=ARCHITECTURES[shape.architecture].count_parameters(shape, vocabulary),
+        parameters=settings.model.design.count_parameters(vocabulary, settings.batch.length),
         checkpoint_steps=checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens),
         config_sha256=config_sha256(settings.identity()),
     )
@@ -87,12 +83,12 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
     """Return a plan as text, as ``dry_run=true`` prints it; the notes say where the numbers are from."""
     settings, tokens = plan.settings, plan.tokens
     first, last = (learning_rate(settings.optimizer, step, plan.steps) for step in (1, plan.steps))
-    peak = settings.optimizer.learning_rate
+    peak, tied = settings.optimizer.learning_rate, "tied" if plan.parameters.tied else "not tied"
     lines = [
         f"run            {settings.run_name}",
         f"vocabulary     {plan.vocabulary:,} {vocabulary_note}",
         *[f"parameters     {name:<14}{count:>15,}" for name, count in plan.parameters.as_dict().items()],
-        f"embeddings     not tied to the output layer{_note_large_vocabulary(plan)}",
+        f"embeddings     {tied} to the output layer{_note_large_vocabulary(plan)}",
         f"steps          {plan.steps:,} of {settings.batch.sequences} x {settings.batch.length} tokens",
         f"tokens         {tokens:,} {tokens_note}".rstrip() + _SPACES.get(settings.tokenizer.kind, ""),
         f"precision      {describe_precision(settings.engine.precision)}",

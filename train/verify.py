@@ -12,7 +12,6 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from eval.verify import foreign_fault, verify_scores
-from train.model.architectures import ARCHITECTURES
 from train.optim import learning_rate
 from train.plan import Plan, make_plan
 from train.run_folder.checkpoint import find_faults, holds_weights
@@ -237,9 +236,7 @@ def first_weights_faults(whole: Sequence[Path], plan: Plan, facts: RunFacts) -> 
         return []
     settings = plan.settings
     no_token = 0  # the token that precedes documents stands in the configuration only
-    shape = settings.model.shape
-    build_model = ARCHITECTURES[shape.architecture].build_model
-    model = build_model(shape, plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)
+    model = settings.model.design.build_model(plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)
     if holds_weights(first, model):
         return []
     then, now = facts.versions.get("torch"), versions()["torch"]

@@ -23,7 +23,6 @@ from analysis.plotting.style import (
     percent_axis,
     readable,
 )
-from train.model.architectures import ARCHITECTURES
 from train.run_folder.config_file import load_settings
 from ucurve.fields import format_count
 from ucurve.storage.facts import read_manifest, read_run_facts
@@ -47,7 +46,7 @@ def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
     text = _TEMPLATES.get_template("card.md").render(
         repo=repo or f"USER/{run.resolve().name}",
         settings=settings,
-        architecture=ARCHITECTURES[settings.model.shape.architecture],
+        model=settings.model.design,
         record=read_run_facts(run),
         manifests=[read_manifest(checkpoint) for checkpoint in checkpoints(run)],
         bits=metrics.set_index("step")["bits_per_byte"].to_dict(),

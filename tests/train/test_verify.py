@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.facts import run_facts
-from train.model.neox import build_model
 from train.plan import make_plan
 from train.run.run import train_run
 from train.run_folder.checkpoint import WEIGHTS, describe_files, write_checkpoint
@@ -44,7 +43,7 @@ def test_first_weights_of_another_seed(finished, settings_of):
     facts = make_plan(settings, vocabulary).describe_checkpoint(0, read_run_facts(finished).data_sha256, 10)
     facts = read_manifest(first)
     for seed in (1, 0):
-        model = build_model(settings.model.shape, vocabulary, 16, 0, seed)
+        model = settings.model.design.build_model(vocabulary, 16, 0, seed)
         with_token = json.loads((first / "config.json").read_text())
         model.config.bos_token_id, model.config.eos_token_id = with_token["bos_token_id"], with_token["eos_token_id"]
         write_checkpoint(finished, model, finished / "tokenizer", facts)

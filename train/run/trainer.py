@@ -15,7 +15,7 @@ from train.engine.engine import DivergedError, Engine, StepResult, check_state_c
 from train.engine.execution import Execution
 from train.engine.peak import device_peak
 from train.engine.signals import Interrupted, StopSignals
-from train.model.architectures import ARCHITECTURES
+from train.model.library import parameters_by_group
 from train.optim import learning_rate
 from train.plan import Plan
 from train.run.group import score_in_all
@@ -99,13 +99,10 @@ class Trainer:
         return self._plan.flops_exact(self._plan.tokens) / self._plan.tokens / (self._peak * self._processes.size)
 
     def _build_model(self) -> PreTrainedModel:
-        shape, length = self._settings.model.shape, self._settings.batch.length
-        architecture = ARCHITECTURES[shape.architecture]
-        model = architecture.build_model(
-            shape, self._plan.vocabulary, length, self._run.document_token, self._settings.seeds.init
+        model = self._settings.model.design.build_model(
+            self._plan.vocabulary, self._settings.batch.length, self._run.document_token, self._settings.seeds.init
         )
-        counted = architecture.parameters_by_group(model)
-        assert counted == self._plan.parameters, "the formula for parameters does not fit the model"
+        assert parameters_by_group(model) == self._plan.parameters, "the plan counts other parameters"
         return model
 
     def _restore(self) -> int:

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from train.model.architectures import ARCHITECTURES
 from train.tokenizer.folder import tokenizer_files
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.huggingface.pretrained import load_model
@@ -42,7 +41,7 @@ def _compute_probe(model: "PreTrainedModel") -> "torch.Tensor":
     """Compute the logits of a few fixed tokens over the whole vocabulary, in float32, shape [1, length, V]."""
     import torch
 
-    length = min(_PROBE_TOKENS, model.config.max_position_embeddings)
+    length = min(_PROBE_TOKENS, getattr(model.config, "max_position_embeddings", _PROBE_TOKENS))
     tokens = torch.linspace(0, model.config.vocab_size - 1, length).long()[None]
     with torch.no_grad():
         logits: torch.Tensor = model(tokens.to(model.get_output_embeddings().weight.device)).logits
@@ -62,21 +61,24 @@ def find_faults(folder: Path) -> list[str]:
     return problems
 
 
+def _hide_progress_bars() -> None:
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+
+
 def holds_weights(folder: Path, model: "PreTrainedModel") -> bool:
     """Tell whether a checkpoint's weights are those of the live model, bit for bit."""
     import torch
-    from safetensors.torch import load_file
 
-    architecture = ARCHITECTURES[model.config.model_type]
-    saved = load_file(folder / WEIGHTS)
-    live = {architecture.saved_name(name): parameter for name, parameter in model.named_parameters()}
+    _hide_progress_bars()
+    loaded = load_model(folder, "AutoModelForCausalLM", dtype=torch.float32)[0]  # which knows the names of the file
+    saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
     return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
 
 
 def _save_model(model: "PreTrainedModel", folder: Path) -> None:
-    from transformers.utils import logging as transformers_logging
-
-    transformers_logging.disable_progress_bar()
+    _hide_progress_bars()
     with disk_faults():
         model.save_pretrained(folder, max_shard_size="1000GB")
 

@@ -17,8 +17,7 @@ from train.config import EngineSettings
 from train.engine.deepspeed import DeepSpeedEngine
 from train.engine.engine import TorchEngine
 from train.engine.processes import connect, read_processes
-from train.model.neox import build_model
-from train.model.shape import Shape
+from train.model.neox import PythiaShape
 from train.optim import OptimizerSettings
 
 OPTIMIZER = OptimizerSettings(
@@ -29,7 +28,7 @@ CPU = torch.device("cpu")
 
 
 def make(stage, processes, precision="float32", micro_batch=3, seed=0):
-    model = build_model(Shape(2, 32, 4, 64), 40, 8, 0, seed)
+    model = PythiaShape(2, 32, 4, 64).build_model(40, 8, 0, seed)
     if stage is None:
         return TorchEngine(model, OPTIMIZER, micro_batch, CPU, precision)
     settings = EngineSettings("deepspeed", micro_batch, "cpu", stage, precision=precision)

@@ -10,8 +10,7 @@ from train.engine.engine import DivergedError, TorchEngine, parameter_groups
 from train.engine.execution import check_processes, choose_compile, choose_device
 from train.engine.processes import Processes
 from train.model.hidden import make_hidden_states
-from train.model.neox import build_model
-from train.model.shape import Shape
+from train.model.neox import PythiaShape
 from train.optim import OptimizerSettings, learning_rate
 from ucurve.errors import RunError, UserError
 
@@ -21,7 +20,7 @@ OPTIMIZER = OptimizerSettings(
 
 
 def make_engine(micro_batch=8, seed=0, **more):
-    model = build_model(Shape(2, 32, 4, 64), 40, 8, 0, seed)
+    model = PythiaShape(2, 32, 4, 64).build_model(40, 8, 0, seed)
     return TorchEngine(model, OPTIMIZER, micro_batch, torch.device("cpu"), **more)
 
 
@@ -40,7 +39,7 @@ def test_gradients_do_not_depend_on_the_accumulation(micro_batch):
 def test_the_gradient_is_that_of_the_mean_loss_per_token():
     engine, batch = make_engine(3), windows(0)
     engine.accumulate(windows(0))
-    model = build_model(Shape(2, 32, 4, 64), 40, 8, 0, 0)
+    model = PythiaShape(2, 32, 4, 64).build_model(40, 8, 0, 0)
     logits = model(batch[:, :-1]).logits
     torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten()).backward()
     for a, b in zip(engine.model.parameters(), model.parameters(), strict=True):
@@ -129,8 +128,8 @@ def test_bfloat16_changes_products_alone():
 
 
 def test_bfloat16_is_what_a_model_stored_in_bfloat16_computes():
-    model, ids = build_model(Shape(2, 32, 4, 64), 40, 8, 0, 0), windows(1)[:, :-1]
-    stored = build_model(Shape(2, 32, 4, 64), 40, 8, 0, 0).bfloat16()
+    model, ids = PythiaShape(2, 32, 4, 64).build_model(40, 8, 0, 0), windows(1)[:, :-1]
+    stored = PythiaShape(2, 32, 4, 64).build_model(40, 8, 0, 0).bfloat16()
     stored.base_model.rotary_emb.inv_freq = model.base_model.rotary_emb.inv_freq
     assert torch.equal(make_hidden_states("bfloat16")(model, ids), stored.base_model(ids).last_hidden_state)
 
@@ -167,7 +166,7 @@ def test_compiling_needs_a_compiler(monkeypatch):
 
 
 def test_only_matrices_decay():
-    model = build_model(Shape(1, 32, 4, 64), 40, 8, 0, 0)
+    model = PythiaShape(1, 32, 4, 64).build_model(40, 8, 0, 0)
     decaying, rest = parameter_groups(model, 0.1)
     assert decaying["weight_decay"] == 0.1
     assert rest["weight_decay"] == 0.0

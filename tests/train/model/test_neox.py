@@ -6,23 +6,22 @@ import torch
 
 from train.model.hidden import make_hidden_states
 from train.model.loss import summed_loss
-from train.model.neox import build_model
-from train.model.shape import Shape
+from train.model.neox import PythiaShape
 
-SHAPE = Shape(layers=3, width=64, heads=4, feed_forward=256)
+SHAPE = PythiaShape(layers=3, width=64, heads=4, feed_forward=256)
 
 
 def test_a_seed_gives_its_weights_and_leaves_the_global_generator_alone():
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    first, again, other = (build_model(SHAPE, 50, 16, 0, seed) for seed in (0, 0, 1))
+    first, again, other = (SHAPE.build_model(50, 16, 0, seed) for seed in (0, 0, 1))
     assert torch.equal(before, torch.get_rng_state())
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
     assert not torch.equal(first.gpt_neox.embed_in.weight, other.gpt_neox.embed_in.weight)
 
 
 def test_initialisation_is_pythias():
-    model = build_model(SHAPE, 4000, 16, 0, seed=0)
+    model = SHAPE.build_model(4000, 16, 0, seed=0)
     layer = model.gpt_neox.layers[1]
     small, wang = math.sqrt(2 / (5 * 64)), 2 / (3 * math.sqrt(64))
     assert model.gpt_neox.embed_in.weight.std().item() == pytest.approx(small, rel=0.02)
@@ -34,7 +33,7 @@ def test_initialisation_is_pythias():
 
 
 def test_the_model_is_an_untied_neox_of_the_shape():
-    model = build_model(SHAPE, 50, 16, 7, seed=0)
+    model = SHAPE.build_model(50, 16, 7, seed=0)
     config = model.config
     assert (config.num_hidden_layers, config.hidden_size, config.intermediate_size) == (3, 64, 256)
     assert (config.max_position_embeddings, config.eos_token_id, config.bos_token_id) == (16, 7, 7)
@@ -44,7 +43,7 @@ def test_the_model_is_an_untied_neox_of_the_shape():
 
 
 def test_summed_loss_is_transformers_loss_times_targets():
-    model = build_model(SHAPE, 50, 16, 0, seed=0)
+    model = SHAPE.build_model(50, 16, 0, seed=0)
     ids = torch.randint(0, 50, (5, 13), generator=torch.Generator().manual_seed(1))
     loss = summed_loss(model, ids[:, :-1], ids[:, 1:], make_hidden_states("float32"))
     expected = copy.deepcopy(model)(input_ids=ids, labels=ids).loss * 5 * 12

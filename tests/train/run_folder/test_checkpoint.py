@@ -6,8 +6,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from train.model.neox import build_model
-from train.model.shape import Shape
+from train.model.neox import PythiaShape
 from train.run_folder.checkpoint import find_faults, write_checkpoint
 from train.run_folder.resume import save_state
 from ucurve.errors import RunError
@@ -30,7 +29,7 @@ FACTS = CheckpointFacts(
 
 @pytest.fixture
 def model():
-    return build_model(Shape(1, 32, 4, 64), 40, 8, 0, 0)
+    return PythiaShape(1, 32, 4, 64).build_model(40, 8, 0, 0)
 
 
 @pytest.fixture
@@ -121,7 +120,7 @@ def test_what_is_read_back_must_be_what_was_written(tmp_path, model, monkeypatch
     tokenizer = tmp_path / "tokenizer"
     tokenizer.mkdir()
     (tokenizer / "tokenizer.json").write_text("{}")
-    other = build_model(Shape(1, 32, 4, 64), 40, 8, 0, 1)
+    other = PythiaShape(1, 32, 4, 64).build_model(40, 8, 0, 1)
     monkeypatch.setattr("train.run_folder.checkpoint._save_model", lambda _, folder: other.save_pretrained(folder))
     with pytest.raises(RunError, match="the weights read back differ"):
         write_checkpoint(tmp_path / "run", model, tokenizer, FACTS)

@@ -1,0 +1,29 @@
+"""What is asked of a model before and when it is trained, whatever its architecture."""
+
+from typing import TYPE_CHECKING, Protocol
+
+from train.model.parameters import Parameters
+
+if TYPE_CHECKING:  # plans are made without torch
+    from transformers import PreTrainedModel
+
+
+class ModelDesign(Protocol):
+    """An architecture with its sizes. The vocabulary and the context, in tokens, are the run's."""
+
+    @property
+    def architecture(self) -> str:
+        """The name that transformers has for the architecture (``model_type`` of ``config.json``)."""
+
+    @property
+    def title(self) -> str:
+        """The name that people have for it."""
+
+    def count_parameters(self, vocabulary: int, context: int) -> Parameters:
+        """Count the parameters of a model."""
+
+    def count_flops(self, vocabulary: int, context: int, tokens: int) -> float:
+        """Count the FLOPs of matrix products in training on ``tokens`` tokens, in sequences of ``context``."""
+
+    def build_model(self, vocabulary: int, context: int, document_token: int, seed: int) -> "PreTrainedModel":
+        """Build a model in float32 with initial weights drawn from ``seed``."""

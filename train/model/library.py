@@ -1,0 +1,223 @@
+"""Causal models of transformers: a name there and keys of its configuration are enough, without code for a family."""
+
+import contextlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from train.model.parameters import EMBEDDING, OUTPUT, Parameters
+from ucurve.errors import UserError, unknown_name
+
+if TYPE_CHECKING:  # torch and transformers are imported where a model is built
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from transformers import PreTrainedConfig, PreTrainedModel
+
+# What the run decides, with the key of the run that does.
+_OURS = {
+    "vocab_size": "tokenizer",
+    "max_position_embeddings": "batch.length",
+    "bos_token_id": "tokenizer",
+    "eos_token_id": "tokenizer",
+    "pad_token_id": "tokenizer",
+    "use_cache": "nothing: training has no cache",
+    "dtype": "engine.precision",
+}
+# Groups of parameters by words in the names of modules, the innermost first; layer norms go by their class.
+_GROUPS = {
+    "attention": ("attn", "attention"),
+    "mlp": ("mlp", "feed_forward", "ffn", "intermediate", "fc1", "fc2"),
+    "mixer": ("mixer", "mamba", "time_mix"),
+    EMBEDDING: ("embed", "wte", "wpe"),
+}
+
+
+# Operations without products of matrices, beside those that torch marks as views or as computed value by value.
+_WITHOUT_PRODUCTS = frozenset(
+    (  # noqa: SIM905
+        "_safe_softmax _softmax _softmax_backward_data _to_copy _unsafe_view amax any arange argmax bernoulli_ cat "
+        "clone constant_pad_nd copy_ cumsum detach device diagonal_copy embedding embedding_dense_backward "
+        "empty empty_like fill_ flip full full_like gather index index_select log_sigmoid_backward log_sigmoid_forward "
+        "masked_fill_ max mean native_layer_norm native_layer_norm_backward new_empty new_empty_strided new_full "
+        "new_ones new_zeros ones ones_like repeat roll scalar_tensor scatter "
+        "select_backward slice_backward softplus_backward stack sum t_ topk tril triu var zero_ zeros zeros_like"
+    ).split()
+)
+
+
+@dataclass(frozen=True)
+class LibraryModel:
+    """A causal architecture of transformers and keys of its configuration; a ``ModelDesign``."""
+
+    architecture: str
+    config: str  # the keys as JSON, which can be hashed
+
+    def __post_init__(self) -> None:
+        """Refuse with a ``UserError`` an architecture or key that transformers does not have, or that the run sets."""
+        known = _known_keys(self.architecture)
+        for key in json.loads(self.config):
+            if key in _OURS:
+                raise UserError(f"model.config.{key} is set by the run (by {_OURS[key]}); leave it out")
+            if key not in known:
+                raise unknown_name(f"key of {self.architecture}", key, sorted(known - {*_OURS}), "model.config")
+
+    @property
+    def title(self) -> str:
+        """Return the name of the model's class."""
+        return type(self._without_values(8, 8)).__name__.removesuffix("ForCausalLM").removesuffix("LMHeadModel")
+
+    def count_parameters(self, vocabulary: int, context: int) -> Parameters:
+        """Count the parameters of a model that is built without memory for its values."""
+        return _count_parameters(self, vocabulary, context)
+
+    def count_flops(self, vocabulary: int, context: int, tokens: int) -> float:
+        """Return the matrix products that torch counts in a step on one sequence of ``context``, for all tokens."""
+        return _flops_of_a_sequence(self, vocabulary, context) / context * tokens
+
+    def build_model(self, vocabulary: int, context: int, document_token: int, seed: int) -> "PreTrainedModel":
+        """Build a model in float32 with the initialization of its family, drawn from ``seed``."""
+        import torch
+
+        with torch.random.fork_rng(devices=[]):  # the global generators are not changed
+            torch.manual_seed(seed)
+            model: PreTrainedModel = self._build(vocabulary, context, document_token).float()
+        return model
+
+    def _without_values(self, vocabulary: int, context: int) -> "PreTrainedModel":
+        import torch
+
+        with torch.device("meta"):
+            return self._build(vocabulary, context, document_token=0)
+
+    def _build(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedModel":
+        from transformers import AutoModelForCausalLM
+
+        with self._explaining():
+            model: PreTrainedModel = AutoModelForCausalLM.from_config(
+                self._configuration(vocabulary, context, document_token)
+            )
+        return model
+
+    def _configuration(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedConfig":
+        from transformers import AutoConfig
+
+        run: dict[str, object] = {
+            "vocab_size": vocabulary,
+            "bos_token_id": document_token,
+            "eos_token_id": document_token,
+            "pad_token_id": None,
+            "use_cache": False,
+        }
+        if "max_position_embeddings" in _known_keys(self.architecture):
+            run["max_position_embeddings"] = context
+        configuration: PreTrainedConfig = AutoConfig.for_model(self.architecture, **json.loads(self.config), **run)
+        return configuration
+
+    @contextlib.contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Turn what transformers says of values that do not fit together into a ``UserError``."""
+        try:
+            yield
+        except Exception as error:  # each family raises errors of its own
+            reason = " ".join(str(error).split())
+            raise UserError(
+                f"model.config: transformers makes no {self.architecture} of these values: {reason}"
+            ) from error
+
+
+@cache
+def _causal_architectures() -> frozenset[str]:
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    return frozenset(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+
+
+@cache
+def _known_keys(architecture: str) -> frozenset[str]:
+    """Return the keys of an architecture's configuration, by both of their names where there are two."""
+    from transformers import CONFIG_MAPPING
+
+    if architecture not in _causal_architectures():
+        raise unknown_name("architecture", architecture, sorted(_causal_architectures()), "model.architecture")
+    kind = CONFIG_MAPPING[architecture]
+    described = {"model_type", "architectures", "transformers_version"}
+    return frozenset({*kind().to_dict(), *kind.attribute_map} - described)
+
+
+@cache
+def _count_parameters(design: LibraryModel, vocabulary: int, context: int) -> Parameters:
+    return parameters_by_group(design._without_values(vocabulary, context))
+
+
+def parameters_by_group(model: "PreTrainedModel") -> Parameters:
+    """Count a model's parameters by group, in the order of the groups' first parameters."""
+    output, counts = model.get_output_embeddings(), dict[str, int]()
+    modules = dict(model.named_modules())
+    for name, parameter in model.named_parameters():  # one that is tied comes once, as an embedding
+        owner, _, _ = name.rpartition(".")
+        group = OUTPUT if modules[owner] is output else _group_of(owner, type(modules[owner]).__name__)
+        counts[group] = counts.get(group, 0) + parameter.numel()
+    return Parameters(counts)
+
+
+def _group_of(path: str, kind: str) -> str:
+    if "norm" in kind.lower():
+        return "layer_norm"
+    for part in reversed(path.split(".")):
+        for group, words in _GROUPS.items():
+            if any(word in part for word in words):
+                return group
+    return "other"
+
+
+@cache
+def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) -> float:
+    """Count the matrix products of a forward and a backward pass on a sequence, without computing any."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    backward = {torch.ops.aten.convolution_backward: _convolution_backward_flops}
+    unknown: set[str] = set()
+    with FakeTensorMode():
+        model = design._build(vocabulary, context, document_token=0)
+        ids = torch.zeros(1, context, dtype=torch.long)
+        with (
+            sdpa_kernel(SDPBackend.MATH),  # torch does not count what the processor's own kernel of attention does
+            FlopCounterMode(display=False, custom_mapping=backward) as counter,
+            _noting_unknown_operations(unknown),
+        ):
+            model(ids).logits.sum().backward()
+    if unknown:
+        raise UserError(
+            f"model.architecture={design.architecture}: torch counts no FLOPs of {', '.join(sorted(unknown))}, "
+            "which it computes, so the FLOPs of the run would be wrong"
+        )
+    return float(counter.get_total_flops())
+
+
+def _noting_unknown_operations(noted: set[str]) -> "TorchDispatchMode":
+    """Note the operations that may hold products and of which torch counts none."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import flop_registry
+
+    class Noting(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kind = function._overloadpacket
+            counted = kind in flop_registry or torch.Tag.pointwise in function.tags or function.is_view
+            if not counted and kind.__name__ not in _WITHOUT_PRODUCTS:
+                noted.add(str(kind))
+            return function(*args, **(kwargs or {}))
+
+    return Noting()  # type: ignore[no-untyped-call]
+
+
+def _convolution_backward_flops(
+    gradient: Sequence[int], _inputs: Sequence[int], weight: Sequence[int], *_rest: object, **_named: object
+) -> int:
+    """Count two products of the size of the forward one; torch's own formula takes no account of groups."""
+    return 2 * 2 * math.prod(weight) * gradient[0] * math.prod(gradient[2:])
