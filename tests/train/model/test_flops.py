@@ -33,7 +33,7 @@ def test_6nd_gives_the_papers_ends():
 def test_exact_flops_by_hand():
     shape = PythiaShape(layers=1, width=2, heads=1, feed_forward=3)
     # query, key, value and output 4 x 4, feed-forward 2 x 6, scores and values 2 x 5 x 2, output 7 x 2: 62 products
-    assert shape.count_flops(vocabulary=7, sequence_length=5, tokens=10) == 6 * 62 * 10
+    assert shape.count_flops(vocabulary=7, context=5, tokens=10) == 6 * 62 * 10
 
 
 def test_exact_flops_equal_a_count_over_the_modules():

@@ -1,0 +1,96 @@
+"""Causal models of transformers that are trained by their name and configuration alone."""
+
+import json
+import re
+
+import pytest
+
+from train.model.library import LibraryModel, parameters_by_group
+from train.model.neox import PythiaShape
+from ucurve.errors import UserError
+
+VOCABULARY, LENGTH, WIDTH, LAYERS = 80, 16, 32, 3
+PLAIN = {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "num_attention_heads": 4, "intermediate_size": 48}
+NO_DROPOUT = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+FAMILIES = {
+    "gpt_neox": {**PLAIN, "intermediate_size": 128},
+    "gpt2": {"n_embd": WIDTH, "n_layer": LAYERS, "n_head": 4, **NO_DROPOUT},
+    "llama": PLAIN,
+    "qwen3": {**PLAIN, "num_key_value_heads": 2, "head_dim": 8},
+    "olmo2": PLAIN,
+    "mamba": {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "state_size": 8, "time_step_rank": 2},
+}
+
+
+def design(family, **keys):
+    return LibraryModel(family, json.dumps({**FAMILIES.get(family, {}), **keys}))
+
+
+def products_of_a_token(family):
+    """Multiplications of a forward pass for one token, counted by hand, without the output layer."""
+    d, wide = WIDTH, 2 * WIDTH  # of Mamba: the inner width
+    attention = 2 * LENGTH * d
+    return {
+        "gpt_neox": 4 * d * d + 2 * d * 128 + attention,
+        "gpt2": 4 * d * d + 2 * d * 4 * d + attention,
+        "llama": 4 * d * d + 3 * d * 48 + attention,
+        "qwen3": 3 * d * d + 3 * d * 48 + attention,  # half of the heads have keys and values of their own
+        "olmo2": 4 * d * d + 3 * d * 48 + attention,
+        # Projections in and out; of the inner width: a filter of 4, rank 2 and two states of 8, back, and the read-out.
+        "mamba": d * 2 * wide + wide * d + wide * 4 + wide * (2 + 2 * 8) + 2 * wide + wide * 8,
+    }[family]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_flops_are_those_counted_by_hand(family):
+    tokens = 10 * LENGTH
+    by_hand = 6 * tokens * (LAYERS * products_of_a_token(family) + VOCABULARY * WIDTH)
+    assert design(family).count_flops(VOCABULARY, LENGTH, tokens) == pytest.approx(by_hand, rel=0.01)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_parameters_are_those_of_the_built_model(family):
+    model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    counted = design(family).count_parameters(VOCABULARY, LENGTH)
+    assert counted == parameters_by_group(model)
+    assert counted.total == sum(parameter.numel() for parameter in model.parameters())
+    assert counted.tied == (model.get_output_embeddings().weight is model.get_input_embeddings().weight)
+    assert "other" not in counted.groups
+    assert (model.config.vocab_size, model.config.bos_token_id, model.config.eos_token_id) == (VOCABULARY, 7, 7)
+
+
+def test_pythias_shape_counts_what_the_model_itself_counts():
+    shape = PythiaShape(LAYERS, WIDTH, 4, 128)
+    assert design("gpt_neox").count_parameters(VOCABULARY, LENGTH) == shape.count_parameters(VOCABULARY, LENGTH)
+    ours = shape.count_flops(VOCABULARY, LENGTH, 100)
+    assert design("gpt_neox").count_flops(VOCABULARY, LENGTH, 100) == pytest.approx(ours, rel=0.01)
+
+
+def test_weights_are_drawn_from_the_seed_alone():
+    import torch
+
+    before = torch.random.get_rng_state()
+    first, again, other = (design("llama").build_model(VOCABULARY, LENGTH, 0, seed) for seed in (0, 0, 1))
+    assert torch.equal(before, torch.random.get_rng_state())
+    pairs = zip(first.parameters(), again.parameters(), strict=True)
+    assert all(torch.equal(one, two) for one, two in pairs)
+    assert not torch.equal(first.get_input_embeddings().weight, other.get_input_embeddings().weight)
+
+
+@pytest.mark.parametrize(
+    ("family", "keys", "message"),
+    [
+        ("lama", {}, "model.architecture: unknown architecture 'lama'"),
+        ("llama", {"hiden_size": 8}, "Did you mean 'hidden_size'"),
+        ("llama", {"vocab_size": 8}, "model.config.vocab_size is set by the run (by tokenizer); leave it out"),
+        ("bert", {}, "model.architecture: unknown architecture 'bert'"),
+    ],
+)
+def test_what_transformers_does_not_have_is_refused(family, keys, message):
+    with pytest.raises(UserError, match=re.escape(message)):
+        design(family, **keys)
+
+
+def test_values_that_do_not_fit_together_are_refused():
+    with pytest.raises(UserError, match=r"model\.config: transformers makes no llama of these values: "):
+        design("llama", num_hidden_layers="many").count_parameters(VOCABULARY, LENGTH)
