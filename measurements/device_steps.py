@@ -45,18 +45,17 @@ def contestant(arguments: argparse.Namespace) -> dict[str, Any]:
     import torch
 
     from train.config import read_settings
-    from train.model.neox import build_model, count_flops
     from ucurve.config import compose
 
     settings = read_settings(compose("train", [f"model={arguments.model}", "tokens=1M", "data=demo"]))
-    shape, on_device = settings.model.shape, arguments.device == "cuda"
+    design, on_device = settings.model.design, arguments.device == "cuda"
     device = torch.device("cuda", 0) if on_device else torch.device("cpu")
     precision = "bfloat16" if on_device else "float32"
-    model = build_model(shape, arguments.vocabulary, LENGTH, 0, seed=0)
+    model = design.build_model(arguments.vocabulary, LENGTH, 0, seed=0)
     timed = _time_trainer if arguments.variant == "trainer" else _time_ours
     seconds, losses = timed(arguments, model, settings.optimizer, device, precision)
     tokens = arguments.sequences * LENGTH
-    flops = count_flops(shape, arguments.vocabulary, LENGTH, tokens)
+    flops = design.count_flops(arguments.vocabulary, LENGTH, tokens)
     return {
         "milliseconds": seconds * 1e3,
         "tokens_per_second": tokens / seconds,

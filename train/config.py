@@ -78,7 +78,7 @@ class LibraryModelSettings:
 
     name: Name
     architecture: str
-    config: dict[str, Any]
+    config: dict[str, object]
     learning_rate: PositiveFloat
 
     @property

@@ -7,20 +7,19 @@ import yaml
 
 from tests.accelerator.fake_device import ROOT, fake_device, report
 from train.engine.engine import TorchEngine
-from train.model import neox
-from train.model.shape import Shape
+from train.model.neox import PythiaShape
 from train.optim import OptimizerSettings
 
 VOCABULARY, SEQUENCES, LENGTH = 49_953, 256, 64  # the default batch, with the vocabulary of a large tokenizer
 
 name, precision = sys.argv[1:]
 conf = yaml.safe_load((ROOT / "conf" / "model" / f"{name}.yaml").read_text())
-shape = Shape(conf["layers"], conf["width"], conf["heads"], conf["feed_forward"])
+shape = PythiaShape(conf["layers"], conf["width"], conf["heads"], conf["feed_forward"])
 optimizer = OptimizerSettings(
     learning_rate=1e-3, minimum=0.1, warmup=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
 )
 with fake_device() as fake:
-    model = neox.build_model(shape, VOCABULARY, LENGTH, document_token=0, seed=0)
+    model = shape.build_model(VOCABULARY, LENGTH, document_token=0, seed=0)
     with fake:
         engine = TorchEngine(model, optimizer, "auto", fake.device, precision)
         share = engine.place(np.zeros((SEQUENCES, LENGTH + 1), dtype=np.int64))
@@ -29,4 +28,4 @@ with fake_device() as fake:
             fake.restart()
             engine.step(share, 1e-3, number)
             steps.append(fake.count)
-    report(steps=steps, planned=neox.count_flops(shape, VOCABULARY, LENGTH, SEQUENCES * LENGTH))
+    report(steps=steps, planned=shape.count_flops(VOCABULARY, LENGTH, SEQUENCES * LENGTH))

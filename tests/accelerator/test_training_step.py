@@ -8,8 +8,7 @@ import torch
 from tests.accelerator.fake_device import count
 from train.model.hidden import make_hidden_states
 from train.model.loss import summed_loss
-from train.model.neox import build_model
-from train.model.shape import Shape
+from train.model.neox import PythiaShape
 
 WAITS = 1  # a step; the loss and the norm of the gradient are read together
 FLOPS_APART = 0.005  # of the plan's
@@ -71,7 +70,7 @@ def test_a_compiled_model_is_one_graph_without_mask(precision):
         masks.extend((call.get("attn_mask"), call.get("is_causal")) for call in calls)
         return graph.forward
 
-    model = build_model(Shape(2, 32, 2, 64), 97, 16, document_token=0, seed=0).train()
+    model = PythiaShape(2, 32, 2, 64).build_model(97, 16, document_token=0, seed=0).train()
     plain = make_hidden_states(precision)
     compiled = torch.compile(plain, dynamic=False, backend=look, fullgraph=True)
     losses = []

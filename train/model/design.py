@@ -23,7 +23,10 @@ class ModelDesign(Protocol):
         """Count the parameters of a model."""
 
     def count_flops(self, vocabulary: int, context: int, tokens: int) -> float:
-        """Count the FLOPs of matrix products in training on ``tokens`` tokens, in sequences of ``context``."""
+        """Count the FLOPs of matrix products in training on ``tokens`` tokens, in sequences of ``context``.
+
+        Two for each multiply-add, the backward pass twice the forward; scores of attention over the full context.
+        """
 
     def build_model(self, vocabulary: int, context: int, document_token: int, seed: int) -> "PreTrainedModel":
         """Build a model in float32 with initial weights drawn from ``seed``."""

@@ -72,7 +72,10 @@ def holds_weights(folder: Path, model: "PreTrainedModel") -> bool:
     import torch
 
     _hide_progress_bars()
-    loaded = load_model(folder, "AutoModelForCausalLM", dtype=torch.float32)[0]  # which knows the names of the file
+    # Loading knows the names in the file, and reports keys that it lacks, for which it would draw new weights.
+    loaded, report = load_model(folder, "AutoModelForCausalLM", dtype=torch.float32)
+    if any(report.values()):
+        return False
     saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
     return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
 

@@ -80,10 +80,10 @@ def test_weights_are_drawn_from_the_seed_alone():
 @pytest.mark.parametrize(
     ("family", "keys", "message"),
     [
-        ("lama", {}, "model.architecture: unknown architecture 'lama'"),
+        ("lama", {}, "unknown architecture 'lama' in model.architecture"),
         ("llama", {"hiden_size": 8}, "Did you mean 'hidden_size'"),
         ("llama", {"vocab_size": 8}, "model.config.vocab_size is set by the run (by tokenizer); leave it out"),
-        ("bert", {}, "model.architecture: unknown architecture 'bert'"),
+        ("t5", {}, "unknown architecture 't5' in model.architecture"),
     ],
 )
 def test_what_transformers_does_not_have_is_refused(family, keys, message):

@@ -58,7 +58,7 @@ def test_compiled_attention_gets_no_mask_and_checkpoints_name_no_attention(tmp_p
         seen.extend((call.get("attn_mask"), call.get("is_causal")) for call in calls)
         return graph.forward
 
-    model = build_model(SHAPE, 50, 16, 0, seed=0)
+    model = SHAPE.build_model(50, 16, 0, seed=0)
     compiled = torch.compile(make_hidden_states("bfloat16"), dynamic=False, backend=look)
     compiled(model, torch.randint(0, 50, (5, 13)))
     assert seen == [(None, True)] * SHAPE.layers
