@@ -181,12 +181,12 @@ def check_state_complete(state: dict[str, torch.Tensor], model: torch.nn.Module,
 
 
 def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:
-    """Split parameters into matrices, which decay, and biases and layer norms, which do not."""
-    parameters = list(model.parameters())
-    return [
-        {"params": [parameter for parameter in parameters if parameter.ndim >= 2], "weight_decay": weight_decay},
-        {"params": [parameter for parameter in parameters if parameter.ndim < 2], "weight_decay": 0.0},
-    ]
+    """Split parameters into matrices, which decay, and the rest: biases, layer norms and what a model marks so."""
+    decaying, rest = list[torch.nn.Parameter](), list[torch.nn.Parameter]()
+    for parameter in model.parameters():
+        decays = parameter.ndim >= 2 and not getattr(parameter, "_no_weight_decay", False)  # see ``LibraryModel``
+        (decaying if decays else rest).append(parameter)
+    return [{"params": decaying, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
 
 
 def check_finite(value: float, what: str, step: int) -> None:

@@ -43,4 +43,4 @@ def _in_bfloat16(model: "PreTrainedModel", inputs: torch.Tensor) -> torch.Tensor
     weights = {name: value.bfloat16() for name, value in base.named_parameters() if value is not embedding.weight}
     embedded = {"inputs_embeds": embedding(inputs).bfloat16()}
     hidden: torch.Tensor = functional_call(base, weights, kwargs=embedded).last_hidden_state
-    return hidden
+    return hidden.bfloat16()  # of Mamba float32, whose residual stream is

@@ -8,7 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from train.model.parameters import EMBEDDING, OUTPUT, Parameters
+from train.model.refusals import hidden_states, refuse_behaviour, refuse_configuration
 from ucurve.errors import UserError, unknown_name
+from ucurve.huggingface.attention import register_without_mask
 
 if TYPE_CHECKING:  # torch and transformers are imported where a model is built
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -21,9 +23,12 @@ _OURS = {
     "bos_token_id": "tokenizer",
     "eos_token_id": "tokenizer",
     "pad_token_id": "tokenizer",
-    "use_cache": "nothing: training has no cache",
+    "use_cache": "training, which has none",
     "dtype": "engine.precision",
 }
+# State matrices of Mamba, as its authors mark them in state-spaces/mamba, mamba_ssm/modules/mamba_simple.py; with their
+# attribute. transformers does not mark them.
+_WITHOUT_DECAY = (".A_log", ".D")
 # Groups of parameters by words in the names of modules, the innermost first; layer norms go by their class.
 _GROUPS = {
     "attention": ("attn", "attention"),
@@ -54,12 +59,12 @@ class LibraryModel:
 
     def __post_init__(self) -> None:
         """Refuse with a ``UserError`` an architecture or key that transformers does not have, or that the run sets."""
-        known = _known_keys(self.architecture)
+        known, set_by = _known_keys(self.architecture), _set_by_run(self.architecture)
         for key in json.loads(self.config):
-            if key in _OURS:
-                raise UserError(f"model.config.{key} is set by the run (by {_OURS[key]}); leave it out")
+            if key in set_by:
+                raise UserError(f"model.config.{key} is set by the run (by {set_by[key]}); leave it out")
             if key not in known:
-                raise unknown_name(f"key of {self.architecture}", key, sorted(known - {*_OURS}), "model.config")
+                raise unknown_name(f"key of {self.architecture}", key, sorted(known - {*set_by}), "model.config")
 
     @property
     def title(self) -> str:
@@ -81,6 +86,10 @@ class LibraryModel:
         with torch.random.fork_rng(devices=[]):  # the global generators are not changed
             torch.manual_seed(seed)
             model: PreTrainedModel = self._build(vocabulary, context, document_token).float()
+        refuse_behaviour(model, self.architecture)
+        for name, parameter in model.named_parameters():
+            parameter._no_weight_decay = name.endswith(_WITHOUT_DECAY)  # type: ignore[attr-defined]
+        _leave_out_mask(model, context)
         return model
 
     def _without_values(self, vocabulary: int, context: int) -> "PreTrainedModel":
@@ -93,9 +102,10 @@ class LibraryModel:
         from transformers import AutoModelForCausalLM
 
         with self._explaining():
-            model: PreTrainedModel = AutoModelForCausalLM.from_config(
-                self._configuration(vocabulary, context, document_token)
-            )
+            configuration = self._configuration(vocabulary, context, document_token)
+        refuse_configuration(configuration)
+        with self._explaining():
+            model: PreTrainedModel = AutoModelForCausalLM.from_config(configuration)
         return model
 
     def _configuration(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedConfig":
@@ -125,6 +135,23 @@ class LibraryModel:
             ) from error
 
 
+def _leave_out_mask(model: "PreTrainedModel", context: int) -> None:
+    """Take attention without a mask where that computes the same; see ``ucurve.huggingface.attention``.
+
+    It does not where a window of attention is shorter than the context, or where positions are told by the mask.
+    """
+    import torch
+
+    if model.config._attn_implementation != "sdpa":
+        return
+    ids = torch.arange(context)[None] % model.config.vocab_size
+    with torch.no_grad():
+        before = hidden_states(model, ids)
+        model.set_attn_implementation(register_without_mask())
+        if not torch.equal(before, hidden_states(model, ids)):
+            model.set_attn_implementation("sdpa")
+
+
 @cache
 def _causal_architectures() -> frozenset[str]:
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -142,6 +169,14 @@ def _known_keys(architecture: str) -> frozenset[str]:
     kind = CONFIG_MAPPING[architecture]
     described = {"model_type", "architectures", "transformers_version"}
     return frozenset({*kind().to_dict(), *kind.attribute_map} - described)
+
+
+def _set_by_run(architecture: str) -> dict[str, str]:
+    """Return which keys the run sets and by what, also by the names that an architecture alone has for them."""
+    from transformers import CONFIG_MAPPING
+
+    own = CONFIG_MAPPING[architecture].attribute_map
+    return _OURS | {own[key]: by for key, by in _OURS.items() if key in own}
 
 
 @cache

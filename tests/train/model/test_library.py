@@ -4,9 +4,12 @@ import json
 import re
 
 import pytest
+import torch
 
+from train.engine.engine import parameter_groups
 from train.model.library import LibraryModel, parameters_by_group
 from train.model.neox import PythiaShape
+from train.model.refusals import refuse_behaviour
 from ucurve.errors import UserError
 
 VOCABULARY, LENGTH, WIDTH, LAYERS = 80, 16, 32, 3
@@ -67,8 +70,6 @@ def test_pythias_shape_counts_what_the_model_itself_counts():
 
 
 def test_weights_are_drawn_from_the_seed_alone():
-    import torch
-
     before = torch.random.get_rng_state()
     first, again, other = (design("llama").build_model(VOCABULARY, LENGTH, 0, seed) for seed in (0, 0, 1))
     assert torch.equal(before, torch.random.get_rng_state())
@@ -77,20 +78,78 @@ def test_weights_are_drawn_from_the_seed_alone():
     assert not torch.equal(first.get_input_embeddings().weight, other.get_input_embeddings().weight)
 
 
+SIZED = {**PLAIN, "num_key_value_heads": 2, "head_dim": 8}
+GPTJ = {"n_embd": WIDTH, "n_layer": 1, "n_head": 4, "rotary_dim": 4, **NO_DROPOUT}
+BERT = {**PLAIN, "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0}
+MESSAGES = [
+    ("lama", {}, "unknown architecture 'lama' in model.architecture"),
+    ("t5", {}, "unknown architecture 't5' in model.architecture"),
+    ("llama", {"hiden_size": 8}, "Did you mean 'hidden_size'"),
+    ("llama", {"vocab_size": 8}, "model.config.vocab_size is set by the run (by tokenizer); leave it out"),
+    ("gpt2", {"n_positions": 8}, "model.config.n_positions is set by the run (by batch.length); leave it out"),
+    ("llama", {"num_hidden_layers": "many"}, "model.config: transformers makes no llama of these values: "),
+    ("gpt2", {"attn_pdrop": 0.2}, "; set model.config.attn_pdrop=0.0"),
+    ("gemma2", SIZED, "; set model.config.final_logit_softcapping=null"),
+    ("cohere", PLAIN, "; set model.config.logit_scale=1"),
+    ("granite", {**PLAIN, "logits_scaling": 8.0}, "; set model.config.logits_scaling=1"),
+    ("mixtral", SIZED, "; set model.config.router_aux_loss_coef=0.0"),
+    ("bert", BERT, "; set model.config.is_decoder=true"),
+]
+
+
+@pytest.mark.parametrize(("family", "keys", "message"), MESSAGES)
+def test_a_configuration_that_cannot_be_trained_is_refused_before_it_is_built(family, keys, message):
+    with pytest.raises(UserError, match=re.escape(message)):
+        design(family, **keys).count_parameters(VOCABULARY, LENGTH)
+
+
+class Noise(torch.nn.Module):
+    def forward(self, hidden, **_):
+        return hidden + torch.rand_like(hidden)
+
+
+def refuse_changed(change):
+    model = design("llama").build_model(VOCABULARY, LENGTH, 7, seed=0)
+    change(model)
+    refuse_behaviour(model, "llama")
+
+
+def test_what_a_model_computes_must_suit_the_trainer():
+    def look_ahead(model):
+        base = model.model.forward
+
+        def forward(*given, **keys):
+            output = base(*given, **keys)
+            output.last_hidden_state = output.last_hidden_state + output.last_hidden_state.mean(1, keepdim=True)
+            return output
+
+        model.model.forward = forward
+
+    with pytest.raises(UserError, match="sees the tokens that it is to predict"):
+        refuse_changed(look_ahead)
+    with pytest.raises(UserError, match="computes something else each time"):
+        refuse_changed(lambda model: model.model.layers.__setitem__(0, Noise()))
+    with pytest.raises(UserError, match="its logits are not the product"):
+        design("gptj", **GPTJ).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    refuse_changed(lambda model: None)
+
+
 @pytest.mark.parametrize(
-    ("family", "keys", "message"),
+    ("family", "keys", "attention"),
     [
-        ("lama", {}, "unknown architecture 'lama' in model.architecture"),
-        ("llama", {"hiden_size": 8}, "Did you mean 'hidden_size'"),
-        ("llama", {"vocab_size": 8}, "model.config.vocab_size is set by the run (by tokenizer); leave it out"),
-        ("t5", {}, "unknown architecture 't5' in model.architecture"),
+        ("llama", {}, "sdpa_without_mask"),
+        ("mistral", {**SIZED, "sliding_window": 4}, "sdpa"),
+        ("mistral", {**SIZED, "sliding_window": LENGTH}, "sdpa_without_mask"),
     ],
 )
-def test_what_transformers_does_not_have_is_refused(family, keys, message):
-    with pytest.raises(UserError, match=re.escape(message)):
-        design(family, **keys)
+def test_the_mask_of_attention_is_left_out_where_it_says_nothing(family, keys, attention):
+    model = design(family, **keys).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    assert model.config._attn_implementation == attention
 
 
-def test_values_that_do_not_fit_together_are_refused():
-    with pytest.raises(UserError, match=r"model\.config: transformers makes no llama of these values: "):
-        design("llama", num_hidden_layers="many").count_parameters(VOCABULARY, LENGTH)
+def test_what_mamba_marks_does_not_decay():
+    model = design("mamba").build_model(VOCABULARY, LENGTH, 7, seed=0)
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    decaying = {names[parameter].rpartition("mixer.")[2] for parameter in parameter_groups(model, 0.1)[0]["params"]}
+    assert {"in_proj.weight", "x_proj.weight", "out_proj.weight"} <= decaying
+    assert not {"A_log", "D"} & decaying

@@ -1,0 +1,65 @@
+"""Steps of the engine are those of a plain loop over the library's own model, for every family."""
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from tests.train.model.test_library import FAMILIES, LENGTH, VOCABULARY, design
+from train.engine.engine import TorchEngine
+from train.model.hidden import make_hidden_states
+from train.optim import OptimizerSettings
+
+OPTIMIZER = OptimizerSettings(
+    learning_rate=3e-3, minimum=0.1, warmup=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
+)
+STEPS = 20
+
+
+def batches():
+    generator = torch.Generator().manual_seed(3)
+    return torch.randint(0, VOCABULARY // 4, (STEPS, 4, LENGTH + 1), generator=generator)
+
+
+def plain_losses(model):
+    """The mean loss per token of each step, by the library's loss and one AdamW for matrices, one for the rest."""
+    kinds = ([], [])
+    for name, parameter in model.named_parameters():
+        kinds[parameter.ndim < 2 or name.endswith("A_log")].append(parameter)
+    keys = {"lr": OPTIMIZER.learning_rate, "betas": OPTIMIZER.betas, "eps": OPTIMIZER.eps}
+    optimizers = [
+        torch.optim.AdamW(each, weight_decay=decay, **keys) for each, decay in zip(kinds, (0.1, 0.0), strict=True)
+    ]
+    losses = []
+    for ids in batches():
+        logits = model(input_ids=ids[:, :-1]).logits
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), OPTIMIZER.clip)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_engine_trains_as_a_plain_loop(tmp_path, family):
+    model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    model.save_pretrained(tmp_path)
+    expected = plain_losses(AutoModelForCausalLM.from_pretrained(tmp_path, attn_implementation="eager").train())
+    engine = TorchEngine(model, OPTIMIZER, 3, torch.device("cpu"))
+    ours = [
+        engine.step(ids, OPTIMIZER.learning_rate, number).loss_sum / ids[:, 1:].numel()
+        for number, ids in enumerate(batches(), 1)
+    ]
+    assert ours == pytest.approx(expected, abs=1e-4)
+    assert ours[-1] < ours[0] - 0.5
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_in_bfloat16_a_model_computes_nearly_the_same(family):
+    model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    ids = batches()[0, :, :-1]
+    narrow, wide = (make_hidden_states(precision)(model, ids) for precision in ("bfloat16", "float32"))
+    assert narrow.dtype == torch.bfloat16
+    assert torch.linalg.vector_norm(narrow - wide) < 0.03 * torch.linalg.vector_norm(wide)

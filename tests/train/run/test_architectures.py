@@ -1,0 +1,56 @@
+"""Runs of other architectures than Pythia's, from a model file: resumed, verified, told apart by name."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from train.engine.engine import TorchEngine
+from train.run.run import train_run
+from train.verify import run_faults
+from ucurve.config import compose
+
+SMALL = {
+    "llama-14m": ["num_hidden_layers=2", "hidden_size=32", "intermediate_size=48"],
+    "mamba-14m": ["num_hidden_layers=2", "hidden_size=32", "state_size=8"],
+}
+
+
+def outcome(run):
+    """The bytes of every checkpoint, and the numbers of every step."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    weights = {path.parent.name: path.read_bytes() for path in run.glob("checkpoints/*/model.safetensors")}
+    return weights, [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
+
+
+@pytest.mark.parametrize("model", SMALL)
+def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch, model):
+    small = [f"model={model}", *(f"model.config.{key}" for key in SMALL[model])]
+    alone, settings = settings_of(*small, "name=alone"), settings_of(*small)
+    assert settings.run_name.startswith(f"{model}-")
+    train_run(alone)
+    step = TorchEngine.step
+
+    def stop_in_step_5(engine, windows, rate, number):
+        if number == 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return step(engine, windows, rate, number)
+
+    monkeypatch.setattr(TorchEngine, "step", stop_in_step_5)
+    with pytest.raises(SystemExit):
+        train_run(settings)
+    monkeypatch.setattr(TorchEngine, "step", step)
+    train_run(settings)
+    expected, found = (outcome(Path(each.paths.runs) / each.run_name) for each in (alone, settings))
+    assert found == expected
+    assert len(found[1]) == settings.steps
+    assert run_faults(settings.folder) == []
+
+
+def test_keys_of_a_model_are_set_and_added_on_the_command_line():
+    given = ["model=llama-14m", "tokens=1M", "data=demo", "model.config.hidden_size=64"]
+    values = compose("train", [*given, "+model.config.num_key_value_heads=2"])
+    assert values["model"]["config"]["hidden_size"] == 64
+    assert values["model"]["config"]["num_key_value_heads"] == 2

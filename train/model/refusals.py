@@ -1,0 +1,104 @@
+"""What keeps a model of transformers from being trained here: what its configuration says, and what it computes."""
+
+from typing import TYPE_CHECKING
+
+from ucurve.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedConfig, PreTrainedModel
+
+# Keys that change the logits after the output layer, which the loss computes itself, and the values that do not.
+_OF_LOGITS: dict[str, float | None] = {
+    "final_logit_softcapping": None,
+    "logits_soft_cap": None,
+    "output_logit_soft_cap": None,
+    "logit_scale": 1,
+    "logits_scaling": 1,
+    "lm_head_multiplier": 1,
+    "logits_mup_width_multiplier": 1,
+    "lm_head_bias": 0,
+}
+_OF_EXPERTS = ("router_aux_loss_coef", "aux_loss_coef")
+_UNUSED_DROPOUT = ("classifier", "summary")  # of layers that a language model does not have
+_POSITIONS = 8
+_TOLERANCE = 1e-4
+
+
+def refuse_configuration(configuration: "PreTrainedConfig") -> None:
+    """Raise a ``UserError`` that names the keys with which a model would not be trained as its configuration says."""
+    values = configuration.to_dict()
+    _refuse(
+        {
+            key: 0.0
+            for key, value in values.items()
+            if "drop" in key and isinstance(value, int | float) and value and not key.startswith(_UNUSED_DROPOUT)
+        },
+        values,
+        "dropout would draw other units after a resume or in other numbers of processes",
+    )
+    _refuse(
+        {key: neutral for key, neutral in _OF_LOGITS.items() if values.get(key) not in (None, neutral)},
+        values,
+        "the logits would be changed after the output layer, which the loss does not do",
+    )
+    _refuse(
+        {key: 0.0 for key in _OF_EXPERTS if values.get(key)},
+        values,
+        "the loss is that of the next token alone, without one that balances experts",
+    )
+    if values.get("is_decoder") is False and configuration.model_type != "gpt_neox":  # which does not read it
+        raise UserError(
+            f"model.architecture={configuration.model_type} sees the tokens that it is to predict; "
+            "set model.config.is_decoder=true, or take another architecture"
+        )
+
+
+def _refuse(wanted: dict[str, float | None], values: dict[str, object], reason: str) -> None:
+    if wanted:
+        found = ", ".join(f"model.config.{key} is {values[key]}" for key in wanted)
+        remedy = " ".join(f"model.config.{key}={'null' if value is None else value}" for key, value in wanted.items())
+        raise UserError(f"{found}: {reason}; set {remedy}")
+
+
+def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
+    """Raise a ``UserError`` for a model that is not causal, not deterministic, or whose logits are no single product.
+
+    It is found from what a new model computes on a few tokens, because nothing in a configuration says it.
+    """
+    import torch
+
+    length = min(_POSITIONS, getattr(model.config, "max_position_embeddings", _POSITIONS))
+    ids = torch.arange(length)[None] % model.config.vocab_size
+    other = ids.clone()
+    other[:, -1] = (other[:, -1] + 1) % model.config.vocab_size
+    output = model.get_output_embeddings()
+    if output is None or model.base_model is model:
+        raise UserError(f"model.architecture={architecture} has no output layer by itself, which the loss needs")
+    model.train()
+    with torch.no_grad():
+        hidden = hidden_states(model, ids)
+        logits = model(ids).logits
+        if not torch.equal(hidden, hidden_states(model, ids)):
+            raise UserError(
+                f"model.architecture={architecture} computes something else each time, so no run can resume"
+            )
+        if not _are_close(hidden[:, :-1], hidden_states(model, other)[:, :-1]):
+            raise UserError(f"model.architecture={architecture} sees the tokens that it is to predict")
+        if getattr(output, "bias", None) is not None or not _are_close(hidden @ output.weight.T, logits):
+            raise UserError(
+                f"model.architecture={architecture}: its logits are not the product of its last hidden states with one "
+                "matrix, which the loss computes; take an architecture without a bias or another step there"
+            )
+
+
+def hidden_states(model: "PreTrainedModel", ids: "torch.Tensor") -> "torch.Tensor":
+    """Return what the output layer gets, as the loss computes it, shape [sequences, length, width]."""
+    hidden: torch.Tensor = model.base_model(ids).last_hidden_state
+    return hidden
+
+
+def _are_close(one: "torch.Tensor", two: "torch.Tensor") -> bool:
+    import torch
+
+    return torch.allclose(one, two, rtol=_TOLERANCE, atol=_TOLERANCE * float(two.abs().max()))
