@@ -72,7 +72,7 @@ def count(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "pairs": len(pairs),
         "vocabulary": size,
-        "epoch": training.order.sequences * LENGTH,
+        "epoch": (store.length - 1) // LENGTH * LENGTH,
         "listed": listed,
         "lines": lines,
         "scored": time.perf_counter() - begun,

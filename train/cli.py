@@ -77,7 +77,7 @@ def _run_grid(cells: Sequence[Cell]) -> None:
             f"device; '{command('emit')}' writes the command of each run"
         )
     for cell in cells:
-        if cell.settings.data.kind == "hub":  # where the hub is out of reach, one message comes before anything is made
+        if cell.settings.data.is_streamed:  # where the hub is out of reach, one message comes before anything is made
             pin_sources(cell.settings)
     run = GridRun(cells, train_run)
     try:

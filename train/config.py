@@ -44,6 +44,8 @@ _NOT_IDENTITY_OF = {
     "engine": ("kind", "micro_batch", "device", "compile", "zero_stage", "config"),
 }
 
+_LISTS_OF_DATA = ("interventions", "parts")
+
 PARTLY_IDENTITY = tuple(_NOT_IDENTITY_OF)  # groups that every configuration of a run has
 
 Configuration = dict[str, Any]  # as YAML has it
@@ -259,8 +261,7 @@ class RunRequest:
     @property
     def commits(self) -> dict[str, str]:
         """The commits of corpus and tokenizer, as far as they are repositories of the hub."""
-        found = {"data": self.data.commit, "tokenizer": self.tokenizer.commit}
-        return {key: commit for key, commit in found.items() if commit is not None}
+        return self.data.commits | ({} if self.tokenizer.commit is None else {"tokenizer": self.tokenizer.commit})
 
     def identity(self) -> Configuration:
         """Return the part of the configuration that determines the outcome, as plain values."""
@@ -301,7 +302,7 @@ def pick_identity(values: Configuration) -> Configuration:
     kept = {key: value for key, value in values.items() if key not in _NOT_IDENTITY}
     for group, left_out in _NOT_IDENTITY_OF.items():
         kept[group] = {key: value for key, value in kept[group].items() if key not in left_out}
-    kept["data"] = _pick_data(kept["data"])
+    kept["data"] = _pick_data(values["data"])
     if kept.get("words") is None:  # then it does not matter what would count them
         kept["data"].pop("words", None)
     return kept
@@ -309,12 +310,15 @@ def pick_identity(values: Configuration) -> Configuration:
 
 def _pick_data(data: Configuration) -> Configuration:
     """Return the keys of a corpus that determine the outcome; those that name nothing are as if they did not exist."""
-    kept = {key: value for key, value in data.items() if key != "interventions"}
+    kept = {key: value for key, value in data.items() if key not in (*_NOT_IDENTITY_OF["data"], *_LISTS_OF_DATA)}
     steps = [
         {key: value for key, value in step.items() if value is not None and key != "file"}  # its content is in the data
         for step in data.get("interventions") or ()
     ]
-    return kept | ({"interventions": steps} if steps else {})
+    parts = [part | {"data": _pick_data(part["data"])} for part in data.get("parts") or ()]
+    for part in parts:
+        part["data"].pop("words", None)  # which count no budget of several corpora
+    return kept | ({"interventions": steps} if steps else {}) | ({"parts": parts} if parts else {})
 
 
 def without_seeds(identity: Configuration) -> Configuration:

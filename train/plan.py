@@ -65,7 +65,16 @@ class Plan:
             data_sha256=data_sha256,
             config_sha256=self.config_sha256,
             precision=self.settings.engine.precision,
+            parts=self.part_tokens(step),
         )
+
+    def part_tokens(self, step: int) -> dict[str, int] | None:
+        """Return the tokens seen of each part of the corpus up to a step; None for one corpus."""
+        data, batch = self.settings.data, self.settings.batch
+        if data.joining is None:
+            return None
+        counts = data.joining.count(step * batch.sequences, batch.length)
+        return {part.name: count * batch.length for part, count in zip(data.parts, counts, strict=True)}
 
 
 def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
@@ -91,6 +100,7 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         f"embeddings     {tied} to the output layer{_note_large_vocabulary(plan)}",
         f"steps          {plan.steps:,} of {settings.batch.sequences} x {settings.batch.length} tokens",
         f"tokens         {tokens:,} {tokens_note}".rstrip() + _SPACES.get(settings.tokenizer.kind, ""),
+        *_describe_parts(plan),
         f"precision      {describe_precision(settings.engine.precision)}",
         f"start token    {describe_start_token(plan, stream)}",
         f"learning rate  {first:.3g} at step 1, {peak:.3g} at its peak, {last:.3g} at the end",
@@ -101,20 +111,28 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
     return "\n".join(lines)
 
 
+def _describe_parts(plan: Plan) -> list[str]:
+    """Say how many tokens are of each part of the corpus, and by which step they begin."""
+    seen = plan.part_tokens(plan.steps) or {}
+    return [
+        f"part           {name}: {count:,} tokens ({100 * count / plan.tokens:.4g} %)" for name, count in seen.items()
+    ]
+
+
 def describe_start_token(plan: Plan, stream: StreamSize | None) -> str:
     """Describe how often a run trains on the token that precedes every document, with which scoring begins."""
     if stream is None:
-        unit = plan.settings.data.unit
-        return f"before every document (data.unit={unit}) and scored sentence; its count is known after tokenizing"
+        unit = "" if plan.settings.data.parts else f" (data.unit={plan.settings.data.unit})"
+        return f"before every document{unit} and scored sentence; its count is known after tokenizing"
     if warning := warn_of_start_token(plan, stream):
         return warning
-    seen, distance = count_start_tokens(plan, stream), stream.length / stream.documents
+    seen, distance = count_start_tokens(plan, stream), _start_distance(plan, stream)
     return f"before every document and scored sentence, seen about {seen:,} times, once in {distance:,.0f} tokens"
 
 
 def warn_of_start_token(plan: Plan, stream: StreamSize) -> str:
     """Say that a run seldom trains on the token with which scoring begins, and what helps; empty where it does not."""
-    distance = stream.length / stream.documents
+    distance = _start_distance(plan, stream)
     if distance <= _MOST_TOKENS_BETWEEN:
         return ""
     is_line = plan.settings.data.unit == "line"
@@ -127,7 +145,18 @@ def warn_of_start_token(plan: Plan, stream: StreamSize) -> str:
 
 def count_start_tokens(plan: Plan, stream: StreamSize) -> int:
     """Return how often a run trains on the start token: exact for whole epochs, in proportion for other budgets."""
-    return round(plan.tokens * stream.documents / stream.length)
+    seen = plan.part_tokens(plan.steps)
+    if seen is None:
+        return round(plan.tokens * stream.documents / stream.length)
+    sizes = zip(seen.values(), stream.parts, strict=True)
+    return round(sum(tokens * part.documents / part.length for tokens, part in sizes))
+
+
+def _start_distance(plan: Plan, stream: StreamSize) -> float:
+    """Return how many tokens there are to each document."""
+    if not stream.parts:
+        return stream.length / stream.documents
+    return plan.tokens / max(count_start_tokens(plan, stream), 1)
 
 
 def _note_large_vocabulary(plan: Plan) -> str:

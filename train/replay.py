@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from train.corpus.corpus import Corpus
 from train.data.store import build_token_store
 from train.run_folder.config_file import load_settings
@@ -50,8 +52,8 @@ class SeenBatches:
         """Yield the sequences of 1-based ``step`` in the order of the global batch."""
         order, store, size = self.batches.order, self.batches.store, self.run.sequences
         starts, windows = self.batches.starts_of_step(step), self.batches.of_step(step)
-        for place, (start, ids) in enumerate(zip(starts.tolist(), windows.tolist(), strict=True)):
-            epoch = ((step - 1) * size + place) // order.sequences
+        epochs = order.epochs_at(np.arange((step - 1) * size, step * size, dtype=np.uint64)).tolist()
+        for place, (start, ids, epoch) in enumerate(zip(starts.tolist(), windows.tolist(), epochs, strict=True)):
             first, last = (store.find_document(position) for position in (start, start + order.length))
             text = str(self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
             yield SeenSequence(step, place, epoch, start, list(range(first, last + 1)), ids, text)
@@ -66,6 +68,8 @@ def open_batches(run: Path, cache: Path | None = None, data_path: str | None = N
 
 def _rebuild(seen: RunTokens, cache: Path, data_path: str | None) -> TokenStore:
     run, settings = seen.run, load_settings(seen.run)
+    if data_path is not None and settings.data.kind != "text":
+        raise UserError(f"data_path={data_path} is for a corpus of files; {run} has data.kind={settings.data.kind}")
     log_line(f"{cache} does not hold the token stream of {run.name}; it is built from the corpus")
     data = settings.data if data_path is None else replace(settings.data, path=data_path)
     try:

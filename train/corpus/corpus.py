@@ -3,13 +3,13 @@
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass as plain_dataclass
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, PositiveInt, model_validator
+from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from train.corpus.file_hashes import hash_file
@@ -18,13 +18,18 @@ from train.corpus.held_out import DEFAULT_SHARE, HeldOut, OtherText, SetApart
 from train.corpus.interventions import Intervention, Interventions
 from train.corpus.readers import Unit, field_text, read_documents, split_record
 from train.corpus.selection import Selection, find_validation_files, relative_names, select_files
-from ucurve.errors import UserError
+from ucurve.config_files import choices, load
+from ucurve.errors import UserError, unknown_name
+from ucurve.fields import STRICT, format_count, parse_count
 from ucurve.huggingface.pretrained import load_rows
 from ucurve.huggingface.revisions import pin_commit
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file, sha256_json
+from ucurve.token_stream.joining import Joining, Mixture, Stages, describe_joining
 
 _FORMAT = 1  # raised when the same files would give other documents
+_JOINED = ("mixture", "stages")  # kinds that consist of other corpora
+_OF_ONE = ("path", "dataset", "subset", "revision", "max_documents", "words", "interventions", "holdout")
 _ONLY_FOR = {"path": "text", "dataset": "hub", "subset": "hub", "revision": "hub", "max_documents": "hub"}
 
 WordCounter = Literal["jieba", "whitespace"]
@@ -34,7 +39,7 @@ WordCounter = Literal["jieba", "whitespace"]
 class CorpusSettings:
     """Where the training text comes from and what counts as a document; conf/data/ describes every key but one."""
 
-    kind: Literal["demo", "text", "hub"]
+    kind: Literal["demo", "text", "hub", "mixture", "stages"]
     name: Annotated[str, Field(pattern=r"^\w+$")] | None = None
     path: str | tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ("validation*", "test*")
@@ -51,6 +56,31 @@ class CorpusSettings:
     holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0
     words: WordCounter | None = None
     interventions: tuple[Intervention, ...] = ()
+    parts: tuple["CorpusPart", ...] = ()
+
+    @field_validator("parts", mode="before")
+    @classmethod
+    def _parts_have_all_keys(cls, parts: object) -> object:
+        return [_complete_part(part) for part in parts] if isinstance(parts, list | tuple) else parts
+
+    @model_validator(mode="after")
+    def _parts_fit_the_kind(self) -> "CorpusSettings":
+        if self.kind not in _JOINED:
+            if self.parts:
+                raise ValueError(f"parts is for data=mixture and data=stages only; this is data.kind={self.kind}")
+            return self
+        if len(self.parts) < 2:
+            example = "{data: demo, weight: .7}, {path: TEXTS, weight: .3}"
+            example = example if self.kind == "mixture" else "{data: demo, tokens: 5M}, {path: TEXTS}"
+            raise ValueError(f"parts: at least two corpora are expected, as data.parts=[{example}]")
+        for key in _OF_ONE:
+            if getattr(self, key):
+                raise ValueError(f"{key} is not for data={self.kind}; it can stand in each of the parts")
+        names = [part.name for part in self.parts]
+        if len(set(names)) < len(names):
+            raise ValueError(f"parts: two have one name, {', '.join(names)}; name: NAME in a part gives it another")
+        _check_lengths(self.kind, self.parts)
+        return self
 
     @model_validator(mode="after")
     def _fields_fit_the_kind(self) -> "CorpusSettings":
@@ -82,6 +112,12 @@ class CorpusSettings:
         """The name of the text before interventions: letters, digits and single underscores, unless it is given."""
         if self.name:
             return self.name
+        if self.kind == "mixture":
+            total = sum(part.weight or 0 for part in self.parts)
+            return "_".join(f"{part.name}_{_in_name(f'{100 * (part.weight or 0) / total:.4g}')}" for part in self.parts)
+        if self.kind == "stages":
+            lengths = [f"_{_in_name(format_count(part.tokens))}" if part.tokens else "" for part in self.parts]
+            return "_then_".join(part.name + length for part, length in zip(self.parts, lengths, strict=True))
         if self.kind != "text":
             return _make_name(self.dataset or self.kind)
         if not self.paths:
@@ -89,12 +125,113 @@ class CorpusSettings:
         more = f"_and_{len(self.paths) - 1}_more" if len(self.paths) > 1 else ""
         return _make_name(self.paths[0]) + more
 
+    @property
+    def has_text(self) -> bool:
+        """Whether it is said where the text is."""
+        return (self.kind != "text" or bool(self.paths)) and all(part.data.has_text for part in self.parts)
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the text, or that of a part, comes from the hub."""
+        return self.kind == "hub" or any(part.data.is_streamed for part in self.parts)
+
+    @property
+    def joining(self) -> Joining | None:
+        """How the parts follow each other; None for one corpus."""
+        if self.kind == "mixture":
+            return Mixture(tuple(part.weight or 0.0 for part in self.parts))
+        return Stages(tuple(part.tokens or 0 for part in self.parts[:-1])) if self.kind == "stages" else None
+
+    @property
+    def commits(self) -> dict[str, str]:
+        """The commits of data sets of the hub, those of parts by their names."""
+        own = {} if self.commit is None else {"data": self.commit}
+        return own | {
+            f"data.{part.name}{key.removeprefix('data')}": commit
+            for part in self.parts
+            for key, commit in part.data.commits.items()
+        }
+
+
+@dataclass(frozen=True, config=STRICT)
+class CorpusPart:
+    """A corpus of a mixture or of stages: its keys may stand beside ``weight`` and ``tokens``."""
+
+    data: CorpusSettings
+    weight: PositiveFloat | None = None
+    tokens: PositiveInt | None = None
+
+    @field_validator("tokens", mode="before")
+    @classmethod
+    def _tokens_are_a_count(cls, value: object) -> object:
+        return value if value is None else parse_count(value)
+
+    @property
+    def name(self) -> str:
+        """The name of the corpus."""
+        return self.data.run_name
+
+
+def _check_lengths(kind: str, parts: Sequence[CorpusPart]) -> None:
+    """Check that the parts of a mixture have weights, and those of stages tokens, but for the last."""
+    for number, part in enumerate(parts):
+        wanted = {"weight"} if kind == "mixture" else {"tokens"} if number < len(parts) - 1 else set()
+        given = {key for key in ("weight", "tokens") if getattr(part, key) is not None}
+        if missing := wanted - given:
+            raise ValueError(f"parts.{number}: {missing.pop()} is missing; every part but a last stage needs it")
+        if more := given - wanted:
+            raise ValueError(f"parts.{number}: {more.pop()} is not for {'this part' if wanted else 'the last stage'}")
+    if kind == "mixture":
+        _ = Mixture(tuple(part.weight or 0.0 for part in parts)).shares  # which are refused if they are many
+
+
+def _complete_part(given: object) -> object:
+    """Add to the keys of a part the defaults of its corpus, and put those of the corpus below ``data``."""
+    if not isinstance(given, Mapping):
+        return given
+    data = given.get("data")
+    keys = {key: value for key, value in given.items() if key not in ("data", "weight", "tokens")}
+    if isinstance(data, Mapping):
+        keys = {**data, **keys}
+    if not isinstance(data, str | Mapping | None):
+        raise ValueError(f"data: got {data!r}; a choice of conf/data/ is expected")
+    choice = data if isinstance(data, str) else "text" if "path" in keys else "hub" if "dataset" in keys else None
+    if choice is None and "kind" not in keys:
+        raise ValueError("data: no corpus given; a part needs data=CHOICE, path=TEXTS or dataset=ID")
+    if "kind" not in keys:
+        keys = _read_choice(str(choice)) | keys
+    return {"data": keys} | {key: given[key] for key in ("weight", "tokens") if key in given}
+
+
+def _read_choice(name: str) -> dict[str, Any]:
+    """Return the keys of a choice of conf/data/, with those of the choices that it is based on."""
+    files = {Path(file).stem: file for file in choices("data")}
+    if name not in files:
+        raise ValueError(str(unknown_name("data", name, files)))
+    found = load(files[name])
+    bases = [_read_choice(base) for base in found.get("defaults", [])]
+    merged: dict[str, Any] = {}
+    for keys in (*bases, found):
+        merged |= {key: value for key, value in keys.items() if key != "defaults"}
+    return merged
+
 
 @plain_dataclass(frozen=True)
 class Corpus:
     """The documents that settings name."""
 
     settings: CorpusSettings
+
+    @property
+    def parts(self) -> tuple["Corpus", ...]:
+        """The corpora that one of several consists of."""
+        return tuple(Corpus(part.data) for part in self.settings.parts)
+
+    def check_files(self) -> None:
+        """Check that there are files where some are named, without reading them."""
+        _ = self.files
+        for part in self.parts:
+            part.check_files()
 
     @functools.cached_property
     def files(self) -> tuple[Path, ...]:
@@ -140,19 +277,26 @@ class Corpus:
         """Log which files of the paths are left out for what they are, or are doubtful."""
         for note in self._selection.notes:
             log_line(note)
+        for part in self.parts:
+            part.say_notes()
 
     @property
     def plain(self) -> "Corpus":
         """The corpus without its interventions."""
-        return Corpus(replace(self.settings, interventions=()))
+        parts = tuple(replace(part, data=Corpus(part.data).plain.settings) for part in self.settings.parts)
+        return Corpus(replace(self.settings, interventions=(), parts=parts))
 
     def documents(self, held_out: HeldOut | None = None, interventions: Interventions | None = None) -> Iterator[str]:
-        """Yield the documents to train on, as ``read_documents`` does, after the interventions.
+        """Yield the documents to train on, as ``read_documents`` does, after the interventions; of parts, one by one.
 
         What ``held_out`` returned learns from them as they are before the interventions, which are those of the
         settings unless they are given, and which count what they change.
         """
         settings = self.settings
+        if self.parts:
+            for part in self.parts:
+                yield from part.documents()
+            return
         watcher = held_out or (SetApart(self.share) if self.share else None)
         documents = self._documents() if watcher is None else watcher.watch(self._documents())
         if settings.interventions:
@@ -169,6 +313,8 @@ class Corpus:
     def fingerprint(self) -> str:
         """Return a hex SHA-256 of the files or of the dataset, of how documents are cut, set apart and changed."""
         settings = self.settings
+        if settings.joining is not None:
+            return sha256_json([describe_joining(settings.joining), *(part.fingerprint() for part in self.parts)])
         parts = [_FORMAT, settings.kind, settings.unit, settings.text_field, self._content]
         parts += [self.share] if self.share else []
         return sha256_json(parts + [step.content() for step in settings.interventions])
@@ -202,6 +348,10 @@ class Corpus:
             return
         for record in _demo_records() if settings.kind == "demo" else _hub_records(settings):
             yield from split_record(record, settings.unit)
+
+
+def _in_name(number: str) -> str:
+    return number.replace(".", "_")
 
 
 def _make_name(path: str) -> str:
@@ -252,7 +402,10 @@ def _hub_rows(settings: CorpusSettings) -> Iterator[object]:
 
 
 def pin_corpus(settings: CorpusSettings, online: bool = True) -> CorpusSettings:
-    """Find the commit of a dataset of the hub; offline, one that its cache does not know stays None."""
+    """Find the commits of datasets of the hub; offline, one that its cache does not know stays None."""
+    if settings.parts:
+        parts = tuple(replace(part, data=pin_corpus(part.data, online)) for part in settings.parts)
+        return replace(settings, parts=parts)
     if settings.dataset is None:
         return settings
     if Path(settings.dataset).exists():
@@ -263,3 +416,12 @@ def pin_corpus(settings: CorpusSettings, online: bool = True) -> CorpusSettings:
         return settings
     commit = pin_commit("data.dataset", settings.dataset, "dataset", settings.revision, online=online)
     return replace(settings, commit=commit)
+
+
+def recall_commits(settings: CorpusSettings, before: Mapping[str, Any]) -> CorpusSettings:
+    """Return the settings with the commits that the configuration of the same corpus had before."""
+    parts = tuple(
+        replace(part, data=recall_commits(part.data, was["data"]))
+        for part, was in zip(settings.parts, before.get("parts") or (), strict=False)
+    )
+    return replace(settings, commit=before.get("commit"), parts=parts or settings.parts)

@@ -98,7 +98,7 @@ class Intervention:
         elif self.contains is not None:
             what += f" with {' or '.join(map(repr, self.contains))}"
         elif self.file is not None:
-            what += f" in {self.file}"
+            what += f" in {Path(self.file).name}"  # run.json holds no paths
         return what if self.times is None else f"{what} so that it comes {self.times} times"
 
     def matcher(self) -> Callable[[str], bool]:

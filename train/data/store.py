@@ -29,6 +29,7 @@ from ucurve.progress import log_line
 from ucurve.storage.facts import HeldOutFacts, InterventionFacts
 from ucurve.storage.files import new_file, read_json_or_empty, sha256_file, sha256_json, write_json
 from ucurve.storage.locks import build_once
+from ucurve.token_stream.joining import describe_joining
 from ucurve.token_stream.store import (
     DOCUMENTS,
     HELD_OUT_TOKENS,
@@ -37,7 +38,9 @@ from ucurve.token_stream.store import (
     StreamSize,
     TokenStore,
     is_complete_store,
+    join_stores,
     open_store,
+    stream_folder,
 )
 
 _FORMAT = 1
@@ -55,6 +58,8 @@ def build_token_store(
 
     Without ``read_all`` the sizes of the files are enough, for a stream that nothing is trained on.
     """
+    if corpus.parts:
+        return _join(corpus, tokenizer_folder, cache, processes, read_all)
     key = _key(corpus, tokenizer_folder)
 
     def build(temporary: Path) -> None:
@@ -63,7 +68,7 @@ def build_token_store(
         for line in _effects(read_json_or_empty(temporary / INDEX), target):
             log_line(line)
 
-    target = _folder(cache, key)
+    target = stream_folder(cache, key)
     folder = build_once(target, lambda found: is_complete_store(found, key, read_all), build)
     keep_hashes(cache)
     return open_store(folder)
@@ -71,18 +76,29 @@ def build_token_store(
 
 def find_stream_size(corpus: Corpus, tokenizer_folder: Path, cache: Path) -> StreamSize | None:
     """Return the size of a corpus's token stream as the cache records it, without reading the stream; else None."""
+    parts = [find_stream_size(part, tokenizer_folder, cache) for part in corpus.parts]
+    known = [size for size in parts if size is not None]
+    if parts:
+        documents, length = sum(size.documents for size in known), sum(size.length for size in known)
+        return StreamSize(documents, length, parts=known) if len(known) == len(parts) else None
     key = _key(corpus, tokenizer_folder)
-    index = read_json_or_empty(_folder(cache, key) / INDEX)
+    index = read_json_or_empty(stream_folder(cache, key) / INDEX)
     return StreamSize(index["documents"], index["length"]) if index.get("key") == key else None
 
 
 def describe_interventions(corpus: Corpus, tokenizer_folder: Path | None, cache: Path) -> list[str]:
     """Say what each intervention changes: as the cache records it, or by reading the text; nothing is fetched."""
+    if corpus.parts:
+        return [
+            f"{part.settings.run_name}: {line}"
+            for part in corpus.parts
+            for line in describe_interventions(part, tokenizer_folder, cache)
+        ]
     if not corpus.settings.interventions:
         return []
     if tokenizer_folder is not None:
         key = _key(corpus, tokenizer_folder)
-        folder = _folder(cache, key)
+        folder = stream_folder(cache, key)
         index = read_json_or_empty(folder / INDEX)
         if index.get("key") == key:
             return _effects(index, folder)
@@ -142,13 +158,50 @@ def check_budget(length: int, sequence: int, tokens: int, max_epochs: int, where
     )
 
 
+def check_part_budgets(size: StreamSize, settings: CorpusSettings, sequence: int, tokens: int) -> None:
+    """Check that a token budget repeats no part of a mixture or of stages more often than the part allows."""
+    assert settings.joining is not None, "one corpus has no parts"
+    counts = settings.joining.count(tokens // sequence, sequence)
+    for part, of_part, count in zip(settings.parts, size.parts, counts, strict=True):
+        seen = count * sequence
+        if part.data.parts:
+            check_part_budgets(of_part, part.data, sequence, seen)
+            continue
+        usable, most = epoch_tokens(of_part.length, sequence, f"the part {part.name}"), part.data.max_epochs
+        if seen > usable * most:
+            raise UserError(
+                f"the part {part.name} of data={settings.run_name} gives {seen:,} tokens, {seen / usable:.2f} epochs "
+                f"of its {usable:,} tokens in whole sequences; its max_epochs={most} allows {usable * most:,}. Lower "
+                f"tokens, change weight or tokens of parts, or give this one max_epochs: {math.ceil(seen / usable)}"
+            )
+
+
 def _key(corpus: Corpus, tokenizer_folder: Path) -> str:
     files = tokenizer_files(tokenizer_folder)
     return sha256_json([_FORMAT, corpus.fingerprint(), files, *corpus.held_out_content()])
 
 
-def _folder(cache: Path, key: str) -> Path:
-    return cache / f"tokens-{key[:16]}"
+def _join(corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None, read_all: bool) -> TokenStore:
+    """Tokenize the parts of a corpus, and record how their streams follow each other."""
+    stores = [build_token_store(part, tokenizer_folder, cache, processes, read_all) for part in corpus.parts]
+    joining = corpus.settings.joining
+    assert joining is not None, "what has parts says how they follow each other"
+    keys = [_key(part, tokenizer_folder) for part in corpus.parts]
+    key = _key(corpus, tokenizer_folder)
+    joined = join_stores(stores, joining)
+
+    def build(temporary: Path) -> None:
+        index = {
+            "format": _FORMAT,
+            "key": key,
+            "sha256": joined.sha256,
+            "joining": describe_joining(joining),
+            "parts": keys,
+        }
+        write_json(temporary / INDEX, index | {"index_sha256": sha256_json(index)})
+
+    build_once(stream_folder(cache, key), lambda found: is_complete_store(found, key, read_all=False), build)
+    return joined
 
 
 def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, processes: int) -> None:

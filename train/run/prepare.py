@@ -5,12 +5,13 @@ from pathlib import Path
 
 from train import evaluation
 from train.config import RunRequest, RunSettings
-from train.corpus.corpus import Corpus, pin_corpus
+from train.corpus.corpus import Corpus, pin_corpus, recall_commits
 from train.corpus.file_hashes import recall_hashes
 from train.corpus.words import check_counter
 from train.data.store import (
     build_token_store,
     check_budget,
+    check_part_budgets,
     describe_interventions,
     find_stream_size,
     save_unigram_counts,
@@ -95,7 +96,7 @@ def check_inputs(settings: RunRequest) -> RunRequest:
     check_same_configuration(settings)
     refuse_busy(settings.folder)
     check_tracker(settings.tracker)
-    _ = Corpus(settings.data).files  # which finds them without reading them
+    Corpus(settings.data).check_files()
     if not isinstance(settings, RunSettings):
         check_counter(settings.counted_words[1])
     check_tokenizer(settings.tokenizer)
@@ -109,7 +110,7 @@ def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
     # A run that goes on keeps those it began with, also when their branches have moved, and does not ask the hub.
     if (settings.folder / CONFIGURATION).exists():
         before = read_configuration(settings.folder)
-        data = replace(settings.data, commit=before["data"].get("commit"))
+        data = recall_commits(settings.data, before["data"])
         tokenizer = replace(settings.tokenizer, commit=before["tokenizer"].get("commit"))
     else:
         data, tokenizer = pin_corpus(settings.data, online), pin_tokenizer(settings.tokenizer, online)
@@ -131,7 +132,10 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     where = f"data={request.data.run_name}"
     settings, words = resolve_budget(request, store)
     plan = make_plan(settings, vocabulary_size(tokenizer))
-    check_budget(store.length, settings.batch.length, plan.tokens, settings.data.max_epochs, where)
+    if settings.data.parts:
+        check_part_budgets(store, settings.data, settings.batch.length, plan.tokens)
+    else:
+        check_budget(store.length, settings.batch.length, plan.tokens, settings.data.max_epochs, where)
     check_text_has_bytes(store, where)
     if own is None:
         save_unigram_counts(store, folder)

@@ -23,7 +23,7 @@ from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import log_line
 from ucurve.provenance import code_revision, hardware, versions
-from ucurve.storage.facts import CorpusFacts, EngineFacts, RunFacts, Status
+from ucurve.storage.facts import CorpusFacts, EngineFacts, PartFacts, RunFacts, Status
 from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
@@ -142,6 +142,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
             start_tokens_seen=count_start_tokens(plan, store),
         ),
         interventions=store.interventions or None,
+        parts=_describe_parts(run),
         held_out=store.held_out.facts if store.held_out else None,
         seeds=settings.seeds,
         config_sha256=plan.config_sha256,
@@ -158,6 +159,23 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
             compiled=execution.compiled,
         ),
         commits=settings.commits or None,
+    )
+
+
+def _describe_parts(run: PreparedRun) -> tuple[PartFacts, ...] | None:
+    seen = run.plan.part_tokens(run.plan.steps)
+    if seen is None:
+        return None
+    return tuple(
+        PartFacts(
+            name=name,
+            documents=part.documents,
+            tokens=part.length,
+            tokens_seen=tokens,
+            data_sha256=part.sha256,
+            interventions=part.interventions,
+        )
+        for (name, tokens), part in zip(seen.items(), run.store.parts, strict=True)
     )
 
 

@@ -102,7 +102,7 @@ def expected_vocabulary(settings: TokenizerSettings, folder: Path | None) -> tup
 
 def find_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path) -> Path | None:
     """Return the folder of a tokenizer that is built already, else None."""
-    if corpus_settings.kind == "text" and not corpus_settings.paths:
+    if not corpus_settings.has_text:
         return None
     folder = _folder(settings, Corpus(corpus_settings), folder_root)
     return folder if _is_complete(folder) else None

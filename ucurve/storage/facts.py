@@ -36,6 +36,7 @@ class CheckpointFacts(Facts):
     data_sha256: str  # content hash of the token stream
     config_sha256: str  # hash of the configuration that determines the outcome
     precision: Literal["float32", "bfloat16"]  # of the matrix products that trained it
+    parts: dict[str, int] | None = None  # tokens seen of each part of a mixture or of stages; None for one corpus
 
 
 class Manifest(CheckpointFacts):
@@ -97,6 +98,17 @@ class InterventionFacts(Facts):
     after: TextSize
 
 
+class PartFacts(Facts):
+    """A part of a mixture or of stages."""
+
+    name: str
+    documents: int
+    tokens: int
+    tokens_seen: int  # by the whole run
+    data_sha256: str
+    interventions: tuple[InterventionFacts, ...]
+
+
 class HeldOutFacts(Facts):
     """The held-out text; ``left_out`` counts its documents that are in the training text too."""
 
@@ -141,6 +153,7 @@ class RunFacts(Facts):
     data_sha256: str
     corpus: CorpusFacts
     interventions: tuple[InterventionFacts, ...] | None = None  # None for a corpus as it is
+    parts: tuple[PartFacts, ...] | None = None  # None for one corpus
     held_out: HeldOutFacts | None = None  # None for a run without held-out text
     seeds: Seeds
     config_sha256: str
@@ -190,7 +203,7 @@ class RunFacts(Facts):
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest of a checkpoint."""
-    MANIFEST_SEAL.write(folder / MANIFEST, manifest.model_dump())
+    MANIFEST_SEAL.write(folder / MANIFEST, _known(manifest))
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -200,7 +213,11 @@ def read_manifest(folder: Path) -> Manifest:
 
 def write_run_facts(run: Path, facts: RunFacts) -> None:
     """Write ``run.json``, without what is not known."""
-    RECORD_SEAL.write(run / RECORD, {key: value for key, value in facts.model_dump().items() if value is not None})
+    RECORD_SEAL.write(run / RECORD, _known(facts))
+
+
+def _known(facts: Facts) -> dict[str, object]:
+    return {key: value for key, value in facts.model_dump().items() if value is not None}
 
 
 def read_run_facts(run: Path) -> RunFacts | None:

@@ -1,5 +1,6 @@
 """The order of the training sequences: a pure function of data hash, data seed and sequence length."""
 
+import abc
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,29 +8,51 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ucurve.token_stream.joining import Joining
 from ucurve.token_stream.store import TokenStore
 
 _ROUNDS = 8
 
 
+class Order(abc.ABC):
+    """Where in a token stream each sequence of a run begins: ``length`` tokens and one more, as the last target."""
+
+    length: int
+
+    def starts(self, first: int, count: int) -> NDArray[np.int64]:
+        """Return start positions, shape [count], of sequences ``first`` to ``first + count - 1`` of the run."""
+        return self.starts_at(np.arange(first, first + count, dtype=np.uint64))
+
+    @abc.abstractmethod
+    def starts_at(self, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the start positions of the sequences of some numbers in the run, counted from 0; both shape [n]."""
+
+    @abc.abstractmethod
+    def epochs_at(self, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return how often the text of each sequence was gone through before; both shape [n]."""
+
+
 @dataclass(frozen=True)
-class DataOrder:
-    """A permutation, for every epoch, of the sequences: ``length`` tokens and one more, as the last target."""
+class DataOrder(Order):
+    """A permutation, for every epoch, of the sequences of one stream."""
 
     data_sha256: str
     seed: int
     length: int
     sequences: int
 
-    def starts(self, first: int, count: int) -> NDArray[np.int64]:
-        """Return start positions, shape [count], of sequences ``first`` to ``first + count - 1`` of the run."""
-        positions = np.arange(first, first + count, dtype=np.uint64)
-        epochs, places = np.divmod(positions, np.uint64(self.sequences))
-        starts = np.empty(count, dtype=np.int64)
+    def starts_at(self, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """See ``Order``."""
+        epochs, places = np.divmod(numbers, np.uint64(self.sequences))
+        starts = np.empty(len(numbers), dtype=np.int64)
         for epoch in np.unique(epochs):
             chosen = epochs == epoch
             starts[chosen] = self._permute(places[chosen], int(epoch)).astype(np.int64) * self.length
         return starts
+
+    def epochs_at(self, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """See ``Order``."""
+        return (numbers // np.uint64(self.sequences)).astype(np.int64)
 
     def _permute(self, places: NDArray[np.uint64], epoch: int) -> NDArray[np.uint64]:
         """Map places to sequences one to one: a Feistel network on the smallest even-bit domain, walked into range."""
@@ -46,6 +69,45 @@ class DataOrder:
         name = f"ucurve data order|{self.data_sha256}|{self.seed}|{self.length}|{epoch}"
         digest = hashlib.blake2b(name.encode(), digest_size=8 * _ROUNDS).digest()
         return [np.uint64(key) for key in np.frombuffer(digest, dtype="<u8")]
+
+
+@dataclass(frozen=True)
+class JoinedOrder(Order):
+    """The sequences of several streams that lie one after the other, each stream in the order it has alone."""
+
+    joining: Joining
+    length: int
+    parts: tuple[Order, ...]
+    offsets: tuple[int, ...]  # positions at which the streams begin
+
+    def starts_at(self, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """See ``Order``."""
+        owners, places = self.joining.locate(numbers, self.length)
+        starts = np.empty(len(numbers), dtype=np.int64)
+        for owner in np.unique(owners).tolist():
+            chosen = owners == owner
+            starts[chosen] = self.parts[owner].starts_at(places[chosen]) + self.offsets[owner]
+        return starts
+
+    def epochs_at(self, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """See ``Order``; each stream has epochs of its own."""
+        owners, places = self.joining.locate(numbers, self.length)
+        epochs = np.empty(len(numbers), dtype=np.int64)
+        for owner in np.unique(owners).tolist():
+            chosen = owners == owner
+            epochs[chosen] = self.parts[owner].epochs_at(places[chosen])
+        return epochs
+
+
+def make_order(store: TokenStore, seed: int, length: int) -> Order:
+    """Return the order in which a run takes sequences from a stream, whose last target needs one token more."""
+    if store.joining is not None:
+        offsets = np.cumsum([0, *(part.length for part in store.parts[:-1])]).tolist()
+        parts = tuple(make_order(part, seed, length) for part in store.parts)
+        return JoinedOrder(store.joining, length, parts, tuple(offsets))
+    whole = (store.length - 1) // length
+    assert whole > 0, "the budget check refuses a stream without a whole sequence"
+    return DataOrder(store.sha256, seed, length, whole)
 
 
 def _feistel(values: NDArray[np.uint64], keys: list[np.uint64], half: int) -> NDArray[np.uint64]:
@@ -68,15 +130,13 @@ class Batches:
     """The global batches of a run, each found from its step number alone."""
 
     store: TokenStore
-    order: DataOrder
+    order: Order
     sequences: int
 
     @staticmethod
     def over(store: TokenStore, seed: int, length: int, sequences: int) -> "Batches":
-        """Return batches of so many sequences over a stream; its last target needs one token more than the inputs."""
-        whole = (store.length - 1) // length
-        assert whole > 0, "the budget check refuses a stream without a whole sequence"
-        return Batches(store, DataOrder(store.sha256, seed, length, whole), sequences)
+        """Return batches of so many sequences over a stream."""
+        return Batches(store, make_order(store, seed, length), sequences)
 
     def starts_of_step(self, step: int) -> NDArray[np.int64]:
         """Return the start positions in the stream, shape [sequences], of the sequences of 1-based ``step``."""

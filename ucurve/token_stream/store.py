@@ -1,7 +1,8 @@
 """The token stream of a corpus as it lies in the cache: shards, memory-mapped and checked by their hash."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
 from ucurve.storage.facts import HeldOutFacts, InterventionFacts
 from ucurve.storage.files import read_json_object, read_json_or_empty, sha256_file, sha256_json
+from ucurve.token_stream.joining import Joining, Mixture, describe_joining, read_joining
 
 INDEX, TOKEN_BYTES, HELD_OUT_TOKENS, DOCUMENTS = "index.json", "token_bytes.npy", "held_out.npy", "documents.bin"
 _READ_AT_ONCE = 2**24
@@ -22,6 +24,7 @@ class StreamSize:
 
     documents: int
     length: int
+    parts: Sequence["StreamSize"] = field(default=(), kw_only=True)  # the streams that one of several consists of
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,8 @@ class TokenStore(StreamSize):
     _shards: tuple[NDArray[np.generic], ...]
     _document_starts: NDArray[np.int64]
     interventions: tuple[InterventionFacts, ...] = ()  # what was done to the text before it was tokenized
+    joining: Joining | None = None  # how the parts follow each other
+    parts: tuple["TokenStore", ...] = field(default=(), kw_only=True)
 
     def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
         """Return the token ids, shape [n, length], from each of ``starts``, shape [n]; windows may span shards."""
@@ -65,10 +70,20 @@ class TokenStore(StreamSize):
         return int(np.searchsorted(self._document_starts, position, side="right")) - 1
 
 
+def stream_folder(cache: Path, key: str) -> Path:
+    """Return the folder of the stream of ``key`` in a cache."""
+    return cache / f"tokens-{key[:16]}"
+
+
 def is_complete_store(folder: Path, key: str, read_all: bool = True) -> bool:
-    """Tell whether a folder holds the stream of ``key``, byte for byte or by index and sizes of files alone."""
+    """Tell whether a folder holds the stream of ``key``, byte for byte or by index and sizes of files alone.
+
+    The streams that one of several consists of are in folders of their own.
+    """
     try:
         index = _read_index(folder, key)
+        if "parts" in index:
+            return all(is_complete_store(stream_folder(folder.parent, part), part, read_all) for part in index["parts"])
         if read_all:
             same = all(sha256_file(folder / name) == digest for name, digest in index["files"].items())
             return same and _stream_hash(folder, index) == index["sha256"]
@@ -99,6 +114,9 @@ def _stream_hash(folder: Path, index: dict[str, Any]) -> str:
 def open_store(folder: Path) -> TokenStore:
     """Open the token store that a complete folder holds."""
     index = read_json_object(folder / INDEX)
+    if "parts" in index:
+        parts = [open_store(stream_folder(folder.parent, key)) for key in index["parts"]]
+        return join_stores(parts, read_joining(index["joining"]))
     held_out = None
     if "held_out" in index:
         ids = np.load(folder / HELD_OUT_TOKENS).astype(np.int64)
@@ -114,3 +132,48 @@ def open_store(folder: Path) -> TokenStore:
         _document_starts=np.memmap(folder / DOCUMENTS, dtype="<i8", mode="r"),
         interventions=tuple(InterventionFacts.model_validate(one) for one in index.get("interventions", ())),
     )
+
+
+def join_stores(parts: Sequence[TokenStore], joining: Joining) -> TokenStore:
+    """Return streams of one tokenizer as one, in which they lie one after the other."""
+    offsets = np.cumsum([0, *(part.length for part in parts)])
+    starts = [part._document_starts + offset for part, offset in zip(parts, offsets, strict=False)]
+    return TokenStore(
+        length=int(offsets[-1]),
+        documents=sum(part.documents for part in parts),
+        sha256=sha256_json({"joining": describe_joining(joining), "parts": [part.sha256 for part in parts]}),
+        token_bytes=parts[0].token_bytes,
+        unigram_counts=_join_counts(parts, joining),
+        held_out=_join_held_out([part.held_out for part in parts if part.held_out is not None]),
+        _shards=tuple(shard for part in parts for shard in part._shards),
+        _document_starts=np.concatenate(starts),
+        joining=joining,
+        parts=tuple(parts),
+    )
+
+
+def _join_counts(parts: Sequence[TokenStore], joining: Joining) -> NDArray[np.int64]:
+    """Add up the counts of tokens; those of a mixture in the proportion in which its parts are trained on."""
+    counts = [part.unigram_counts for part in parts]
+    if isinstance(joining, Mixture):
+        length, total = sum(part.length for part in parts), sum(joining.weights)
+        factors = [length * w / total / part.length for w, part in zip(joining.weights, parts, strict=True)]
+        counts = [np.rint(one * factor).astype(np.int64) for one, factor in zip(counts, factors, strict=True)]
+    joined: NDArray[np.int64] = np.sum(counts, axis=0)
+    return joined
+
+
+def _join_held_out(found: Sequence[HeldOutTokens]) -> HeldOutTokens | None:
+    """Put held-out texts one after the other, of each part what it has alone, whatever the weights are."""
+    if not found:
+        return None
+    facts = [one.facts for one in found]
+    joined = HeldOutFacts(
+        source="; ".join(one.source for one in facts),
+        documents=sum(one.documents for one in facts),
+        bytes=sum(one.bytes for one in facts),
+        tokens=sum(one.tokens for one in facts),
+        left_out=sum(one.left_out for one in facts),
+        sha256=sha256_json([one.sha256 for one in facts]),
+    )
+    return HeldOutTokens(np.concatenate([one.ids for one in found]), joined)

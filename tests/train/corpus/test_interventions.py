@@ -61,6 +61,8 @@ def test_a_file_lists_texts_and_hashes_of_texts(tmp_path):
     digest = hashlib.sha256(DOCUMENTS[1].encode()).hexdigest()
     listed.write_text(f"x\n\n{digest}\nHe left.\n", encoding="utf-8")
     assert changed(tmp_path, step("drop", "document", file=str(listed))) == [DOCUMENTS[0], DOCUMENTS[2]]
+    one = corpus(tmp_path / "texts", step("drop", "sentence", file=str(listed)))
+    assert one.settings.interventions[0].describe() == "drop every sentence in listed.txt", "run.json holds no paths"
     found = changed(tmp_path, step("drop", "sentence", file=str(listed)))
     assert found == [DOCUMENTS[0].replace(" He left.", ""), *DOCUMENTS[1:3]]
 

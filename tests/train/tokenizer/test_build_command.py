@@ -41,7 +41,13 @@ def test_builds_one_tokenizer_alone(tmp_path):
 @pytest.mark.parametrize("group", ["data", "tokenizer"])
 def test_every_shipped_choice_is_composed_and_checked(group):
     for file in sorted((ROOT / "conf" / group).glob("*.yaml")):
-        needed = {"data/hub": ["data.dataset=x"], "tokenizer/hub": ["tokenizer.path=x"]}
+        parts = "data.parts=[{{data: demo, {0}}}, {{dataset: x, {1}}}]"
+        needed = {
+            "data/hub": ["data.dataset=x"],
+            "data/mixture": [parts.format("weight: 2", "weight: 3"), "data.name=mixture"],
+            "data/stages": [parts.format("tokens: 5M", "split: train"), "data.name=stages"],
+            "tokenizer/hub": ["tokenizer.path=x"],
+        }
         values = compose("build", [f"{group}={file.stem}", *needed.get(f"{group}/{file.stem}", [])])
         data, tokenizer = check(CorpusSettings, values["data"]), check(TokenizerSettings, values["tokenizer"])
         chosen = data.run_name if group == "data" else tokenizer.name

@@ -42,7 +42,10 @@ def test_a_batch_is_a_slice_of_one_sequence_of_positions(step, size):
 
 def test_sequences_leave_room_for_the_last_target():
     for length, sequences in ((9, 2), (8, 1)):
-        assert Batches.over(SimpleNamespace(sha256="ab", length=length), 0, 4, 1).order.sequences == sequences
+        assert (
+            Batches.over(SimpleNamespace(sha256="ab", length=length, joining=None), 0, 4, 1).order.sequences
+            == sequences
+        )
 
 
 def test_a_late_position_costs_as_little_as_the_first():
