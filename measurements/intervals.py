@@ -1,11 +1,12 @@
-"""Measure how often the intervals of scaling fits, of the factor model and of length bias hold the truth.
+"""Measure how often the intervals of scaling fits, the factor model, length bias and the best alpha hold the truth.
 
 python -m measurements.intervals [--repeats 100]
 
 Run it from the root of the project. Prints a row for each simulated case, in percent. For scaling fits: how often the
 intervals of the three parameters and the band hold the truth. For the factor model: how often a factor of languages and
 one of pairs without effect has p < .05. For length bias: the mean Delta_acc and the mean signed differences that are
-found, in points, and how often their intervals hold the true ones.
+found, in points, and how often their intervals hold the true ones. For the best alpha, by each criterion: the true one,
+which 200,000 templates of one pair each give, and how often its interval holds it.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from scipy.stats import t as student
 
 from analysis.pairs.clustered_errors import clustered_errors
 from analysis.scaling.laws import LOGISTIC_LAW, POWER_LAW, Law, fit_tables
+from eval.metrics.alpha import alpha_curve, best_alpha, best_of_curve
 from eval.metrics.bootstrap import LENGTH_BIASES, length_biases
 from eval.metrics.levels import levels_of
 from eval.metrics.sampling import clusters_of
@@ -33,6 +35,8 @@ _CASES = (  # different FLOPs, seeds, how far a cell lies off the law, noise, co
 )
 _LANGUAGES = ((2, 1000), (3, 1000), (5, 300), (10, 300), (20, 300))  # how many, pairs of each
 _PAIRS = (600, 3000, 30_000)  # a fifth of them with the longer good member, a fifth with the longer bad one
+_TEMPLATES = ((300, 300, 0.0), (16, 300, 0.3), (100, 300, 0.3), (100, 3000, 0.3))  # templates, pairs, correlation
+_LENGTH_COSTS = (2.0, 3.0, 4.0)  # nats that a further token costs, where a sentence has 4 a token
 
 
 def scaling_rows(repeats: int) -> Iterator[str]:
@@ -107,12 +111,50 @@ def _length_biases(pairs: int, bias: float, draw: np.random.Generator, seed: int
     return [[found[name + part][overall] for name in LENGTH_BIASES] for part in ("", "_low", "_high")]
 
 
+def alpha_rows(repeats: int) -> Iterator[str]:
+    """Yield a row for each cost of a longer sentence and each kind of templates."""
+    for cost in _LENGTH_COSTS:
+        truth = best_of_curve(alpha_curve(*_length_templates(200_000, 200_000, 0.0, cost, np.random.default_rng(9))))
+        for templates, pairs, correlation in _TEMPLATES:
+            held = [
+                [one.low <= truth[one.criterion] <= one.high for one in best_alpha(*drawn)]
+                for drawn in (
+                    _length_templates(templates, pairs, correlation, cost, np.random.default_rng([7, seed]))
+                    for seed in range(repeats)
+                )
+            ]
+            shown = zip(truth.items(), np.mean(held, axis=0), strict=True)
+            yield f"alpha\tcost {cost}\t{templates} templates\t{pairs} pairs\t{correlation} alike\t" + "\t".join(
+                f"{name} {alpha}: {100 * value:.1f}" for (name, alpha), value in shown
+            )
+
+
+def _length_templates(
+    templates: int, pairs: int, correlation: float, cost: float, draw: np.random.Generator
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return pairs and scores; a template's good sentences are shorter or longer by one token, or as long."""
+    template = np.sort(np.arange(pairs) % templates)
+    longer = np.array([0, 1, -1, 1, -1])[template % 5]
+    n_bad = draw.integers(8, 16, templates)[template]
+    of_template, of_pair = draw.normal(0, 1, templates)[template], draw.normal(0, 1, pairs)
+    margin = 1 + 2 * (np.sqrt(correlation) * of_template + np.sqrt(1 - correlation) * of_pair)
+    bad = -4.0 * n_bad + draw.normal(0, 4, pairs)
+    sentences = {  # the last words are the edit, one of each template
+        kind: [f"pair {pair} {kind}{place}" for pair, place in enumerate(template)] for kind in ("good", "bad")
+    }
+    table = pd.DataFrame({"pair": np.arange(pairs), "paradigm": "p", "phenomenon": "f", **sentences})
+    lengths = {"n_good": n_bad + longer, "n_bad": n_bad}
+    return table, pd.DataFrame(
+        {"pair": table["pair"], "lp_good": bad - cost * longer + margin, "lp_bad": bad, **lengths}
+    )
+
+
 def main() -> None:
     """Simulate and print every row."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=100, help="simulations of each case")
     repeats = parser.parse_args().repeats
-    for rows in (length_rows, factor_rows, scaling_rows):
+    for rows in (length_rows, alpha_rows, factor_rows, scaling_rows):
         for row in rows(repeats):
             print(row, flush=True)
 
