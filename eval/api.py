@@ -107,6 +107,7 @@ def score(
     steps: Steps | None = None,
     revisions: Sequence[str] | None = None,
     out: str | Path | None = None,
+    keep: bool = True,
     **settings: object,
 ) -> ScoreResult: ...
 
@@ -119,6 +120,7 @@ def score(
     steps: Steps | None = None,
     revisions: Sequence[str] | None = None,
     out: None = None,
+    keep: bool = True,
     **settings: object,
 ) -> pd.DataFrame: ...
 
@@ -130,6 +132,7 @@ def score(
     steps: Steps | None = None,
     revisions: Sequence[str] | None = None,
     out: str | Path | None = None,
+    keep: bool = True,
     **settings: object,
 ) -> ScoreResult | pd.DataFrame:
     """Score a run, several runs or a model on benchmarks, as ``score.py`` does, or on pairs that are given here.
@@ -143,6 +146,7 @@ def score(
             model, the steps of revisions whose names do not say them.
         revisions: of the model, as in ``eval.models.targets.model_targets``; None for the model itself.
         out: folder that keeps the scores of a model. Without it they go when the result does.
+        keep: whether the weights of a model on the hub that are fetched for benchmarks stay in its cache.
         **settings: fields of ``eval.settings.ScoreSettings``, which are the keys of ``conf/score.yaml``.
 
     Returns:
@@ -165,7 +169,8 @@ def score(
     kept = None
     if "model" in place and out is None:
         out = kept = tempfile.mkdtemp(prefix="ucurve-scores-")
-    values = {"steps": None if steps == "all" else steps, "revisions": revisions, "out": out, **place, **settings}
+    asked = {"steps": None if steps == "all" else steps, "revisions": revisions, "out": out, "keep": keep}
+    values = {**asked, **place, **settings}
     try:
         command = check(ScoreCommand, values)
         stored = score_asked(command)

@@ -69,7 +69,7 @@ def score_asked(command: ScoreCommand) -> list[StoredScores]:
         runs = find_runs(command.run)
         return _score_each(((run, command.run_steps) for run in runs), command, SweepCache(), alone=len(runs) == 1)
     assert command.model is not None and command.out is not None
-    return score_model(command.model, command.out, command, command.revisions, command.revision_steps)
+    return score_model(command.model, command.out, command, command.revisions, command.revision_steps, command.keep)
 
 
 def score_as_they_appear(pattern: str, settings: ScoreSettings) -> None:
@@ -175,16 +175,18 @@ def score_model(
     settings: ScoreSettings,
     revisions: Sequence[str] | None = None,
     steps: Mapping[str, int] | None = None,
+    keep: bool = True,
 ) -> list[StoredScores]:
     """Score a model that was not trained as a run here, into the files of a run's eval folder below ``out``.
 
-    ``revisions`` and ``steps`` are as in ``model_targets``.
+    ``revisions`` and ``steps`` are as in ``model_targets``. Unless they are to be kept, weights that were fetched from
+    the hub for these scores are removed after them.
     """
     check_out(out)
     targets = model_targets(model, revisions, settings.weights, steps)
     check_out(out, targets[0].name, {target.step: target.weights_sha256() for target in targets})
     cache = SweepCache()
-    scored = _score(out, targets, settings, cache)
+    scored = _score(out, targets, settings, cache, keep=keep)
     cache.end_tables()
     return scored
 
@@ -225,10 +227,11 @@ def _score(
     settings: ScoreSettings,
     cache: SweepCache | None = None,
     group: ProcessGroup | None = None,
+    keep: bool = True,
 ) -> list[StoredScores]:
     cache = cache or SweepCache()
     with agreeing(group):
         from eval.sweep.sweep import Sweep
 
         benchmarks = load_benchmarks(settings, cache)
-    return Sweep(folder, benchmarks, settings, cache, group).score(targets)
+    return Sweep(folder, benchmarks, settings, cache, group, keep).score(targets)

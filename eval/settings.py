@@ -201,6 +201,7 @@ class ScoreCommand(ScoreSettings):
     model: str | None = None
     revisions: Annotated[tuple[str, ...], AfterValidator(_some)] | None = None
     out: Path | None = None
+    keep: bool = True
     check: bool = False
     list: bool = False
 
@@ -220,6 +221,8 @@ class ScoreCommand(ScoreSettings):
             raise ValueError("out=DIR goes with model=, and model= needs it; the scores of a run go into the run")
         if self.model is None and self.weights != "safetensors":
             raise ValueError("weights=bin goes with model=; the checkpoints of a run are safetensors files")
+        if not self.keep and (self.model is None or Path(self.model).expanduser().is_dir()):
+            raise ValueError("keep=false removes what was fetched for these scores; it goes with model=HUB_ID")
         if self.model is None and self.revisions is not None:
             raise ValueError("revisions= goes with model=; a run has steps=")
         return self

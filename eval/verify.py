@@ -24,7 +24,7 @@ from ucurve.config import check
 from ucurve.errors import DamagedError
 from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import is_leftover, sha256_file
-from ucurve.storage.locks import EVAL_LOCKS
+from ucurve.storage.locks import EVAL_LOCKS, FETCHED
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     EVAL,
@@ -155,6 +155,7 @@ def _labels(folder: Path, path: Path, kind: TableFile, lines: bytes) -> Labels:
 def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
     """Name what is neither a table, a lock, pairs nor a score; folders count by what is in them."""
     known = {root / name for name in (*EVAL_LOCKS, *(kind.name for kind in TABLES))}
+    known |= {*(root / FETCHED).glob("*")}
     known |= {place / name for place in benchmarks for name in (PAIRS, RATINGS, REPORTED)}
     known |= {path for place in benchmarks for path in place.glob(SENTENCES)}
     known |= {

@@ -132,3 +132,9 @@ def store_key(folder, benchmark, scorer, step, more, **changes):
     inputs = score_inputs(folder, step=step, benchmark=benchmark, scorer=scorer, **changes)
     facts = {"model": folder.name, "scores_sha256": "s", "versions": {}} | more
     write_key(score_path(folder, benchmark, scorer, step), ScoreKey(**dict(inputs), **facts))
+
+
+def without_network(monkeypatch, snapshot_download):
+    """Let the hub's client answer as without a network, and fetch by a function of the test."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)

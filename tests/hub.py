@@ -4,7 +4,8 @@ DIR has what ``main`` of each repository holds, in ``models/OWNER/NAME/`` and ``
 shell, ``HF_ENDPOINT=http://127.0.0.1:8000 HF_HOME=NEW_FOLDER python train.py ...`` reads from it, and what is published
 with ``HF_TOKEN=any`` is kept until the server ends.
 
-Every file is sent as an ordinary one; the transfers of large files (LFS, Xet) are not imitated.
+Every file is sent as an ordinary one; of the transfers of large files (LFS, Xet), only the facts that the hub tells of
+files of weights are imitated.
 """
 
 import argparse
@@ -146,9 +147,22 @@ Query = dict[str, list[str]]
 
 def _info(request: _Handler, query: Query, body: bytes, kind: str, name: str, revision: str | None = None) -> None:
     if found := request.find(kind, name, revision or "main"):
-        siblings = [{"rfilename": path} for path in sorted(found[1])]
+        with_facts = query.get("blobs", ["false"])[0].lower() in ("true", "1")
+        siblings = [
+            {"rfilename": path, **(_facts(path, content) if with_facts else {})}
+            for path, content in sorted(found[1].items())
+        ]
         facts = {"private": False, "gated": False, "disabled": False, "tags": [], "downloads": 0, "likes": 0}
         request.send_json({"_id": name, "id": name, "sha": found[0], "siblings": siblings, **facts})
+
+
+def _facts(path: str, content: bytes) -> dict[str, Any]:
+    large = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 130}
+    return {"blobId": _oid(content), "size": len(content), **({"lfs": large} if _is_large(path) else {})}
+
+
+def _is_large(path: str) -> bool:
+    return path.endswith((".safetensors", ".bin"))
 
 
 def _refs(request: _Handler, query: Query, body: bytes, kind: str, name: str) -> None:
@@ -209,7 +223,8 @@ def _file(
         request.send_json({"error": "Entry not found"}, 404, headers)
         return
     content = files[path]
-    headers = {"ETag": f'"{_oid(content)}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}
+    etag = hashlib.sha256(content).hexdigest() if _is_large(path) else _oid(content)
+    headers = {"ETag": f'"{etag}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}
     span = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
     if span is None:
         request.send_content(content, 200, headers)

@@ -67,7 +67,7 @@ FORBIDDEN = {
     "importlib.util.spec_from_file_location": CODE,
     "os.system": STRING,
 }
-PRESENT = {"from_pretrained", "load_dataset", "get_dataset_config_names", "snapshot_download"}
+PRESENT = {"from_pretrained", "load_dataset", "get_dataset_config_names", "hf_hub_download", "snapshot_download"}
 
 
 def name_of(call):

@@ -1,12 +1,14 @@
 """The models to score: checkpoints of a run, revisions of a published suite, or a single model."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
 
 from eval.models.folder import hash_of_parts, hash_parts
+from eval.models.hub_weights import HubFile, HubWeights, list_weights, loaded_weights
 from eval.models.revision_names import Place, asked_steps, is_of_a_later_stage, names_a_checkpoint, place_revisions
 from eval.models.same_weights import shorten
 from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
@@ -33,7 +35,12 @@ MODEL_STEP = -1  # the step of a model that is not a checkpoint of a run
 _WEIGHTS = WEIGHT_FILES["safetensors"]  # of this suite's checkpoints
 _WANTED = ("*.json", _WEIGHTS, UNIGRAM_COUNTS, *TOKENIZER_FILES)
 _LOADED = (_WEIGHTS, "generation_config.json", *TOKENIZER_FILES)  # by their names alone, if they are there
+_AT_ONCE = 8  # revisions whose small files are fetched at the same time
 _OURS = (b'"weights_sha256"', b'"manifest_sha256"', b'"config_sha256"', b'"data_sha256"')
+
+
+# The folder of a revision in the cache, and its files of weights where these are not fetched yet.
+_Fetched = tuple[Path, Sequence[HubFile] | None]
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class Target:
     run: Path | None = None  # the run folder whose checkpoint it was asked for as; None for a model alone
     stated_tokens: int | None = None  # training tokens that the name of the revision states
     identity: RunIdentity | None = None  # of the run; None where there is no `run.json`
+    hub: HubWeights | None = None  # the weights where they are fetched when they are needed; None where they are there
 
     @property
     def tokens(self) -> int | None:
@@ -68,10 +76,17 @@ class Target:
 
     def weight_parts(self) -> dict[str, str]:
         """Hash each file of the weights as it is now; ``DamagedError`` when they are not those of the manifest."""
-        found = hash_parts(self.folder, self.weights)
+        on_hub = {} if self.hub is None else {file.name: file.sha256 for file in self.hub.files}
+        found = on_hub or hash_parts(self.folder, self.weights)
         if self.manifest is not None and hash_of_parts(found) != self.manifest.weights_sha256:
             raise DamagedError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
         return found
+
+    def weight_bytes(self) -> int:
+        """Return the size of the weights."""
+        if self.hub is not None:
+            return sum(file.size for file in self.hub.files)
+        return sum(file.stat().st_size for file in self.folder.glob(WEIGHT_FILES[self.weights]))
 
 
 def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
@@ -132,9 +147,10 @@ def model_targets(
     name has a step; ``steps`` adds those whose names have none. Without revisions, the model itself has step -1.
     """
     if revisions is None and not steps:
-        return [_model_target(model, None, Place(MODEL_STEP), weights)]
+        return [_model_target(model, None, Place(MODEL_STEP), weights, _fetch_all(model, [None], weights))]
     places = place_revisions(_named_revisions(model, revisions or (), steps or {}), steps)
-    return [_model_target(model, name, place, weights) for name, place in places.items()]
+    fetched = _fetch_all(model, list(places), weights)
+    return [_model_target(model, name, place, weights, fetched) for name, place in places.items()]
 
 
 def _named_revisions(model: str, revisions: Sequence[str], steps: Mapping[str, int]) -> list[str]:
@@ -150,8 +166,10 @@ def _named_revisions(model: str, revisions: Sequence[str], steps: Mapping[str, i
     return named
 
 
-def _model_target(model: str, revision: str | None, place: Place, weights: Weights) -> Target:
-    local = Path(model).expanduser()
+def _model_target(
+    model: str, revision: str | None, place: Place, weights: Weights, fetched: Mapping[str | None, _Fetched]
+) -> Target:
+    local, hub = Path(model).expanduser(), None
     if local.is_dir():
         folder, name = local if revision is None else local / revision, local.resolve().name
         if not folder.is_dir():
@@ -161,8 +179,9 @@ def _model_target(model: str, revision: str | None, place: Place, weights: Weigh
             raise UserError(
                 f"model={model} is the folder of a run: run={model} scores its checkpoints, model={one} one of them"
             )
-    elif may_be_hub_id(model):
-        folder, name = _fetch(model, revision, weights), model
+    elif revision in fetched:
+        (folder, files), name = fetched[revision], model
+        hub = None if files is None else loaded_weights(model, revision, folder, files, weights)
     else:
         raise missing_folder("model", local)
     refuse_pointers(folder, ("*.json", WEIGHT_FILES[weights], *TOKENIZER_FILES))
@@ -173,7 +192,7 @@ def _model_target(model: str, revision: str | None, place: Place, weights: Weigh
     if manifest is not None:
         _check_files(folder, manifest, _WANTED, _LOADED)
     counts = _counts(folder.resolve())
-    return Target(name, place.step, folder, manifest, counts, revision, weights, stated_tokens=place.tokens)
+    return Target(name, place.step, folder, manifest, counts, revision, weights, stated_tokens=place.tokens, hub=hub)
 
 
 def has_checkpoint(run: Path) -> bool:
@@ -207,9 +226,30 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch(name, pattern) for pattern in patterns)
 
 
-def _fetch(model: str, revision: str | None, weights: Weights) -> Path:
+def _fetch_all(model: str, revisions: Sequence[str | None], weights: Weights) -> dict[str | None, _Fetched]:
+    """Fetch the files of revisions of a model on the hub, several at a time; nothing for any other."""
+    if Path(model).expanduser().is_dir() or not may_be_hub_id(model):
+        return {}
+    if len(revisions) > 1:
+        log_line(f"{model}: fetching the configurations and tokenizers of {len(revisions)} revisions")
+    with pretrained.without_bars(), ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = [_fetch(model, revisions[0], weights)]  # alone first: for mistakes, and for imports
+        return dict(
+            zip(revisions, [*found, *pool.map(lambda name: _fetch(model, name, weights), revisions[1:])], strict=True)
+        )
+
+
+def _fetch(model: str, revision: str | None, weights: Weights) -> _Fetched:
+    """Fetch the files of a revision, without those of weights where the hub lists these with their hashes."""
+    patterns = ["*.json", UNIGRAM_COUNTS, *TOKENIZER_FILES]
     try:
-        return pretrained.fetch(model, ["*.json", WEIGHT_FILES[weights], UNIGRAM_COUNTS, *TOKENIZER_FILES], revision)
+        listed = list_weights(model, revision, weights)
+        if listed is None:
+            return pretrained.fetch(model, [*patterns, WEIGHT_FILES[weights]], revision), None
+        folder = pretrained.fetch(model, patterns, revision)
+        if folder.name != listed[0]:  # the branch has moved in the meantime
+            return _fetch(model, revision, weights)
+        return folder, listed[1]
     except Exception as error:  # the hub's client raises errors of several libraries
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         what = "it" if revision is None else f"its revision {revision!r}"

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from eval.models.hub_weights import HubWeights
 from eval.scoring.base import Loaded, TokenScorer
 from eval.scoring.batching import within_memory
 from eval.scoring.sharing import ProcessGroup, sharing
 from eval.scoring.text.sentences import Scores, Sentences
 from eval.settings import ScoreSettings
 from eval.sweep.cache import SweepCache
+from eval.sweep.fetching import WeightFetcher
 from eval.sweep.prepare import Job
 from ucurve.progress import ProgressBar
 
@@ -29,10 +31,17 @@ class Computer:
     """Computes the scores of the jobs of a sweep, in this process alone or in all processes of a group."""
 
     def __init__(
-        self, jobs: Sequence[Job], settings: ScoreSettings, cache: SweepCache, group: ProcessGroup | None
+        self,
+        jobs: Sequence[Job],
+        settings: ScoreSettings,
+        cache: SweepCache,
+        group: ProcessGroup | None,
+        weights: WeightFetcher | None = None,
     ) -> None:
         self._jobs = {job.identity: job for job in jobs}
         self._settings, self._cache, self._group = settings, cache, group
+        self._weights = weights or WeightFetcher()
+        self.find_next: Callable[[Job], HubWeights | None] = lambda _: None  # weights to fetch while a job is computed
         self._sentences: dict[str, set[Sentences]] = {}  # all that are scored with what is loaded
         for job in jobs:
             self._sentences.setdefault(job.scorer.loads, set()).add(job.scorer.sentences)
@@ -72,11 +81,15 @@ class Computer:
 
     def close(self) -> None:
         """Free the memory of the model, and let the other processes go."""
+        self._weights.close()
         self._cache.workspace.drop("model")  # its memory is for the training until the next checkpoint
         if self._group is not None and self._group.rank == 0:
             self._group.broadcast(None)
 
     def _load(self, job: Job) -> Loaded:
+        if (weights := job.weights_to_have) is not None:
+            self._weights.have(weights)
+            self._weights.fetch_ahead(lambda: self.find_next(job))
         return job.scorer.load(self._cache.workspace, self._sentences[job.scorer.loads])
 
     @contextmanager

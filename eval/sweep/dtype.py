@@ -31,7 +31,7 @@ def choose_dtype(settings: ScoreSettings, targets: Sequence[Target], folder: Pat
     saved = _saved_dtype(targets[0].folder)
     if saved is None or not on_accelerator(settings.device):
         return replace(settings, dtype="float32")
-    gigabytes = sum(file.stat().st_size for file in targets[0].folder.glob("*.safetensors")) / 1e9
+    gigabytes = targets[0].weight_bytes() / 1e9
     log_line(
         f"dtype=auto: {targets[0].name} is scored in {saved}, the type of its weights ({gigabytes:.2g} GB), with a "
         "float32 log-softmax; dtype=float32 takes twice the memory, and by an estimate for an H100 ten times as long"

@@ -11,6 +11,7 @@ import pandas as pd
 from eval.benchmarks.registry import card_of
 from eval.metrics.ratings import rating_pairs, read_ratings
 from eval.models.folder import Kind
+from eval.models.hub_weights import HubWeights
 from eval.models.model_info import ModelInfo, read_model_info
 from eval.models.targets import Target
 from eval.pairs import data_hash, full_name
@@ -51,6 +52,11 @@ class Job:
     def identity(self) -> tuple[int, str, str]:
         """Step, benchmark and scorer: where the scores go within a run folder."""
         return self.target.step, self.benchmark, self.scorer.name
+
+    @property
+    def weights_to_have(self) -> HubWeights | None:
+        """The weights that are to be fetched from the hub for it, if any are."""
+        return self.target.hub if self.scorer.loads == "model" else None
 
     @property
     def columns(self) -> set[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from eval.models.hub_weights import HubWeights
 from eval.models.targets import Target
 from eval.scoring.sharing import ProcessGroup, agreeing
 from eval.settings import ScoreSettings
@@ -17,6 +18,7 @@ from eval.store.views import drop_other_versions, has_tables, write_tables
 from eval.sweep.cache import SweepCache
 from eval.sweep.compute import Computer
 from eval.sweep.dtype import choose_dtype
+from eval.sweep.fetching import WeightFetcher
 from eval.sweep.messages import log_benchmarks, log_new, log_plan
 from eval.sweep.plan import Plan, make_jobs, make_plan
 from eval.sweep.prepare import Job, rated_job, rated_pairs
@@ -37,6 +39,7 @@ class Sweep:
     settings: ScoreSettings
     cache: SweepCache = field(default_factory=SweepCache)  # what is kept for the next sweep of the process
     group: ProcessGroup | None = None  # the processes that score together; None for this one alone
+    keep: bool = True  # weights that are fetched from the hub
 
     def score(self, targets: Sequence[Target]) -> list[StoredScores]:
         """Score every target on every benchmark, skipping scores whose key matches, and write the tables.
@@ -48,7 +51,8 @@ class Sweep:
         with agreeing(self.group):
             self.settings = choose_dtype(self.settings, targets, self.folder)
             jobs = make_jobs(targets, self.benchmarks, self.settings, self.cache)
-        with closing(Computer(jobs, self.settings, self.cache, self.group)) as computer:
+        weights = WeightFetcher(self.folder, self.keep)
+        with closing(Computer(jobs, self.settings, self.cache, self.group, weights)) as computer:
             if self.group is not None and self.group.rank > 0:
                 computer.assist()
             else:
@@ -56,9 +60,12 @@ class Sweep:
                 table = self.cache.table(self.folder, lambda: make_layout(jobs, self.settings))
                 log_plan(plan, self.settings, shown=all(table.has(job.identity) for job in jobs))
                 log_benchmarks(jobs, self.cache.logged)
+                weights.prepare(*split_weights(plan))
                 computer.load_first([*plan.due, *plan.lacking])
                 with scoring_into(self.folder), score_claims(self.folder) as claims:
+                    computer.find_next = lambda job: next_weights(job, plan, self.folder, claims)
                     self._score_all(plan, computer, claims)
+                weights.finish()
         return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
 
     @property
@@ -127,6 +134,31 @@ class Sweep:
         with results.claims.holding(str(rated.identity)):
             self._have_score(rated, computer, results, None)
         return read_rated(rated.path(self.folder), file)
+
+
+def split_weights(plan: Plan) -> tuple[list[HubWeights], list[HubWeights]]:
+    """Return the weights of the hub that jobs need, and those that are not needed any more, each once."""
+    computed = [job.weights_to_have for job in (*plan.due, *plan.lacking)]
+    due = dict.fromkeys(weights for weights in computed if weights is not None)
+    every = dict.fromkeys(job.target.hub for job in plan.jobs if job.target.hub is not None)
+    return list(due), [weights for weights in every if weights not in due]
+
+
+def next_weights(job: Job, plan: Plan, folder: Path, claims: Claims) -> HubWeights | None:
+    """Claim the next job of another model that is still to be computed, so that one process fetches its weights."""
+    lacking = {other.identity for other in plan.lacking}
+    to_compute = lacking | {other.identity for other in plan.due}
+    names = [other.identity for other in plan.jobs]
+    behind = names.index(job.identity) + 1 if job.identity in names else len(names)  # rated sentences are not in it
+    for other in plan.jobs[behind:]:
+        weights = other.weights_to_have
+        if weights in (None, job.target.hub) or other.identity not in to_compute:
+            continue
+        if claims.acquire(str(other.identity)):
+            if other.identity in lacking or not has_scores(other.path(folder), other.inputs):
+                return weights
+            claims.release(str(other.identity))
+    return None
 
 
 def claimed_in_order(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:

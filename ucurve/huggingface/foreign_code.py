@@ -4,7 +4,7 @@ What is read here is read by transformers' own readers, so that it is what loadi
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -16,6 +16,7 @@ from ucurve.storage.files import read_json_or_empty
 
 Weights = Literal["safetensors", "bin"]
 WEIGHT_FILES: dict[Weights, str] = {"safetensors": "*.safetensors", "bin": "pytorch_model*.bin"}
+_WHOLE: dict[Weights, str] = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}
 _NEVER = "such code is never run here"
 _KERNELS = re.compile(r".*(attn|experts)_implementation(_internal)?")
 _WEIGHTS: dict[Weights, re.Pattern[str]] = {
@@ -116,6 +117,17 @@ def _check_weights(folder: Path, config: Mapping[str, object], weights: Weights)
         for name in _shards(index):
             if not _WEIGHTS[weights].fullmatch(name):
                 raise UserError(f"{index}: weight_map names {name!r}, which is not {_A_FILE[weights]} of this folder")
+
+
+def weight_files(folder: Path, names: Collection[str], weights: Weights) -> set[str]:
+    """Choose those of a model's files of weights that are loaded, by the index in its folder; all where it is not told.
+
+    Some repositories have the same weights a second time, in one file or as another tool wants them.
+    """
+    whole = _WHOLE[weights]
+    chosen = {whole} if whole in names else set(_shards(folder / f"{whole}.index.json"))
+    told = chosen and chosen.issubset(names) and "transformers_weights" not in configuration(folder)
+    return chosen if told else set(names)
 
 
 def _shards(index: Path) -> list[str]:

@@ -8,7 +8,7 @@ and modules, nor do data sets with a script, which ``datasets`` refuses.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ucurve.errors import UserError
 from ucurve.huggingface.file_tokenizer import encode_by, is_whole, stand_in, usual_special_tokens
@@ -42,6 +42,44 @@ def fetch(
         name, repo_type=kind, revision=revision, allow_patterns=list(patterns), local_files_only=not online
     )
     return Path(folder)
+
+
+def fetch_file(name: str, file: str, commit: str, quietly: bool = False) -> None:
+    """Fetch a file of a commit into the cache, with a bar of progress unless ``quietly``; it raises many errors."""
+    from huggingface_hub import hf_hub_download
+
+    hf_hub_download(name, file, revision=commit, tqdm_class=_NoBar if quietly else None)
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Fetch without bars of progress, as where many small files are fetched at the same time."""
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
+
+
+class _NoBar:
+    """Takes the place of a bar of progress, for what is fetched in the background."""
+
+    def __init__(self, **_: object) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, _: float | None = 1) -> None:
+        """Show nothing."""
 
 
 def load_tokenizer(folder: Path, **options: bool) -> "PreTrainedTokenizerBase":

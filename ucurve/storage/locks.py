@@ -4,6 +4,8 @@
 - ``.locks/grid``: claims (``Claims``) of the workers of a grid on its cells.
 - ``eval/.claims``: claims of scorers on scores, on the pairs of a benchmark, and on the tables while they are written.
 - ``eval/.scoring.lock``: shared by all who score into the folder; who has it alone removes what killed scorers left.
+- ``eval/.fetched/COMMIT``: shared by all who score with weights that were fetched for these scores and that are to be
+  removed after them; who has it alone removes them.
 - ``.FOLDER.lock``: beside a tokenizer or a token stream, held by the process that builds it; the others wait.
 """
 
@@ -26,6 +28,7 @@ from ucurve.storage.files import disk_faults, new_folder, remove_leftovers
 from ucurve.storage.run_folder import EVAL
 
 _CLAIMS, _SCORING = ".claims", ".scoring.lock"
+FETCHED = ".fetched"  # in the folder `eval`, a file for each commit
 EVAL_LOCKS = (_CLAIMS, _SCORING)
 _LOCKS = ".locks"  # in a folder of runs
 _SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
@@ -141,6 +144,27 @@ def _tidy(file: IO[str], lock: Path) -> None:
         _flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB, lock)
         for place in (root, *(path for path in root.rglob("*") if path.is_dir())):
             remove_leftovers(place)
+
+
+def hold_shared(path: Path) -> IO[str]:
+    """Open a file for reading and appending, and share its lock until it is closed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        file = path.open("a+", encoding="utf-8")
+        _flock(file, fcntl.LOCK_SH, path)
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                return file
+        file.close()  # who had it alone has removed it
+
+
+def is_alone(file: IO[str], path: Path) -> bool:
+    """Turn a shared lock into a sole one, and tell whether that could be done; if not, the lock may be lost."""
+    try:
+        _flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB, path)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def score_claims(folder: Path) -> "Claims":

@@ -2,9 +2,7 @@
 
 import json
 import shutil
-import sys
 from fnmatch import fnmatch
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +14,7 @@ from eval.scoring.base import PromptSettings
 from eval.settings import ScoreSettings
 from eval.sweep.cache import SweepCache
 from eval.sweep.prepare import prepare
+from tests.facts import without_network
 from ucurve.huggingface.tokenizer_files import encoding_sha256, tokenizer_sha256
 
 TEMPLATE = "{{ messages[0].content }}"
@@ -170,8 +169,7 @@ def test_tokenizers_of_one_file_are_known_by_it(tmp_path, name):
 def test_what_a_tokenizer_needs_is_fetched_from_the_hub(models_of, monkeypatch, tmp_path):
     """A chat template has a file of its own, and some tokenizers have no tokenizer.json."""
     asked, folder = {}, models_of("bytes").folder
-    hub = SimpleNamespace(snapshot_download=lambda name, **options: asked.update(options) or str(folder))
-    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    without_network(monkeypatch, lambda name, **options: asked.update(options) or str(folder))
     monkeypatch.chdir(tmp_path)
     assert model_targets("owner/name", None)[0].folder == folder
     files = ["chat_template.jinja", "generation_config.json", "spm.model", "sentencepiece.bpe.model", "bpe.codes"]

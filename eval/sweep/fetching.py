@@ -1,0 +1,159 @@
+"""Weights of revisions of the hub, one revision after the other, the next one fetched while this one is used."""
+
+import errno
+import os
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from eval.models.hub_weights import HubWeights
+from ucurve.errors import RunError, UcurveError, UserError
+from ucurve.progress import log_line
+from ucurve.storage.locks import FETCHED, hold_shared, is_alone
+from ucurve.storage.run_folder import EVAL
+
+_ROOM = 1.02  # times the bytes of files, for what a file system needs beside them
+
+
+class _Ahead(threading.Thread):
+    """Fetches weights that are needed next; what fails is tried again when they are needed."""
+
+    def __init__(self, weights: HubWeights) -> None:
+        super().__init__(daemon=True)  # a command that ends does not wait for it
+        self.weights, self.fetched = weights, False
+
+    def run(self) -> None:
+        with suppress(Exception):
+            self.weights.fetch(quietly=True)
+            self.fetched = True
+
+
+class WeightFetcher:
+    """Gives one process the weights of one revision after the other.
+
+    Unless they are kept, the files that were fetched for the scores of a folder are removed when the next revision is
+    needed. A file beside the scores names them, so that this holds after a kill too; every process that uses the
+    revision holds a shared lock on that file, and the last one removes them.
+    """
+
+    def __init__(self, folder: Path | None = None, keep: bool = True) -> None:
+        self._names = None if folder is None or keep else folder / EVAL / FETCHED
+        self._used: dict[HubWeights, IO[str]] = {}  # what is to be removed, by the files that say so
+        self._present: HubWeights | None = None
+        self._ahead: _Ahead | None = None
+
+    def prepare(self, due: Sequence[HubWeights], done: Sequence[HubWeights]) -> None:
+        """Refuse what the disk cannot hold before anything is fetched; remove what a kill left of those ``done``."""
+        for weights in self._left(done):
+            self._use(weights)
+        self._remove_all_but(None)
+        to_be_freed = 0
+        for weights in self._left(due):
+            weights.remove_parts()
+            to_be_freed += sum(file.size for file in weights.files) - sum(weights.bytes_to_fetch().values())
+        sizes = [files for weights in dict.fromkeys(due) if (files := weights.bytes_to_fetch())]
+        total = sum({key: size for files in sizes for key, size in files.items()}.values())
+        if not total:
+            return
+        need = total if self._names is None else max(sum(files.values()) for files in sizes)
+        free, place = _free(due[0])
+        what = f"{due[0].model}: {_say(total)} of weights (revisions: {len(sizes)}) are to be fetched into {place}"
+        if need * _ROOM > free + to_be_freed:
+            remedy = "" if self._names is not None else "keep=false removes each revision after it is scored, and "
+            raise UserError(
+                f"{what}, {_say(need)} of them at one time, and {_say(free)} are free there: {remedy}"
+                "HF_HUB_CACHE=FOLDER takes another disk"
+            )
+        log_line(f"{what}, where {_say(free)} are free")
+
+    def have(self, weights: HubWeights) -> None:
+        """Wait for weights; those of other revisions are no longer needed."""
+        if weights == self._present:
+            return
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead.join()
+        self._remove_all_but(weights)
+        if ahead is None or ahead.weights != weights or not ahead.fetched:
+            self._fetch(weights)
+        self._present = weights
+
+    def fetch_ahead(self, find_next: Callable[[], HubWeights | None]) -> None:
+        """Begin to fetch the weights that are needed next, unless that was begun or the disk does not hold them now."""
+        if self._ahead is not None or (weights := find_next()) is None:
+            return
+        need, (free, _) = sum(weights.bytes_to_fetch().values()), _free(weights)
+        if need * _ROOM <= free:
+            self._use(weights)
+            self._ahead = _Ahead(weights)
+            self._ahead.start()
+
+    def finish(self) -> None:
+        """Remove what was fetched for the scores, which are all there."""
+        if self._ahead is not None:
+            self._ahead.join()
+        self._remove_all_but(None)
+
+    def close(self) -> None:
+        """Give up the locks; after an error, what was fetched stays for the same command."""
+        for file in self._used.values():
+            file.close()
+        self._used.clear()
+
+    def _fetch(self, weights: HubWeights) -> None:
+        self._use(weights)
+        need, (free, place) = sum(weights.bytes_to_fetch().values()), _free(weights)
+        if need * _ROOM > free:
+            raise RunError(
+                f"{weights.name}: {_say(need)} of weights are to be fetched into {place}, where {_say(free)} are free; "
+                "the scores made so far are kept, and the same command goes on"
+            )
+        if need:
+            log_line(f"fetching the weights of {weights.name} ({_say(need)})")
+        try:
+            weights.fetch()
+        except UcurveError:
+            raise
+        except Exception as error:  # the hub's client raises errors of several libraries
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise RunError(f"the hub does not give the weights of {weights.name} ({reason})") from error
+
+    def _left(self, revisions: Sequence[HubWeights]) -> list[HubWeights]:
+        """Return the revisions of which an earlier process, perhaps a killed one, has fetched what is to be removed."""
+        names = self._names
+        return [] if names is None else [one for one in revisions if (names / one.folder.name).exists()]
+
+    def _use(self, weights: HubWeights) -> None:
+        """Note which files of a revision are to be removed after it: those that are not here yet."""
+        if self._names is None or weights in self._used:
+            return
+        file = hold_shared(self._names / weights.folder.name)
+        file.writelines(f"{missing.name}\n" for missing in weights.missing())
+        file.flush()
+        os.fsync(file.fileno())
+        self._used[weights] = file
+
+    def _remove_all_but(self, needed: HubWeights | None) -> None:
+        """Remove what was fetched, unless it is needed or another process uses it, which removes it then."""
+        for weights in [one for one in self._used if one != needed]:
+            with self._used.pop(weights) as file:
+                path = Path(file.name)
+                if is_alone(file, path):
+                    file.seek(0)
+                    weights.remove_parts()
+                    weights.remove(set(file.read().split("\n")) - {""})
+                    path.unlink()
+
+
+def _free(weights: HubWeights) -> tuple[int, Path]:
+    """Return the bytes that are free where weights are fetched to, and the folder of the cache."""
+    return shutil.disk_usage(weights.folder).free, weights.folder.parents[2]
+
+
+def _say(size: int) -> str:
+    return f"{size / 1e9:,.3g} GB" if size >= 1e9 else f"{size / 1e6:,.3g} MB"
