@@ -167,10 +167,10 @@ class Flips:
     def _train(self, name, stop_after=None):
         settings, step = self.settings(name), TorchEngine.step
 
-        def stepping(engine, windows, rate, number):
+        def stepping(engine, windows, rate, number, *flags):
             if number == stop_after:
                 signal.raise_signal(signal.SIGTERM)
-            return step(engine, windows, rate, number)
+            return step(engine, windows, rate, number, *flags)
 
         TorchEngine.step = stepping
         try:

@@ -124,6 +124,7 @@ class EngineSettings:
     config: str | None = None
     precision: Precision = "float32"  # ``auto`` becomes what it is on this machine as soon as it is read
     compile: bool | Literal["auto"] = "auto"
+    reduction: Precision = "float32"
 
     @field_validator("micro_batch", mode="before")
     @classmethod
@@ -303,6 +304,8 @@ def pick_identity(values: Configuration) -> Configuration:
     for group, left_out in _NOT_IDENTITY_OF.items():
         kept[group] = {key: value for key, value in kept[group].items() if key not in left_out}
     kept["data"] = _pick_data(values["data"])
+    if kept["engine"].get("reduction") == "float32":  # which runs from before there was a choice have
+        kept["engine"].pop("reduction")
     if kept.get("words") is None:  # then it does not matter what would count them
         kept["data"].pop("words", None)
     return kept

@@ -12,20 +12,31 @@ from train.optim import OptimizerSettings
 
 VOCABULARY, SEQUENCES, LENGTH = 49_953, 256, 64  # the default batch, with the vocabulary of a large tokenizer
 
-name, precision = sys.argv[1:]
-conf = yaml.safe_load((ROOT / "conf" / "model" / f"{name}.yaml").read_text())
-shape = PythiaShape(conf["layers"], conf["width"], conf["heads"], conf["feed_forward"])
 optimizer = OptimizerSettings(
     learning_rate=1e-3, minimum=0.1, warmup=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
 )
-with fake_device() as fake:
-    model = shape.build_model(VOCABULARY, LENGTH, document_token=0, seed=0)
-    with fake:
-        engine = TorchEngine(model, optimizer, "auto", fake.device, precision)
-        share = engine.place(np.zeros((SEQUENCES, LENGTH + 1), dtype=np.int64))
-        steps = []
-        for number in (1, 2, 3):
-            fake.restart()
-            engine.step(share, 1e-3, number)
-            steps.append(fake.count)
-    report(steps=steps, planned=shape.count_flops(VOCABULARY, LENGTH, SEQUENCES * LENGTH))
+
+
+def shape_of(name):
+    """Return the shape of a model of ``conf/model``."""
+    conf = yaml.safe_load((ROOT / "conf" / "model" / f"{name}.yaml").read_text())
+    return PythiaShape(conf["layers"], conf["width"], conf["heads"], conf["feed_forward"])
+
+
+def main(name, precision):
+    shape = shape_of(name)
+    with fake_device() as fake:
+        model = shape.build_model(VOCABULARY, LENGTH, document_token=0, seed=0)
+        with fake:
+            engine = TorchEngine(model, optimizer, "auto", fake.device, precision)
+            share = engine.place(np.zeros((SEQUENCES, LENGTH + 1), dtype=np.int64))
+            steps = []
+            for number in (1, 2, 3):
+                fake.restart()
+                engine.step(share, 1e-3, number)
+                steps.append(fake.count)
+        report(steps=steps, planned=shape.count_flops(VOCABULARY, LENGTH, SEQUENCES * LENGTH))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -14,6 +14,7 @@ WAITS = 1  # a step; the loss and the norm of the gradient are read together
 FLOPS_APART = 0.005  # of the plan's
 LOSS_BYTES = 8e9  # read and written by the output loss of a compiled step, beside its products
 PLAIN_LOSS_BYTES = 45e9  # by one that is not compiled
+MEMORY = 2e9  # of a device that does not hold the default batch
 COMPILATIONS = 2  # of a model whose last micro batch is smaller than the others
 
 
@@ -58,6 +59,12 @@ def test_the_compiled_loss_moves_few_bytes_and_never_waits():
     assert counted["count"]["waits"] == []
     assert set(counted["count"]["flops"]) == {"bfloat16"}
     assert sum(counted["count"]["bytes"].values()) + sum(counted["fused"]) <= LOSS_BYTES
+
+
+def test_micro_batches_are_as_large_as_the_memory_holds():
+    counted = count("count_micro_batch.py", MEMORY)
+    assert 1 < counted["chosen"] < 256
+    assert max(counted["peaks"]) <= MEMORY < counted["peak_of_twice"]
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

@@ -34,6 +34,7 @@ class Way:
 
 WAYS = (
     Way("torch", ("engine=torch",)),
+    Way("torch2", ("engine=torch",), 2),
     Way("deepspeed", ("engine=deepspeed", "engine.zero_stage=1")),
     Way("deepspeed2", ("engine=deepspeed", "engine.zero_stage=2"), 2),
 )

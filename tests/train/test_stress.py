@@ -18,10 +18,17 @@ def test_a_run_that_is_killed_ends_as_if_left_alone(tmp_path):
 
 
 @pytest.mark.long
-def test_a_run_of_two_processes_goes_on_with_one(tmp_path):
-    pytest.importorskip("deepspeed")
+def test_a_run_of_two_processes_that_is_killed_ends_as_if_left_alone(tmp_path):
     write_inputs(tmp_path)
-    processes = start(command(tmp_path, WAYS[2], "moved", 60), 2)
+    assert stress(tmp_path, WAYS[1], 1, 20, seed=0).total() >= 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["torch", "deepspeed"])
+def test_a_run_of_two_processes_goes_on_with_one(tmp_path, engine):
+    pytest.importorskip(engine)
+    write_inputs(tmp_path)
+    processes = start(command(tmp_path, {"torch": WAYS[1], "deepspeed": WAYS[3]}[engine], "moved", 60), 2)
     (metrics,) = wait_for(tmp_path, "moved/*/metrics.jsonl")
     processes[0].send_signal(signal.SIGTERM)
     assert finish(processes)[0] == [75, 75]
@@ -36,7 +43,7 @@ def test_a_run_of_two_processes_goes_on_with_one(tmp_path):
     for ours, other in zip(moved, alone, strict=True):
         assert ours["loss"] == pytest.approx(other["loss"], abs=1e-5)
     sessions = json.loads((metrics.parent / "run.json").read_text())["sessions"]
-    assert [(one["after_step"], one["engine"]["kind"]) for one in sessions] == [(0, "deepspeed"), (done, "torch")]
+    assert [(one["after_step"], one["engine"]["kind"]) for one in sessions] == [(0, engine), (done, "torch")]
 
 
 def wait_for(folder, pattern, seconds=120):
@@ -52,9 +59,8 @@ def wait_for(folder, pattern, seconds=120):
 
 @pytest.mark.long
 def test_two_processes_say_one_mistake_once_and_end_with_its_code(tmp_path):
-    pytest.importorskip("deepspeed")
     write_inputs(tmp_path)
-    arguments = command(tmp_path, WAYS[2], "runs", 20)
+    arguments = command(tmp_path, WAYS[1], "runs", 20)
     codes, errors = finish(start([*arguments, "tokens=1_000_000_000"], 2))
     assert codes == [2, 2], errors
     assert errors[0].count("error: ") == 1
@@ -66,9 +72,8 @@ def test_two_processes_say_one_mistake_once_and_end_with_its_code(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("launcher", ["none", "torchrun"])
 def test_ctrl_c_in_two_processes_keeps_the_state(tmp_path, launcher):
-    pytest.importorskip("deepspeed")
     write_inputs(tmp_path)
-    arguments = command(tmp_path, WAYS[2], "runs", 3000)
+    arguments = command(tmp_path, WAYS[1], "runs", 3000)
     if launcher == "none":
         processes = start(arguments, 2)
     else:

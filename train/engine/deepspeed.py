@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
-from torch import nn
 from transformers import PreTrainedModel
 
 from train.config import EngineSettings
@@ -18,35 +17,23 @@ from train.engine.deepspeed_config import build_config
 from train.engine.engine import (
     GENERATOR,
     MOMENTS,
+    Flags,
+    LossModule,
     StepResult,
     check_finite,
     copy_to_device,
     make_optimizer,
+    no_flags,
     plain_state,
     read_result,
+    reduce_loss,
+    reserved_bytes,
     restore_plain,
 )
 from train.engine.micro_batch import MicroBatch
 from train.engine.processes import Processes
-from train.model.hidden import HiddenStates, make_hidden_states
-from train.model.loss import summed_loss
 from train.optim import OptimizerSettings
 from ucurve.errors import UserError
-
-_PROBED_STEPS = 2  # the optimizer creates its moments in the first, so that the second needs more memory
-
-
-class _LossModule(nn.Module):
-    """The model with its loss, because DeepSpeed hooks into the calls of a module."""
-
-    def __init__(self, model: PreTrainedModel, hidden_states: HiddenStates, fused: bool) -> None:
-        super().__init__()
-        self.model = model
-        self._hidden_states, self._fused = hidden_states, fused
-
-    def forward(self, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the summed loss of a batch, in nats."""
-        return summed_loss(self.model, inputs, targets, self._hidden_states, self._fused)
 
 
 class DeepSpeedEngine:
@@ -62,8 +49,7 @@ class DeepSpeedEngine:
         compiled: bool = False,
     ) -> None:
         self._processes = processes
-        self._micro_batch = MicroBatch(engine.micro_batch, device)
-        self._probes = _PROBED_STEPS if self._micro_batch.is_auto else 0
+        self._micro_batch = MicroBatch(engine.micro_batch, device, processes)
         self._scale = processes.size  # DeepSpeed averages gradients over the processes; here they are parts of a sum
         self._clip = optimizer.clip
         self._optimizer = make_optimizer(model, optimizer)
@@ -71,8 +57,7 @@ class DeepSpeedEngine:
         self._plain = engine.zero_stage == 0
         if self._plain:
             config["gradient_clipping"] = 0.0  # DeepSpeed forgets the norm in this case
-        fused = compiled and device.type != "cpu"
-        self._module = _LossModule(model.train(), make_hidden_states(engine.precision, compiled), fused)
+        self._module = LossModule(model.train(), engine.precision, compiled)
         library = import_deepspeed(device.type)
         try:
             self._engine = library.initialize(model=self._module, optimizer=self._optimizer, config=config)[0]
@@ -85,23 +70,19 @@ class DeepSpeedEngine:
 
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
         """Copy this process's share of the batch to the device; see ``Engine.place``."""
-        count = len(windows) // self._processes.size
-        first = self._processes.rank * count
-        return copy_to_device(windows[first : first + count], self.device)
+        return copy_to_device(self._processes.share(windows), self.device)
 
-    def step(self, share: torch.Tensor, learning_rate: float, number: int) -> StepResult:
+    def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take one optimizer step on this process's share; a ``DivergedError`` is raised in all processes."""
-        if self._probes:
-            self._probe_memory(share)
+        if self._micro_batch.probing:
+            self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, self._optimizer))
         try:
-            total = self._accumulate(share)
-            if self._processes.size > 1:
-                torch.distributed.all_reduce(total)
+            reduced = reduce_loss(self._processes, self._accumulate(share), flags())
         except torch.OutOfMemoryError as error:
             raise self._micro_batch.too_large(share, str(error)) from error
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
-        return self._step_unpartitioned(total, number) if self._plain else self._step_partitioned(total, number)
+        return self._step_unpartitioned(reduced, number) if self._plain else self._step_partitioned(reduced, number)
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state, gathered from all partitions; see ``Engine.state``."""
@@ -131,23 +112,6 @@ class DeepSpeedEngine:
             self._load_partitions(state)
             torch.set_rng_state(state[GENERATOR])
 
-    def _probe_memory(self, share: torch.Tensor) -> None:
-        """Make the micro batches as small as the device with the least memory needs.
-
-        This pass exchanges nothing: in a step, a process without memory would leave the others waiting for gradients.
-        """
-        self._probes -= 1
-        while self._processes.any_rank(not self._fits(share))[0]:
-            self._micro_batch.halve(share, "one of the processes ran out of it")
-
-    def _fits(self, share: torch.Tensor) -> bool:
-        ids = self._micro_batch.split(share)[0]
-        try:
-            torch.autograd.grad(self._module(ids[:, :-1], ids[:, 1:]), list(self._module.parameters()))
-        except torch.OutOfMemoryError:
-            return False
-        return True
-
     def _accumulate(self, share: torch.Tensor) -> torch.Tensor:
         """Add up gradients over the micro batches of this process; the last one sums them over the processes."""
         targets = share[:, 1:].numel() * self._processes.size
@@ -160,19 +124,19 @@ class DeepSpeedEngine:
             total += loss.detach()
         return total
 
-    def _step_unpartitioned(self, total: torch.Tensor, number: int) -> StepResult:
+    def _step_unpartitioned(self, reduced: torch.Tensor, number: int) -> StepResult:
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
-        result = read_result(total, norm, number)
+        result = read_result(reduced, norm, number)
         self._engine.step()
         return result
 
-    def _step_partitioned(self, total: torch.Tensor, number: int) -> StepResult:
-        loss_sum = total.item()
+    def _step_partitioned(self, reduced: torch.Tensor, number: int) -> StepResult:
+        loss_sum, *flags = reduced.tolist()
         check_finite(loss_sum, "the loss", number)
         self._engine.step()  # leaves the weights as they are where the norm is not finite
         norm = float(self._engine.get_global_grad_norm())
         check_finite(norm, "the norm of the gradient", number)
-        return StepResult(loss_sum, norm)
+        return StepResult(loss_sum, norm, tuple(flag > 0 for flag in flags))
 
     def _partitions(self) -> list[torch.Tensor]:
         """Return this process's part of each parameter group: one flat float32 tensor."""

@@ -1,16 +1,23 @@
-"""One optimizer step in plain PyTorch: forward and backward passes, clipping, AdamW; and the protocol of engines."""
+"""One optimizer step in plain PyTorch, on one or several processes; and the protocol of engines."""
 
+import contextlib
 import math
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 from transformers import PreTrainedModel
 
 from train.engine.cuda_graph import GraphedGradients
 from train.engine.micro_batch import MicroBatch
+from train.engine.processes import Processes
 from train.model.hidden import make_hidden_states
 from train.model.loss import summed_loss
 from train.model.precision import Precision
@@ -19,6 +26,12 @@ from ucurve.errors import RunError
 
 GENERATOR = "generator"  # of torch, the only one that training may draw from
 _STEP, MOMENTS = "step", ("exp_avg", "exp_avg_sq")
+Flags = Callable[[], tuple[bool, ...]]  # what this process has to say during a step, as that a signal has come
+
+
+def no_flags() -> tuple[bool, ...]:
+    """Say nothing."""
+    return ()
 
 
 class DivergedError(RunError):
@@ -27,10 +40,14 @@ class DivergedError(RunError):
 
 @dataclass(frozen=True)
 class StepResult:
-    """The negative log-likelihood of all targets of a global batch in nats, and the gradient's norm before clipping."""
+    """The loss of a global batch in nats, summed over all targets, and the gradient's norm before clipping.
+
+    Of each flag that the step was given, ``flags`` has whether it was set in any process.
+    """
 
     loss_sum: float
     grad_norm: float
+    flags: tuple[bool, ...] = ()
 
 
 class Engine(Protocol):
@@ -41,8 +58,11 @@ class Engine(Protocol):
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
         """Copy this process's share of a batch, shape [sequences, length + 1], to the device, also during a step."""
 
-    def step(self, share: torch.Tensor, learning_rate: float, number: int) -> StepResult:
-        """Take optimizer step ``number`` on a share of ``place``; a ``DivergedError`` leaves the weights unchanged."""
+    def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
+        """Take optimizer step ``number`` on a share of ``place``; a ``DivergedError`` leaves the weights unchanged.
+
+        The flags are read once the gradients are computed, and reduced over the processes together with the loss.
+        """
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return in rank 0 the full state, by names that all engines share; see ``plain_state``."""
@@ -51,8 +71,37 @@ class Engine(Protocol):
         """Load a state that ``state`` of any engine returned, with any number of processes."""
 
 
+class LossModule(nn.Module):
+    """A model with its loss, because DistributedDataParallel and DeepSpeed hook into the calls of a module.
+
+    It is compiled if ``compiled``, except where ``plain`` is set, for passes of other sizes than those of the steps.
+    """
+
+    def __init__(self, model: PreTrainedModel, precision: Precision, compiled: bool) -> None:
+        super().__init__()
+        self.model = model
+        self.plain = False
+        self._compiled = compiled
+        self._hidden_states, self._plain_states = make_hidden_states(precision, compiled), make_hidden_states(precision)
+
+    def forward(self, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the summed loss of a batch, in nats."""
+        if self.plain:
+            return summed_loss(self.model, inputs, targets, self._plain_states)
+        fused = self._compiled and inputs.device.type != "cpu"
+        return summed_loss(self.model, inputs, targets, self._hidden_states, fused)
+
+    def try_out(self, ids: torch.Tensor) -> None:
+        """Compute gradients and forget them."""
+        self.plain = True
+        try:
+            torch.autograd.grad(self(ids[:, :-1], ids[:, 1:]), list(self.model.parameters()))
+        finally:
+            self.plain = False
+
+
 class TorchEngine:
-    """One process, plain PyTorch."""
+    """Plain PyTorch on one process, and DistributedDataParallel on several."""
 
     def __init__(
         self,
@@ -62,16 +111,20 @@ class TorchEngine:
         device: torch.device,
         precision: Precision = "float32",
         compiled: bool = False,
+        processes: Processes | None = None,
+        reduction: Precision = "float32",
     ) -> None:
         self.device = device
         self.model: PreTrainedModel = model.train()
         torch.nn.Module.to(self.model, device)
-        self._micro_batch = MicroBatch(micro_batch, device)
-        self._hidden_states = make_hidden_states(precision, compiled)
-        self._fused = compiled and device.type != "cpu"
+        self._processes = processes or Processes()
+        self._module = LossModule(model, precision, compiled)
+        self._several = None if self._processes.size == 1 else distribute(self._module, device, reduction)
+        self._loss = self._several or self._module
         self._clip = optimizer.clip
         self._optimizer = make_optimizer(model, optimizer)
-        graphed = compiled and device.type == "cuda"
+        self._micro_batch = MicroBatch(micro_batch, device, self._processes)
+        graphed = compiled and device.type == "cuda" and self._several is None
         self._gradients = (
             GraphedGradients(self._clipped_gradients, list(model.parameters()), device)
             if graphed
@@ -79,15 +132,17 @@ class TorchEngine:
         )
 
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
-        """Copy a batch to the device; see ``Engine.place``."""
-        return copy_to_device(windows, self.device)
+        """Copy this process's share of a batch to the device; see ``Engine.place``."""
+        return copy_to_device(self._processes.share(windows), self.device)
 
-    def step(self, share: torch.Tensor, learning_rate: float, number: int) -> StepResult:
+    def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take one optimizer step; see ``Engine.step``."""
+        if self._micro_batch.probing:
+            self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, self._optimizer))
         total, norm = self._micro_batch.repeat_until_it_fits(
             lambda: self._gradients(share), self._optimizer.zero_grad, share
         )
-        result = read_result(total, norm, number)
+        result = read_result(reduce_loss(self._processes, total, flags()), norm, number)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
         self._optimizer.step()
@@ -99,18 +154,27 @@ class TorchEngine:
         return total, torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
 
     def accumulate(self, share: torch.Tensor) -> torch.Tensor:
-        """Add the gradient of the mean loss per token to ``.grad``; return the summed loss in nats, float64."""
+        """Add the gradient of the mean loss per token to ``.grad``; return the summed loss of the share, float64.
+
+        With several processes it is the gradient of the global batch, whose parts are sent during the last backward
+        pass.
+        """
         targets = share[:, 1:].numel()
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        for ids in self._micro_batch.split(share):
-            loss = summed_loss(self.model, ids[:, :-1], ids[:, 1:], self._hidden_states, self._fused)
-            (loss / targets).backward()  # by all targets: the sum does not depend on how the batch is cut
-            total += loss.detach()
-        return total
+        *others, last = self._micro_batch.split(share)
+        with contextlib.nullcontext() if self._several is None else self._several.no_sync():
+            for ids in others:
+                total += self._add_gradients(ids, targets)
+        return total + self._add_gradients(last, targets)
+
+    def _add_gradients(self, ids: torch.Tensor, targets: int) -> torch.Tensor:
+        loss: torch.Tensor = self._loss(ids[:, :-1], ids[:, 1:])
+        (loss / targets).backward()  # by all targets: the sum does not depend on how the batch is cut
+        return loss.detach()
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state; see ``Engine.state``."""
-        return plain_state(self.model, self._optimizer)
+        return plain_state(self.model, self._optimizer) if self._processes.is_rank0 else {}
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Load a state; see ``Engine.load``."""
@@ -126,12 +190,59 @@ def copy_to_device(windows: NDArray[np.int64], device: torch.device) -> torch.Te
         return ids.pin_memory().to(device, non_blocking=True)
 
 
-def read_result(loss_sum: torch.Tensor, norm: torch.Tensor, number: int) -> StepResult:
-    """Read loss and gradient norm from the device: the only time in a step that the processor waits for it."""
-    loss, grad_norm = torch.stack((loss_sum, norm.double())).tolist()
+def reserved_bytes(model: PreTrainedModel, optimizer: torch.optim.Optimizer) -> int:
+    """Return what a step needs beside its passes: gradients that are added up, and moments that are not made yet."""
+    moments = [] if optimizer.state else [one for group in optimizer.param_groups for one in group["params"]]
+    return sum(one.numel() * one.element_size() for one in [*model.parameters(), *moments, *moments])
+
+
+def distribute(loss: LossModule, device: torch.device, reduction: Precision) -> DistributedDataParallel:
+    """Return the module whose backward pass averages gradients over the processes, bucket by bucket as they come.
+
+    ``reduction`` is the type in which they are sent and added up.
+    """
+    devices = None if device.type == "cpu" else [device]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # the newer name of broadcast_buffers is not in every version
+        # The buffers, which are the frequencies of the rotary positions, are the same in all processes.
+        distributed = DistributedDataParallel(loss, devices, broadcast_buffers=False, gradient_as_bucket_view=True)
+    if reduction == "bfloat16":
+        distributed.register_comm_hook(None, _average_in_bfloat16)
+    # The first backward pass decides what is sent together. If it were that of a step, a run that goes on would add up
+    # gradients of three processes and more in another order than one that was never stopped.
+    ids = torch.zeros((1, 2), dtype=torch.int64, device=device)
+    loss.plain = True
+    distributed(ids, ids).backward()
+    loss.zero_grad()
+    loss.plain = False
+    return distributed
+
+
+def _average_in_bfloat16(_: None, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    # torch's own hook does the same on CUDA and refuses processors.
+    narrow = bucket.buffer().bfloat16().div_(dist.get_world_size())
+    work = dist.all_reduce(narrow, async_op=True)
+    assert work is not None, "it is asynchronous"
+    return work.get_future().then(lambda future: bucket.buffer().copy_(future.value()[0]))
+
+
+def reduce_loss(processes: Processes, loss_sum: torch.Tensor, flags: tuple[bool, ...] = ()) -> torch.Tensor:
+    """Return the loss summed over all processes, float64, followed by how many of them have set each flag."""
+    values = torch.zeros(1 + len(flags), dtype=torch.float64, device=loss_sum.device)
+    values[0] = loss_sum
+    for place in (1 + number for number, flag in enumerate(flags) if flag):
+        values[place].fill_(1.0)  # copied to the device, it would make the processor wait
+    if processes.size > 1:
+        dist.all_reduce(values)
+    return values
+
+
+def read_result(reduced: torch.Tensor, norm: torch.Tensor, number: int) -> StepResult:
+    """Read ``reduce_loss`` and the norm from the device: the only time in a step that the processor waits for it."""
+    grad_norm, loss, *flags = torch.cat((norm.double()[None], reduced)).tolist()
     check_finite(loss, "the loss", number)
     check_finite(grad_norm, "the norm of the gradient", number)
-    return StepResult(loss, grad_norm)
+    return StepResult(loss, grad_norm, tuple(flag > 0 for flag in flags))
 
 
 def make_optimizer(model: torch.nn.Module, settings: OptimizerSettings) -> torch.optim.AdamW:

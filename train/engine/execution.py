@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from train.config import RunRequest
+from train.config import EngineSettings, RunRequest
 from train.engine.deepspeed_config import read_override
 from train.engine.processes import Processes, connect
 from train.model.precision import describe_precision
@@ -41,7 +41,16 @@ class Execution:
         if self.kind == "torch":
             from train.engine.engine import TorchEngine
 
-            return TorchEngine(model, optimizer, engine.micro_batch, self.device, engine.precision, self.compiled)
+            return TorchEngine(
+                model,
+                optimizer,
+                engine.micro_batch,
+                self.device,
+                engine.precision,
+                self.compiled,
+                self.processes,
+                engine.reduction,
+            )
         from train.engine.deepspeed import DeepSpeedEngine
 
         return DeepSpeedEngine(model, optimizer, engine, self.processes, self.device, self.compiled)
@@ -51,11 +60,11 @@ def check_processes(settings: RunRequest, processes: Processes) -> None:
     """Check the engine against the number of processes, as far as that is possible without torch."""
     read_override(settings.engine.config)
     several = processes.size > 1
-    if settings.engine.kind == "torch" and several:
-        raise UserError(f"engine=torch runs in one process, and {processes.size} were started; set engine=deepspeed")
-    if (settings.engine.kind == "deepspeed" or several) and importlib.util.find_spec("deepspeed") is None:
-        reason = f"{processes.size} processes need DeepSpeed" if several else "engine=deepspeed"
-        raise UserError(f"{reason}: the package deepspeed is not installed; install ucurve with the extra [deepspeed]")
+    if choose_kind(settings.engine, processes) == "deepspeed" and importlib.util.find_spec("deepspeed") is None:
+        given = "engine=deepspeed"
+        if settings.engine.kind == "auto":
+            given = "engine.config" if settings.engine.config else f"engine.zero_stage={settings.engine.zero_stage}"
+        raise UserError(f"{given}: the package deepspeed is not installed; install ucurve with the extra [deepspeed]")
     if several and ":" in settings.engine.device:
         raise UserError(
             f"engine.device={settings.engine.device} names one device, and {processes.size} processes were started, "
@@ -89,14 +98,19 @@ def choose_execution(settings: RunRequest, processes: Processes) -> Execution:
     else:
         os.environ["DS_ACCELERATOR"] = "cpu"  # transformers imports DeepSpeed, which else warns that it finds no other
     compiled = choose_compile(settings.engine.compile, device)
-    kind = settings.engine.kind
-    if kind == "auto":
-        kind = "deepspeed" if processes.size > 1 else "torch"
-    if kind == "deepspeed":
+    kind = choose_kind(settings.engine, processes)
+    if kind == "deepspeed" or processes.size > 1:
         connect(processes, str(device))
     elif settings.engine.config:
         raise UserError("engine.config is DeepSpeed's, and engine=auto takes torch here; set engine=deepspeed")
     return Execution(kind, device, processes, compiled)
+
+
+def choose_kind(engine: EngineSettings, processes: Processes) -> Literal["torch", "deepspeed"]:
+    """Return the engine of a run; ``auto`` is DeepSpeed where several processes are to divide more than the batch."""
+    if engine.kind != "auto":
+        return engine.kind
+    return "deepspeed" if processes.size > 1 and (engine.zero_stage or engine.config) else "torch"
 
 
 def choose_device(name: str) -> "torch.device":

@@ -12,6 +12,8 @@ from train.engine.signals import Interrupted
 from ucurve.errors import RunError, UcurveError, UserError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch.distributed import ProcessGroup
 
 _PATIENCE = timedelta(days=30)  # the others wait while the first tokenizes a corpus or scores a checkpoint
@@ -31,6 +33,11 @@ class Processes:
     def is_rank0(self) -> bool:
         """Whether this process prepares, writes and prints."""
         return self.rank == 0
+
+    def share(self, windows: "NDArray[np.int64]") -> "NDArray[np.int64]":
+        """Return this process's part of a global batch, whose sequences are divided in their order."""
+        count = len(windows) // self.size
+        return windows[self.rank * count : (self.rank + 1) * count]
 
     def run_on_rank0(self, work: Callable[[], Result]) -> Result:
         """Run ``work`` in rank 0 while the others wait; return its result, a small plain value, or its error in all."""

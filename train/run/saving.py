@@ -66,9 +66,14 @@ class Saver:
         if step is not None:
             self._use_checkpoint(step)
 
-    def poll(self) -> None:
-        """Do the same as ``wait``, unless something is still being written."""
-        if self._writing and not any(self._processes.any_rank(not self._writer.idle)):
+    @property
+    def busy(self) -> bool:
+        """Whether this process is writing something."""
+        return not self._writer.idle
+
+    def poll(self, busy: bool) -> None:
+        """Do the same as ``wait``, unless a process is ``busy``; all processes have to say the same."""
+        if self._writing and not busy:
             self.wait()
 
     def save_state(self, step: int, metrics: "MetricsLog | None") -> None:

@@ -68,7 +68,7 @@ class Trainer:
                 windows, share = batches.of_step(step)
                 rate = learning_rate(self._settings.optimizer, step, self._plan.steps)
                 try:
-                    result = self._engine.step(share, rate, step)
+                    result = self._engine.step(share, rate, step, lambda: self._flags(saver))
                 except DivergedError:
                     saver.save_state(step - 1, metrics)
                     saver.wait()
@@ -77,8 +77,9 @@ class Trainer:
                     log.write(step, windows, result, rate, time.monotonic() - started)
                 if step in scheduled:
                     saver.save_checkpoint(step)
-                saver.poll()
-                save, stop = self._processes.any_rank(saver.state_due, self._signals.requested)
+                *_, busy = self._agreed(saver, result)
+                saver.poll(busy)
+                save, stop, _ = self._agreed(saver, result)
                 if save or stop:
                     saver.save_state(step, metrics)
                 if stop and step < self._plan.steps:
@@ -88,6 +89,14 @@ class Trainer:
                     raise self._signals.interruption(note, by_hand)
             saver.wait()
             self._processes.run_on_rank0(lambda: self._finish(log))
+
+    def _flags(self, saver: Saver) -> tuple[bool, bool, bool]:
+        """Return whether a state is due, whether a signal has come, and whether this process is writing."""
+        return saver.state_due, self._signals.requested, saver.busy
+
+    def _agreed(self, saver: Saver, result: StepResult) -> tuple[bool, ...]:
+        """Return the flags of now; several processes, which have to do the same, have those of the step in common."""
+        return self._flags(saver) if self._processes.size == 1 else result.flags
 
     def _share_of_peak(self) -> float | None:
         """Return the share of the devices' peak (MFU) that one token a second is; None where the peak is not known."""

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-import train.engine.deepspeed
 from train.config import EngineSettings
+from train.engine import engine as engine_module
+from train.engine import micro_batch
 from train.engine.deepspeed import DeepSpeedEngine
 from train.engine.engine import TorchEngine
 from train.engine.processes import connect, read_processes
@@ -23,23 +24,27 @@ from train.optim import OptimizerSettings
 OPTIMIZER = OptimizerSettings(
     learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
 )
-HALF, STEPS, SEQUENCES = 45, 50, 8
+HALF, STEPS, SEQUENCES = 45, 50, 12
 CPU = torch.device("cpu")
+STAGES = (None, 0, 1, 2)  # torch and DeepSpeed's
 
 
-def make(stage, processes, precision="float32", micro_batch=3, seed=0):
+def make(stage, processes, precision="float32", micro_batch=3, seed=0, **more):
     model = PythiaShape(2, 32, 4, 64).build_model(40, 8, 0, seed)
     if stage is None:
-        return TorchEngine(model, OPTIMIZER, micro_batch, CPU, precision)
+        return TorchEngine(model, OPTIMIZER, micro_batch, CPU, precision, processes=processes, **more)
     settings = EngineSettings("deepspeed", micro_batch, "cpu", stage, precision=precision)
     return DeepSpeedEngine(model, OPTIMIZER, settings, processes, CPU)
+
+
+def batch(number):
+    return np.random.default_rng(number).integers(0, 40, (SEQUENCES, 9))
 
 
 def take(engine, first, last):
     results = []
     for number in range(first, last + 1):
-        windows = np.random.default_rng(number).integers(0, 40, (SEQUENCES, 9))
-        result = engine.step(engine.place(windows), 1e-3, number)
+        result = engine.step(engine.place(batch(number)), 1e-3, number)
         results.append([result.loss_sum / (SEQUENCES * 8), result.grad_norm])
     return results
 
@@ -61,10 +66,21 @@ def is_freed(stage, processes):
     return model() is None
 
 
+class Plenty:
+    """The memory of a device that estimates nothing wrong, and nothing right."""
+
+    def free(self):
+        return 2**40
+
+    def peak_of(self, work):
+        work()
+        return 1
+
+
 @contextlib.contextmanager
 def memory_for(sequences):
     """Let a device have memory for so many sequences at once; yields the sizes of the micro batches."""
-    sizes, real = [], train.engine.deepspeed.summed_loss
+    sizes, real, known = [], engine_module.summed_loss, micro_batch.device_memory
 
     def limited(model, inputs, *rest):
         sizes.append(len(inputs))
@@ -72,16 +88,30 @@ def memory_for(sequences):
             raise torch.OutOfMemoryError("out of memory")
         return real(model, inputs, *rest)
 
-    train.engine.deepspeed.summed_loss = limited
+    engine_module.summed_loss, micro_batch.device_memory = limited, lambda _: Plenty()
     yield sizes
-    train.engine.deepspeed.summed_loss = real
+    engine_module.summed_loss, micro_batch.device_memory = real, known
 
 
 def main(folder):
     processes = read_processes(os.environ)
     connect(processes, "cpu")
+    results = of_three(processes) if processes.size == 3 else of_all_engines(processes, folder)
+    if processes.is_rank0:
+        (folder / f"results-{processes.size}.json").write_text(json.dumps(results))
+
+
+def of_three(processes):
+    """Steps of an engine and of one that goes on from its state; the sum of three numbers depends on their order."""
+    engine, again = make(None, processes), make(None, processes, seed=9)
+    take(engine, 1, 5)
+    again.load({name: value.clone() for name, value in processes.broadcast(engine.state()).items()})
+    return {"torch of three": [take(one, 6, 10) for one in (engine, again)]}
+
+
+def of_all_engines(processes, folder):
     results, size = {}, processes.size
-    for stage in (None, 0, 1, 2) if size == 1 else (0, 1, 2):
+    for stage in STAGES:
         name = f"{stage}-{size}"
         engine = make(stage, processes)
         results[name] = take(engine, 1, HALF)
@@ -90,9 +120,12 @@ def main(folder):
             save_file({key: value.contiguous() for key, value in state.items()}, folder / f"{name}.safetensors")
         results[name] += take(engine, HALF + 1, STEPS)
         processes.any_rank(False)
+        state = engine.state()
+        if processes.is_rank0:
+            save_file({key: value.contiguous() for key, value in state.items()}, folder / f"{name}-end.safetensors")
         results[f"{name} from itself"] = continued(stage, processes, folder / f"{name}.safetensors")
         results[f"{name} from torch"] = continued(stage, processes, folder / "None-1.safetensors")
-    for stage in (None, 0, 1, 2) if size == 1 else (0, 1, 2):
+    for stage in STAGES:
         engine = make(stage, processes, "bfloat16")
         steps = take(engine, 1, 20)
         again = make(stage, processes, "bfloat16", seed=9)
@@ -102,13 +135,17 @@ def main(folder):
             "kept": sorted({str(value.dtype) for value in engine.model.parameters()}),
             "same": take(engine, 21, 23) == take(again, 21, 23),
         }
-    for stage in (0, 1, 2):
+    for stage in STAGES:
         with memory_for(2 if processes.is_rank0 else 1) as sizes:
             results[f"memory {stage}-{size}"] = {
                 "steps": take(make(stage, processes, micro_batch="auto"), 1, 5),
                 "sizes": sizes,
             }
         results[f"freed {stage}-{size}"] = is_freed(stage, processes)
+    results[f"reduced {size}"] = take(make(None, processes, reduction="bfloat16"), 1, STEPS)
+    flagged = make(None, processes)
+    said = flagged.step(flagged.place(batch(1)), 1e-3, 1, lambda: (False, processes.is_rank0, True)).flags
+    results[f"flags {size}"] = processes.gather(said)
     poisoned = make(1, processes)
     before = {key: value.clone() for key, value in poisoned.state().items()}
     poisoned._scale = float("nan")
@@ -118,8 +155,7 @@ def main(folder):
         after = poisoned.state()
         same = all(torch.equal(before[key], after[key]) for key in before if key != "generator")
         results["poisoned"] = [type(error).__name__, str(error), same]
-    if processes.is_rank0:
-        (folder / f"results-{size}.json").write_text(json.dumps(results))
+    return results
 
 
 if __name__ == "__main__":

@@ -42,10 +42,10 @@ def alone(finished_run):
 def signal_in_step(monkeypatch, number, wanted=4):
     step = TorchEngine.step
 
-    def stepping(self, windows, rate, step_number):
+    def stepping(self, windows, rate, step_number, *flags):
         if step_number == wanted:
             os.kill(os.getpid(), number)
-        return step(self, windows, rate, step_number)
+        return step(self, windows, rate, step_number, *flags)
 
     monkeypatch.setattr(TorchEngine, "step", stepping)
     return lambda: monkeypatch.setattr(TorchEngine, "step", step)
@@ -342,11 +342,11 @@ def test_several_processes_are_refused_where_they_cannot_share(settings_of, monk
         monkeypatch.setenv(name, value)
     with pytest.raises(UserError, match=r"batch\.sequences=8 cannot be shared by 3 processes; take a multiple of 3"):
         train_run(settings_of())
-    with pytest.raises(UserError, match=r"engine=torch runs in one process, and 3 were started"):
-        train_run(settings_of("engine=torch"))
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(UserError, match=r"3 processes need DeepSpeed: .*extra \[deepspeed\]"):
-        train_run(settings_of())
+    with pytest.raises(UserError, match=r"engine\.zero_stage=1: the package deepspeed is .*extra \[deepspeed\]"):
+        train_run(settings_of("engine.zero_stage=1"))
+    with pytest.raises(UserError, match=r"engine=deepspeed: the package deepspeed is not installed"):
+        train_run(settings_of("engine=deepspeed"))
     monkeypatch.delenv("MASTER_PORT")
     with pytest.raises(UserError, match=r"WORLD_SIZE=3 is set and MASTER_PORT not"):
         train_run(settings_of())

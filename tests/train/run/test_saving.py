@@ -67,9 +67,9 @@ def test_steps_go_on_while_a_checkpoint_is_written(settings_of, monkeypatch):
         events.append(f"checkpoint {facts.step}")
         return real(run, model, tokenizer, facts)
 
-    def stepping(self, windows, rate, number):
+    def stepping(self, windows, rate, number, *flags):
         events.append(f"step {number}")
-        return step(self, windows, rate, number)
+        return step(self, windows, rate, number, *flags)
 
     step = TorchEngine.step
     monkeypatch.setattr(TorchEngine, "step", stepping)
