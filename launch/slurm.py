@@ -73,9 +73,13 @@ class Start:
 
 def train_script(launcher: str) -> str:
     """Return the script that a launcher starts; outside a checkout the installed command."""
-    if Path("train.py").is_file():
-        return "train.py"
-    return f"{'--module' if launcher == 'deepspeed' else '-m'} ucurve train"
+    words = python_script("train")
+    return " ".join(["--module" if launcher == "deepspeed" and word == "-m" else word for word in words])
+
+
+def python_script(name: str) -> list[str]:
+    """Return the words after ``python`` that start a command with a script of its own, as ``train`` and ``score``."""
+    return [f"{name}.py"] if Path(f"{name}.py").is_file() else ["-m", "ucurve", name]
 
 
 def directives(settings: SlurmSettings, nodes: int, runs: int) -> list[str]:

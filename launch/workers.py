@@ -1,7 +1,8 @@
 """Runs a grid with one worker a device: ``python -m launch.workers gpus=4`` with the arguments of the grid.
 
 Every worker is ``python train.py -m`` with the same arguments and sees one CUDA device alone. The workers share the
-cells by their locks (``train.grid.worker``), so they may also join workers that were started by hand.
+cells by their locks (``train.grid.worker``), so they may also join workers that were started by hand. After the word
+``score`` every worker is ``python score.py``; these share the scores by their claims (``eval.sweep.sweep``).
 """
 
 import os
@@ -16,13 +17,17 @@ from typing import IO, TextIO
 from pydantic import ConfigDict, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
+from eval.settings import ScoreCommand
 from launch.arguments import expand_grid, split_arguments
-from launch.slurm import train_script
+from launch.slurm import python_script
 from train.engine.signals import REQUEUE, SIGNALS, handle_signals
+from ucurve.arguments import with_lists
 from ucurve.cli import run
+from ucurve.config import check, compose
 from ucurve.errors import INTERRUPTED, UserError
 from ucurve.invocation import command
 
+_SCORE = "score"
 _DEVICES = "CUDA_VISIBLE_DEVICES"
 _THREADS = "OMP_NUM_THREADS"
 
@@ -42,17 +47,34 @@ class WorkersSettings:
 
 
 def workers_command(arguments: Sequence[str]) -> None:
-    """Run a grid until every cell is finished, has failed or is left to others; then end with the worst exit code."""
-    settings, grid = split_arguments(WorkersSettings, "workers", arguments)
+    """Do the work until all is done, has failed or is left to other workers; then end with the worst exit code."""
+    settings, left = split_arguments(WorkersSettings, "workers", arguments)
+    environments = _list_environments(settings, os.environ)
+    if _SCORE in left:
+        worker = _score_worker([argument for argument in left if argument != _SCORE])
+    else:
+        worker, cells = _grid_worker(left)
+        environments = environments[:cells]
+    code = run_workers([sys.executable, *worker], environments)
+    if code:
+        sys.exit(code)
+
+
+def _grid_worker(grid: list[str]) -> tuple[list[str], int]:
+    """Return what a worker of a grid is started with, and the number of cells."""
     cells = expand_grid(grid)
     if cells[0].settings.dry_run:
         plans = command("train", "-m")
         raise UserError(f"dry_run=true trains nothing, so it needs no workers; {plans} prints the plans")
-    environments = _list_environments(settings, os.environ)[: len(cells)]
-    worker = [sys.executable, *train_script("python").split(), "-m", *grid]
-    code = run_workers(worker, environments)
-    if code:
-        sys.exit(code)
+    return [*python_script("train"), "-m", *grid], len(cells)
+
+
+def _score_worker(arguments: list[str]) -> list[str]:
+    """Return what a worker that scores is started with."""
+    asked = check(ScoreCommand, compose(_SCORE, with_lists(_SCORE, arguments)))
+    if asked.list or asked.check:
+        raise UserError(f"list and check score nothing, so they need no workers; {command(_SCORE)} does both")
+    return [*python_script(_SCORE), *arguments]
 
 
 def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]]) -> int:

@@ -72,7 +72,7 @@ COMMANDS = {
     "workers": Command(
         "Run a grid",
         "launch.workers.workers_command",
-        "run a grid with one worker a device",
+        "run a grid, or score runs, with one worker a device",
         "arguments",
         "the same command goes on",
     ),

@@ -1,5 +1,6 @@
 """Workers that share a grid; most with a stand-in for training."""
 
+import json
 import os
 import signal
 import subprocess
@@ -100,3 +101,36 @@ def test_a_mistake_is_answered_before_a_worker_starts(grid, arguments, message, 
     monkeypatch.setattr("launch.workers.run_workers", lambda *_: pytest.fail("a worker was started"))
     with pytest.raises(UserError, match=message):
         workers_command([*grid, *arguments])
+
+
+@pytest.mark.long
+def test_two_workers_score_every_checkpoint_of_every_run(grid, tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    folder = tmp_path / "benchmarks" / "zhoblimp"
+    folder.mkdir(parents=True)
+    pair = {"UID": "a", "phenomenon": "p", "sentence_good": "天地玄黄", "sentence_bad": "黄玄地天"}
+    (folder / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
+    workers_command(["workers=2", "seed=0,1", *grid])
+    runs = [path for path in (tmp_path / "runs").iterdir() if not path.name.startswith(".")]
+    capfd.readouterr()
+    workers_command(
+        ["workers=2", "score", f"run={tmp_path}/runs/*", "benchmarks=zhoblimp", f"benchmark_root={tmp_path}/benchmarks"]
+    )
+    assert len(runs) == 2
+    for run in runs:
+        assert len(list(run.glob("eval/*/*/*.parquet"))) == len(list(run.glob("checkpoints/*"))), run
+    assert {line[:3] for line in capfd.readouterr().out.splitlines()} == {"[0]", "[1]"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["list=true"], "list and check score nothing"),
+        (["benchmarks=zhoblimp"], "run"),
+        (["run=r", "no_such_key=1"], "no_such_key"),
+    ],
+)
+def test_a_mistake_in_scoring_is_answered_before_a_worker_starts(arguments, message, monkeypatch):
+    monkeypatch.setattr("launch.workers.run_workers", lambda *_: pytest.fail("a worker was started"))
+    with pytest.raises(UserError, match=message):
+        workers_command(["workers=2", "score", *arguments])
