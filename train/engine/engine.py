@@ -218,12 +218,18 @@ def distribute(loss: LossModule, device: torch.device, reduction: Precision) -> 
     return distributed
 
 
-def _average_in_bfloat16(_: None, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+def _average_in_bfloat16(
+    _: None,
+    bucket: dist.GradBucket,  # type: ignore[name-defined]
+) -> torch.futures.Future[torch.Tensor]:
     # torch's own hook does the same on CUDA and refuses processors.
     narrow = bucket.buffer().bfloat16().div_(dist.get_world_size())
     work = dist.all_reduce(narrow, async_op=True)
     assert work is not None, "it is asynchronous"
-    return work.get_future().then(lambda future: bucket.buffer().copy_(future.value()[0]))
+    done: torch.futures.Future[torch.Tensor] = work.get_future().then(
+        lambda future: bucket.buffer().copy_(future.value()[0])
+    )
+    return done
 
 
 def reduce_loss(processes: Processes, loss_sum: torch.Tensor, flags: tuple[bool, ...] = ()) -> torch.Tensor:

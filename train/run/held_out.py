@@ -1,13 +1,16 @@
 """The held-out loss of every checkpoint, and ``held_out.csv``, where it is written."""
 
+import functools
 import itertools
 import math
+import operator
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
+from train.engine.processes import Processes
 from train.run.prepare import PreparedRun
 from train.run_folder.checkpoint import find_faults
 from train.run_folder.records import RunRecord
@@ -21,32 +24,38 @@ _LOGIT_BYTES = 2**30  # of float32 logits of one pass elsewhere
 
 
 class HeldOutLog:
-    """Measures the loss of stored checkpoints on the held-out text for ``held_out.csv``; rank 0 alone uses it."""
+    """Measures the loss of stored checkpoints on the held-out text for ``held_out.csv``, which rank 0 writes."""
 
-    def __init__(self, run: PreparedRun, record: RunRecord, device: torch.device) -> None:
-        self._run, self._record, self._device = run, record, device
+    def __init__(self, run: PreparedRun, record: RunRecord, device: torch.device, processes: Processes) -> None:
+        self._run, self._record, self._device, self._processes = run, record, device, processes
 
     def measure(self, step: int) -> dict[str, float]:
-        """Write the line of a checkpoint and return ``loss`` and ``bits_per_byte``, if there is held-out text."""
+        """Write the line of a checkpoint and return ``loss`` and ``bits_per_byte``, if there is held-out text.
+
+        Every process calls this and measures its share.
+        """
         if self._run.store.held_out is None:
             return {}
-        lines = self._lines_before(step) | {step: self._line(step)}  # a resumed run repeats those of later steps
+        before = self._processes.run_on_rank0(lambda: self._lines_before(step))
+        lines = {earlier: line or self._line(earlier) for earlier, line in before.items()}
+        lines[step] = self._line(step)  # a resumed run repeats those of later steps
         text = "".join(f"{line}\n" for line in (",".join(HELD_OUT_COLUMNS), *lines.values()))
-        self._record.write_file(HELD_OUT, text)
+        self._processes.run_on_rank0(lambda: self._record.write_file(HELD_OUT, text))
         values = dict(zip(HELD_OUT_COLUMNS, lines[step].split(","), strict=True))
         return {name: float(values[name]) for name in ("loss", "bits_per_byte")}
 
-    def _lines_before(self, step: int) -> dict[int, str]:
+    def _lines_before(self, step: int) -> dict[int, str | None]:
+        """Return the lines of the checkpoints before a step, None for one that has to be measured."""
         run = self._run.folder
         written = self._read_lines()
-        lines: dict[int, str] = {}
+        lines: dict[int, str | None] = {}
         for earlier in (one for one in self._run.plan.checkpoint_steps if one < step):
             folder = checkpoint_folder(run, earlier)
             if earlier in written:
                 lines[earlier] = written[earlier]
             elif (folder / MANIFEST).exists():
                 refuse_faults(find_faults(folder), f"restore it from a copy; {HELD_OUT} needs its loss")
-                lines[earlier] = self._line(earlier)
+                lines[earlier] = None
         return lines
 
     def _read_lines(self) -> dict[int, str]:
@@ -65,10 +74,15 @@ class HeldOutLog:
         store, plan, batch = self._run.store, self._run.plan, self._run.plan.settings.batch
         assert store.held_out is not None, "only a run with held-out text has lines"
         ids = store.held_out.ids
-        checkpoint = checkpoint_folder(self._run.folder, step)
-        model = load_model(checkpoint, "AutoModelForCausalLM", dtype=torch.float32)[0]
-        torch.nn.Module.to(model, self._device)
-        loss_sum = sum_loss(model, ids, batch.length)
+
+        def measure_own() -> dict[int, float]:
+            checkpoint = checkpoint_folder(self._run.folder, step)
+            model = load_model(checkpoint, "AutoModelForCausalLM", dtype=torch.float32)[0]
+            torch.nn.Module.to(model, self._device)
+            return window_losses(model, ids, batch.length, self._processes.rank, self._processes.size)
+
+        parts = self._processes.gather(self._processes.run_on_all(measure_own))
+        loss_sum = add_up({number: loss for part in parts for number, loss in part.items()})
         targets, size = len(ids) - 1, int(store.token_bytes[ids[1:]].sum())
         tokens = step * batch.tokens
         bits = loss_sum / math.log(2) / size
@@ -76,17 +90,32 @@ class HeldOutLog:
         return ",".join(map(repr, cells))
 
 
-@torch.no_grad()
 def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int) -> float:
     """Return the negative log-likelihood of all ids but the first in nats, in windows of ``length`` inputs."""
+    return add_up(window_losses(model, ids, length))
+
+
+def add_up(losses: dict[int, float]) -> float:
+    """Add up losses in the order of their numbers, which one process and several have in common."""
+    return functools.reduce(operator.add, (losses[number] for number in sorted(losses)), 0.0)
+
+
+@torch.no_grad()
+def window_losses(
+    model: PreTrainedModel, ids: NDArray[np.int64], length: int, first: int = 0, every: int = 1
+) -> dict[int, float]:
+    """Return the summed loss of passes over the windows, by their number: every so many, from the first on."""
     predicted = len(ids) - 1
     positions = _POSITIONS if model.device.type == "cpu" else _LOGIT_BYTES // (4 * model.config.vocab_size)
     whole, at_once = predicted // length * length, max(1, positions // length) * length
-    total = 0.0
-    for start, end in itertools.pairwise([*range(0, whole, at_once), whole, predicted]):
-        if start < end:
-            inputs, targets = (torch.from_numpy(ids[start + shift : end + shift]).to(model.device) for shift in (0, 1))
-            logits = model(inputs.view(-1, min(length, end - start))).logits.float().flatten(0, 1)
-            losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
-            total += float(losses.double().sum())
-    return total
+    passes = [
+        (start, end) for start, end in itertools.pairwise([*range(0, whole, at_once), whole, predicted]) if start < end
+    ]
+    losses: dict[int, float] = {}
+    for number in range(first, len(passes), every):
+        start, end = passes[number]
+        inputs, targets = (torch.from_numpy(ids[start + shift : end + shift]).to(model.device) for shift in (0, 1))
+        logits = model(inputs.view(-1, min(length, end - start))).logits.float().flatten(0, 1)
+        cross_entropies = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+        losses[number] = float(cross_entropies.double().sum())
+    return losses

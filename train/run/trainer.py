@@ -43,7 +43,7 @@ class Trainer:
         beside = self._processes.is_rank0 and self._settings.resume.background
         self._copied = HostCopy(model) if beside else None
         self._engine: Engine = execution.build_engine(self._settings, model)
-        self._held_out = HeldOutLog(run, record, execution.device)
+        self._held_out = HeldOutLog(run, record, execution.device, self._processes)
         self._peak = device_peak(execution.device, self._settings.engine.precision)
 
     def train(self) -> None:
@@ -135,7 +135,7 @@ class Trainer:
         held_out: dict[str, float] = {}
         (stop,) = self._processes.any_rank(self._signals.requested)
         if not stop or step == self._plan.steps:  # else the state comes first; the next checkpoint adds a missing line
-            held_out = self._processes.run_on_rank0(lambda: self._held_out.measure(step))
+            held_out = self._held_out.measure(step)
         folder, settings = self._run.folder, self._settings.eval
         with contextlib.suppress(Interrupted):
             score_in_all(

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.train.conftest import CHARACTERS
 from train.engine.engine import TorchEngine
-from train.run.held_out import sum_loss
+from train.run.held_out import add_up, sum_loss, window_losses
 from train.run.prepare import prepare
 from train.run.run import train_run
 from train.verify import run_faults
@@ -38,10 +38,10 @@ def cut_after(monkeypatch, step):
     """Cut a run off after a step; returns what undoes it."""
     original = TorchEngine.step
 
-    def cut(self, windows, rate, number):
+    def cut(self, windows, rate, number, *flags):
         if number > step:
             raise KeyboardInterrupt
-        return original(self, windows, rate, number)
+        return original(self, windows, rate, number, *flags)
 
     monkeypatch.setattr(TorchEngine, "step", cut)
     return lambda: monkeypatch.setattr(TorchEngine, "step", original)
@@ -221,3 +221,13 @@ def test_a_held_out_file_that_is_too_small_is_named(settings_of, corpus, capsys)
     (corpus / "validation.txt").write_text("天地玄黄")
     prepare(settings_of())
     assert "too few for a steady loss; a longer validation.txt helps" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("processes", [2, 3, 50])
+def test_several_processes_measure_what_one_measures(finished, processes):
+    model = AutoModelForCausalLM.from_pretrained(checkpoints(finished)[-1])
+    ids = np.arange(2000) % model.config.vocab_size
+    shares = [window_losses(model, ids, 16, rank, processes) for rank in range(processes)]
+    losses = {number: loss for share in shares for number, loss in share.items()}
+    assert len(losses) == sum(map(len, shares)) == 5, "512 positions at a time, and the rest"
+    assert add_up(losses) == sum_loss(model, ids, 16)

@@ -106,10 +106,10 @@ def test_a_cut_off_run_goes_on_to_the_same_bytes(tmp_path, finished, settings_of
     shutil.rmtree(finished)
     step = TorchEngine.step
 
-    def cut(self, windows, rate, number):
+    def cut(self, windows, rate, number, *flags):
         if number > cut_after:
             raise KeyboardInterrupt
-        return step(self, windows, rate, number)
+        return step(self, windows, rate, number, *flags)
 
     monkeypatch.setattr(TorchEngine, "step", cut)
     with pytest.raises(KeyboardInterrupt):
@@ -365,10 +365,10 @@ def test_verify_refuses_what_is_no_run(tmp_path):
 def test_a_line_a_checkpoint_and_a_state_are_written_in_this_order(settings_of, monkeypatch):
     written, step = [], TorchEngine.step
 
-    def cut(self, windows, rate, number):
+    def cut(self, windows, rate, number, *flags):
         if number > 10:
             raise KeyboardInterrupt
-        return step(self, windows, rate, number)
+        return step(self, windows, rate, number, *flags)
 
     with monkeypatch.context() as patch:
         patch.setattr(TorchEngine, "step", cut)

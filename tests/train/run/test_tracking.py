@@ -136,10 +136,10 @@ def test_every_checkpoint_is_sent(tracked, client):
 def test_a_run_that_goes_on_is_one_run(tracked, client, monkeypatch, seconds):
     settings, step = tracked(f"resume.seconds={seconds}"), TorchEngine.step
 
-    def cut(self, windows, rate, number):
+    def cut(self, windows, rate, number, *flags):
         if number > 6:
             raise KeyboardInterrupt
-        return step(self, windows, rate, number)
+        return step(self, windows, rate, number, *flags)
 
     monkeypatch.setattr(TorchEngine, "step", cut)
     with pytest.raises(KeyboardInterrupt):
