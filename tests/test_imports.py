@@ -22,7 +22,8 @@ ORDER = {
     ],
     "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts", "score_key"],
     "ucurve.huggingface": [
-        "attention tokenizer_files model_files",
+        "attention lstm tokenizer_files model_files",
+        "registration",
         "foreign_code",
         "file_tokenizer",
         "pretrained",

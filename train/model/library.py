@@ -2,7 +2,8 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ _GROUPS = {
     "attention": ("attn", "attention"),
     "mlp": ("mlp", "feed_forward", "ffn", "intermediate", "fc1", "fc2"),
     "mixer": ("mixer", "mamba", "time_mix"),
+    "recurrent": ("lstm",),
     EMBEDDING: ("embed", "wte", "wpe"),
 }
 
@@ -156,7 +158,7 @@ def _leave_out_mask(model: "PreTrainedModel", context: int) -> None:
 def _causal_architectures() -> frozenset[str]:
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-    return frozenset(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+    return frozenset({*MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, "lstm"})  # see ``ucurve.huggingface.lstm``
 
 
 @cache
@@ -213,14 +215,15 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
+    counted_here = {torch.ops.aten.mkldnn_rnn_layer: _recurrent_flops}
     unknown: set[str] = set()
     with FakeTensorMode(), torch.no_grad():
         model = design._build(vocabulary, context, document_token=0)
         ids = torch.zeros(1, context, dtype=torch.long)
         with (
             sdpa_kernel(SDPBackend.MATH),  # torch does not count what the processor's own kernel of attention does
-            FlopCounterMode(display=False) as counter,
-            _noting_unknown_operations(unknown),
+            FlopCounterMode(display=False, custom_mapping=counted_here) as counter,
+            _noting_unknown_operations(unknown, counted_here),
         ):
             model(ids)
     if unknown:
@@ -231,8 +234,15 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
     return 3.0 * float(counter.get_total_flops())
 
 
-def _noting_unknown_operations(noted: set[str]) -> "TorchDispatchMode":
-    """Note the operations that may hold products and of which torch counts none."""
+def _recurrent_flops(
+    inputs: Sequence[int], of_inputs: Sequence[int], of_states: Sequence[int], *_rest: object, **_named: object
+) -> int:
+    """Count the products of a layer of an LSTM on inputs of shape [length, sequences, width], by its two matrices."""
+    return 2 * math.prod(inputs[:2]) * (math.prod(of_inputs) + math.prod(of_states))
+
+
+def _noting_unknown_operations(noted: set[str], known: Collection[object]) -> "TorchDispatchMode":
+    """Note the operations that may hold products and of which torch counts none, but for those that are known."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils.flop_counter import flop_registry
@@ -240,7 +250,7 @@ def _noting_unknown_operations(noted: set[str]) -> "TorchDispatchMode":
     class Noting(TorchDispatchMode):
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kind = function._overloadpacket
-            counted = kind in flop_registry or torch.Tag.pointwise in function.tags or function.is_view
+            counted = kind in flop_registry or kind in known or torch.Tag.pointwise in function.tags or function.is_view
             if not counted and kind.__name__ not in _WITHOUT_PRODUCTS:
                 noted.add(str(kind))
             return function(*args, **(kwargs or {}))

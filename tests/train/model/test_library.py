@@ -21,6 +21,7 @@ FAMILIES = {
     "llama": PLAIN,
     "qwen3": {**PLAIN, "num_key_value_heads": 2, "head_dim": 8},
     "olmo2": PLAIN,
+    "lstm": {"hidden_size": WIDTH, "num_hidden_layers": LAYERS},
     "mamba": {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "state_size": 8, "time_step_rank": 2},
 }
 
@@ -39,6 +40,7 @@ def products_of_a_token(family):
         "llama": 4 * d * d + 3 * d * 48 + attention,
         "qwen3": 3 * d * d + 3 * d * 48 + attention,  # half of the heads have keys and values of their own
         "olmo2": 4 * d * d + 3 * d * 48 + attention,
+        "lstm": 2 * 4 * d * d,  # four gates from the input and from the state
         # Projections in and out; of the inner width: a filter of 4, rank 2 and two states of 8, back, and the read-out.
         "mamba": d * 2 * wide + wide * d + wide * 4 + wide * (2 + 2 * 8) + 2 * wide + wide * 8,
     }[family]

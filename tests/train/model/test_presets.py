@@ -10,7 +10,7 @@ from train.config import AnyModelSettings
 
 FILES = sorted((Path(__file__).resolve().parents[3] / "conf" / "model").glob("*.yaml"))
 MATCHED = [path.stem for path in FILES if "-" in path.stem]
-FAMILIES_OF = {"14m": {"gpt2", "llama", "qwen3", "olmo2", "mamba"}, "70m": {"gpt2", "llama", "qwen3"}}
+FAMILIES_OF = {"14m": {"gpt2", "llama", "qwen3", "olmo2", "mamba", "lstm"}, "70m": {"gpt2", "llama", "qwen3"}}
 FAMILIES_OF["160m"] = FAMILIES_OF["70m"]
 
 
