@@ -40,6 +40,7 @@ class Run:
     saved: tuple[int, ...]  # steps of the checkpoints that are complete
     facts: RunFacts | None  # what run.json says; None for a model that was not trained here
     precision: str | None = None  # of the products that trained it, where the runs of the analysis differ in it
+    architecture: str | None = None  # the name in transformers, where the runs of the analysis differ in it
 
     def __repr__(self) -> str:
         """Name it, without all that its files record."""
@@ -72,20 +73,23 @@ class Run:
 
     @property
     def variant(self) -> str:
-        """What distinguishes the model besides size and budget: its tokenizer, training text and precision."""
+        """What distinguishes the model besides size and budget: architecture, tokenizer, training text, precision."""
         if self.facts is None:
             return self.group
-        return ", ".join(filter(None, (self.facts.tokenizer, self.facts.data, self.precision)))
+        return ", ".join(filter(None, (self.architecture, self.facts.tokenizer, self.facts.data, self.precision)))
 
     @property
     def family(self) -> str:
-        """Label of the line without the size; lines that share it are sizes that were trained alike."""
-        return self.group.replace(f"{self.model}-", "", 1)
+        """Label of the line without the size; lines that share it are sizes of one architecture, trained alike."""
+        return self._without_size(self.group)
 
     @property
     def recipe(self) -> str:
         """Label of the line without size and budget."""
-        return self.series.replace(f"{self.model}-", "", 1)
+        return self._without_size(self.series)
+
+    def _without_size(self, label: str) -> str:
+        return label.replace(f"{self.model}-", f"{self.architecture}-" if self.architecture else "", 1)
 
     @property
     def series(self) -> str:
@@ -107,7 +111,7 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
     labels = _shortest_labels([folder.resolve() for folder in ordered])
     runs = [_read_run(folder, label) for folder, label in zip(ordered, labels, strict=True)]
-    return _with_precisions(_with_groups(sorted(runs, key=_size_and_budget)))
+    return _with_differences(_with_groups(sorted(runs, key=_size_and_budget)))
 
 
 def equal_steps(run: Run) -> str:
@@ -201,8 +205,18 @@ def _with_groups(runs: Sequence[Run]) -> list[Run]:
     return [replace(run, group=group[run.label]) for run in runs]
 
 
-def _with_precisions(runs: list[Run]) -> list[Run]:
-    trained = {run.label: run.facts.engine.precision for run in runs if run.facts}
-    if len(set(trained.values())) < 2:
-        return runs
-    return [replace(run, precision=trained.get(run.label)) for run in runs]
+def _with_differences(runs: list[Run]) -> list[Run]:
+    precisions = {run.label: run.facts.engine.precision for run in runs if run.facts}
+    architectures = {run.label: _read_architecture(run.folder / CONFIGURATION) for run in runs if run.facts}
+    if len(set(precisions.values())) > 1:
+        runs = [replace(run, precision=precisions.get(run.label)) for run in runs]
+    if len(set(architectures.values())) > 1:
+        runs = [replace(run, architecture=architectures.get(run.label)) for run in runs]
+    return runs
+
+
+def _read_architecture(configuration: Path) -> str:
+    """Return the name that a run's model has in transformers; a size of Pythia's has no such key."""
+    text = configuration.read_text(encoding="utf-8") if configuration.is_file() else ""
+    found = re.search(r"^  architecture: (\S+)$", text, re.MULTILINE)
+    return found[1] if found else "gpt_neox"

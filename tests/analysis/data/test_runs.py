@@ -160,3 +160,21 @@ def test_budgets_in_words_are_one_series(make_run: MakeRun) -> None:
         change_run(run, words=counted | {"asked": int(words[:-1]) * 10**6}, tokens_budget=12345)
         run.rename(run.with_name(run.name.replace(words, f"{words}w")))
     assert [run.series for run in find_runs(["runs/*"])] == ["14m-char-demo", "14m-char-demo"]
+
+
+def test_sizes_of_two_architectures_are_not_one_family(make_run: MakeRun) -> None:
+    for model in ("14m", "70m"):
+        make_run(model=model)
+    assert {run.family for run in find_runs(["runs/*"])} == {"10M-char-demo"}, "one architecture is not worth a word"
+    for model in ("llama-14m", "llama-70m"):
+        folder = make_run(model=model)
+        (folder / "config.yaml").write_text(
+            f"model:\n  name: {model}\n  architecture: llama\n  config:\n    width: 1\n"
+        )
+    runs = {run.model: run for run in find_runs(["runs/*"])}
+    pythia, llama = "gpt_neox-10M-char-demo", "llama-10M-char-demo"
+    assert [run.family for run in runs.values()].count(pythia) == 2
+    assert [run.family for run in runs.values()].count(llama) == 2
+    assert (runs["llama-14m"].group, runs["llama-14m"].family) == ("llama-14m-10M-char-demo", llama)
+    assert (runs["14m"].recipe, runs["llama-70m"].recipe) == ("gpt_neox-char-demo", "llama-char-demo")
+    assert (runs["14m"].variant, runs["llama-70m"].variant) == ("gpt_neox, char, demo", "llama, char, demo")
