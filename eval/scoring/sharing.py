@@ -100,9 +100,9 @@ def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return scores
     merged = scores.copy()
     share.given = True
-    for part in share.gather(scores):
-        missing = np.isnan(merged)
-        merged[missing] = part[missing]
+    own = np.flatnonzero(~np.isnan(scores))
+    for places, found in share.gather((own, scores[own])):
+        merged[places] = found
     return merged
 
 

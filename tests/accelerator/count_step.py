@@ -1,11 +1,16 @@
-"""Counts three steps of training on the fake device: ``count_step.py MODEL PRECISION``."""
+"""Counts three steps of training on the fake device: ``count_step.py MODEL PRECISION [fused]``.
+
+With ``fused`` the output loss is that of a compiled model, whose kernel inductor counts; the layers below it are never
+compiled here.
+"""
 
 import sys
 
 import numpy as np
+import torch
 import yaml
 
-from tests.accelerator.fake_device import ROOT, fake_device, report
+from tests.accelerator.fake_device import ROOT, FusedKernels, fake_device, report
 from train.engine.engine import TorchEngine
 from train.model.neox import PythiaShape
 from train.optim import OptimizerSettings
@@ -23,19 +28,24 @@ def shape_of(name):
     return PythiaShape(conf["layers"], conf["width"], conf["heads"], conf["feed_forward"])
 
 
-def main(name, precision):
-    shape = shape_of(name)
+def main(name, precision, loss="plain"):
+    shape, compile_function = shape_of(name), torch.compile
     with fake_device() as fake:
+        kernels = FusedKernels(fake)
+        torch.compile = kernels.compile
         model = shape.build_model(VOCABULARY, LENGTH, document_token=0, seed=0)
         with fake:
             engine = TorchEngine(model, optimizer, "auto", fake.device, precision)
+            engine._module._compiled = loss == "fused"
             share = engine.place(np.zeros((SEQUENCES, LENGTH + 1), dtype=np.int64))
             steps = []
             for number in (1, 2, 3):
                 fake.restart()
                 engine.step(share, 1e-3, number)
                 steps.append(fake.count)
-        report(steps=steps, planned=shape.count_flops(VOCABULARY, LENGTH, SEQUENCES * LENGTH))
+    torch.compile = compile_function
+    fused = sum(kernels.bytes()) / len(steps)
+    report(steps=steps, fused=fused, planned=shape.count_flops(VOCABULARY, LENGTH, SEQUENCES * LENGTH))
 
 
 if __name__ == "__main__":

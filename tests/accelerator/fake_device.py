@@ -42,6 +42,7 @@ class Count:
     attention: list = field(default_factory=list)  # kernel, whether it is given a mask, whether it is causal
     live: int = 0  # bytes of tensors on the device now
     peak: int = 0
+    work: list = field(default_factory=list)  # of each launch: FLOPs in products and attention, bytes, type of factors
 
 
 class FakeDevice(TorchDispatchMode):
@@ -139,13 +140,15 @@ class FakeDevice(TorchDispatchMode):
         if name in ("scatter_add_", "gather"):  # they reach single numbers of a table
             moved = 3 * args[2].numel() * read[0].element_size()
         product = getattr(torch.ops.aten, name.rstrip("_"), None)  # also of an operation in place
+        kind = str((read or written)[0].dtype).split(".")[1]
         if product not in flop_registry:
+            count.work.append((0, moved, kind))
             place = self._line().split(":")[0]
             count.bytes[place] = count.bytes.get(place, 0) + moved
         else:
             count.product_bytes += moved
-            kind = str(read[0].dtype).split(".")[1]
             flops = flop_registry[product](*args, **kwargs, out_val=result)
+            count.work.append((flops, moved, kind))
             count.flops[kind] = count.flops.get(kind, 0) + flops
 
     def _line(self):
@@ -200,6 +203,42 @@ def fake_device():
     torch.Tensor.__array__ = lambda tensor, dtype=None: np.ones(tuple(tensor.shape), dtype)  # values that were copied
     with FakeTensorMode(allow_non_fake_inputs=True):
         yield fake
+
+
+class FusedKernels:
+    """Stands in for ``torch.compile``: functions run uncounted, and inductor says what its kernels read and write."""
+
+    ROWS = 64  # of those that inductor compiles; its kernels read and write the same for each row
+
+    def __init__(self, fake):
+        self._fake, self._called = fake, []
+
+    def compile(self, function, **_):
+        def call(*args):
+            shapes = [(tuple(one.shape), one.dtype) if isinstance(one, torch.Tensor) else one for one in args]
+            self._called.append((function, shapes))
+            self._fake.silent = True
+            try:
+                return function(*args)
+            finally:
+                self._fake.silent = False
+
+        return call
+
+    def bytes(self):
+        """Return the bytes of each call, counted once the fake device is left."""
+        counted = {}
+        for function, shapes in self._called:
+            if str(shapes) not in counted:
+                counted[str(shapes)] = self._bytes_of(function, shapes)
+        return [counted[str(shapes)] for _, shapes in self._called]
+
+    def _bytes_of(self, function, shapes):
+        def tensors(rows):
+            return [one if isinstance(one, int) else torch.zeros((rows, *one[0][1:]), dtype=one[1]) for one in shapes]
+
+        once, twice = (inductor_bytes(function, *tensors(rows)) for rows in (self.ROWS, 2 * self.ROWS))
+        return once + (twice - once) * (shapes[0][0][0] / self.ROWS - 1)
 
 
 def inductor_bytes(function, *args):

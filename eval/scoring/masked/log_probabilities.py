@@ -17,7 +17,8 @@ from transformers import PreTrainedModel
 from eval.scoring.batching import length_batches
 from eval.scoring.loading import evaluating
 from eval.scoring.masked.frame import SentenceFrame
-from eval.scoring.masked.head import Queries, Reader, choose_reader
+from eval.scoring.masked.head import Queries, choose_reader
+from eval.scoring.sharing import merge, own_batches
 from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
 
 _HELD = 2**21  # tokens of the queries that are laid out, and searched for equal ones, at once
@@ -37,10 +38,10 @@ def token_log_probabilities(
     With ``words`` of ``number_words``, int64[tokens], the scores are within-word left-to-right.
     """
     scores = np.full(len(sentences.tokens), np.nan)
-    reader: Reader | None = None
-    for chunk in _chunks(sentences, frame):
+    chunks = [*_chunks(sentences, frame)]
+    reader = choose_reader(model, _lay_out(sentences, chunks[0], frame, words).probe())  # the same in all processes
+    for chunk in own_batches(chunks):
         layout = _lay_out(sentences, chunk, frame, words)
-        reader = reader or choose_reader(model, layout.probe())
         done = 0
         for queries, asked, finished in layout.batches(batch_tokens):
             scores[layout.places[asked]] = values = reader(model, queries)
@@ -49,7 +50,7 @@ def token_log_probabilities(
             if advance is not None:
                 advance(finished - done)
             done = finished
-    return scores
+    return merge(scores)
 
 
 def _chunks(sentences: Sentences, frame: SentenceFrame) -> Iterator[Ids]:

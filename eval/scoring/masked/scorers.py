@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class PseudoLogLikelihood(TokenScorer):
     """The sum over tokens, one token masked at a time (Salazar et al. 2020)."""
 
-    name, kind = "pll", "masked"
+    name, kind, shared = "pll", "masked", True
 
     def choose_start(self) -> StartToken:
         """Return no token: a masked model always reads its own frame."""

@@ -11,6 +11,7 @@ from eval.metrics.accuracy import decide
 from eval.scoring.masked.frame import masked_context_length, number_words, read_frame
 from eval.scoring.masked.head import Queries, choose_reader, through_head, through_layer, through_logits
 from eval.scoring.masked.log_probabilities import token_log_probabilities
+from eval.scoring.sharing import sharing
 from eval.scoring.sizes import PROCESSOR
 from eval.scoring.text.sentences import NotFiniteError, encode
 from ucurve.errors import UserError
@@ -357,3 +358,32 @@ def test_context_length_is_the_longest_that_runs(kind, padding, masked_tokenizer
 def test_context_length_without_a_limit_or_a_padding_token():
     assert masked_context_length({"model_type": "xlm-roberta"}) is None
     assert masked_context_length({"model_type": "xlm-roberta", "max_position_embeddings": 514}) == 512
+
+
+class FirstOfTwo:
+    """A group whose other process computed the scores that are given, of which it sends what this one lacks."""
+
+    rank, size = 0, 2
+
+    def __init__(self, scores):
+        self.scores = scores
+
+    def gather(self, value, error=None):
+        assert error is None
+        self.own = value[0]
+        others = np.setdiff1d(np.flatnonzero(~np.isnan(self.scores)), self.own)
+        return [value, (others, self.scores[others])]
+
+    def check(self):
+        pass
+
+
+def test_several_processes_share_the_sentences(setting, some_pairs):
+    tokenizer, model = setting
+    sentences, frame = encode(some_pairs, tokenizer), read_frame(tokenizer)
+    alone = token_log_probabilities(model, sentences, frame, None, 64)
+    group = FirstOfTwo(alone)
+    with sharing(group):
+        together = token_log_probabilities(model, sentences, frame, None, 64)
+    np.testing.assert_array_equal(together, alone)
+    assert 0 < len(group.own) < np.isfinite(alone).sum()
