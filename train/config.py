@@ -28,7 +28,7 @@ from train.model.design import ModelDesign
 from train.model.library import LibraryModel
 from train.model.neox import PythiaShape
 from train.model.precision import Precision, choose_precision
-from train.optim import OptimizerSettings
+from train.optim import OptimizerSettings, RateSettings
 from train.tokenizer.build import TokenizerSettings
 from ucurve.config import check
 from ucurve.errors import DamagedError, UserError
@@ -220,6 +220,7 @@ class RunRequest:
     tracker: TrackerSettings
     resume: ResumeSettings
     paths: Paths
+    rate: RateSettings = field(default_factory=RateSettings)
     benchmark_root: str | None = None
     name: Name | None = None
     dry_run: bool = False
@@ -232,6 +233,14 @@ class RunRequest:
             raise ValueError(
                 f"tokens={self.budget} is a number of words, which nothing counts in data={self.data.run_name}; "
                 "add data.words=jieba (Chinese) or data.words=whitespace, or give tokens, as tokens=10M"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _minimum_is_reached(self) -> "RunRequest":
+        if self.rate.kind == "constant" and self.optimizer.minimum != 1:
+            raise ValueError(
+                f"optimizer.minimum={self.optimizer.minimum}: rate=constant stays at its peak; leave it out"
             )
         return self
 
@@ -248,11 +257,12 @@ class RunRequest:
 
     @property
     def run_name(self) -> str:
-        """The name that identifies the run: ``<model>-<budget>-<tokenizer>-<data>-s<seed>[-<name>]``."""
+        """The name of the run: ``<model>-<budget>-<tokenizer>-<data>-s<seed>[-<key>=<value>][-<name>]``."""
         same = self.seeds.init == self.seeds.data
         seed = f"s{self.seeds.init}" if same else f"si{self.seeds.init}d{self.seeds.data}"
         parts = [self.model.name, self.budget, self.tokenizer.name, self.data.run_name, seed]
-        return "-".join(parts + ([self.name] if self.name else []))
+        differing = [f"rate={self.rate.kind}"] if self.rate.kind != "cosine" else []
+        return "-".join([*parts, *differing, *([self.name] if self.name else [])])
 
     @property
     def folder(self) -> Path:
@@ -292,6 +302,18 @@ class RunSettings(RunRequest):
             raise ValueError(f"tokens={self.tokens} is less than one global batch of {self.batch.tokens} tokens")
         return self
 
+    @model_validator(mode="after")
+    def _warmup_ends_before_the_decay(self) -> "RunSettings":
+        if self.rate.kind != "wsd":
+            return self
+        warmup, before = self.optimizer.warmup_steps(self.steps), self.rate.steps_before_decay(self.steps)
+        if warmup > before:
+            raise ValueError(
+                f"optimizer.warmup={self.optimizer.warmup}: the warm-up of {warmup} steps does not end before the "
+                f"decay of rate=wsd, which begins after step {before} of {self.steps}; shorten it, or give more tokens"
+            )
+        return self
+
     @property
     def steps(self) -> int:
         """Optimizer steps: whole global batches in the token budget."""
@@ -306,6 +328,9 @@ def pick_identity(values: Configuration) -> Configuration:
     kept["data"] = _pick_data(values["data"])
     if kept["engine"].get("reduction") == "float32":  # which runs from before there was a choice have
         kept["engine"].pop("reduction")
+    rate = {key: value for key, value in kept.pop("rate", {}).items() if value is not None}
+    if rate.get("kind", "cosine") != "cosine":  # the default is as if the key did not exist
+        kept["rate"] = rate
     if kept.get("words") is None:  # then it does not matter what would count them
         kept["data"].pop("words", None)
     return kept

@@ -45,6 +45,10 @@ class Plan:
         copies = len(self.checkpoint_steps) + _STATES_KEPT * _VALUES_PER_STATE
         return copies * self.parameters.total * _BYTES_PER_WEIGHT
 
+    def learning_rate(self, step: int) -> float:
+        """Return the learning rate of 1-based ``step``."""
+        return learning_rate(self.settings.optimizer, step, self.steps, self.settings.rate)
+
     def flops(self, tokens: int) -> float:
         """Training FLOPs after ``tokens`` tokens by 6ND, N being all parameters."""
         return flops_6nd(self.parameters.total, tokens)
@@ -91,8 +95,7 @@ def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
 def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = None, tokens_note: str = "") -> str:
     """Return a plan as text, as ``dry_run=true`` prints it; the notes say where the numbers are from."""
     settings, tokens = plan.settings, plan.tokens
-    first, last = (learning_rate(settings.optimizer, step, plan.steps) for step in (1, plan.steps))
-    peak, tied = settings.optimizer.learning_rate, "tied" if plan.parameters.tied else "not tied"
+    tied = "tied" if plan.parameters.tied else "not tied"
     lines = [
         f"run            {settings.run_name}",
         f"vocabulary     {plan.vocabulary:,} {vocabulary_note}",
@@ -103,12 +106,22 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         *_describe_parts(plan),
         f"precision      {describe_precision(settings.engine.precision)}",
         f"start token    {describe_start_token(plan, stream)}",
-        f"learning rate  {first:.3g} at step 1, {peak:.3g} at its peak, {last:.3g} at the end",
+        f"learning rate  {_describe_rate(plan)}",
         f"FLOPs          {plan.flops(tokens):.3e} (6ND), {plan.flops_exact(tokens):.3e} (matrix products)",
         f"checkpoints    {len(plan.checkpoint_steps)}: {' '.join(map(str, plan.checkpoint_steps))}",
         f"disk           {plan.disk_bytes / 1e9:.2f} GB",
     ]
     return "\n".join(lines)
+
+
+def _describe_rate(plan: Plan) -> str:
+    """Describe the learning rate, with its form where that is not the default."""
+    rate, peak = plan.settings.rate, plan.settings.optimizer.learning_rate
+    first, last = plan.learning_rate(1), plan.learning_rate(plan.steps)
+    form = "" if rate.kind == "cosine" else f"; rate={rate.kind}"
+    if rate.kind == "wsd":
+        form += f" falls after step {rate.steps_before_decay(plan.steps):,}"
+    return f"{first:.3g} at step 1, {peak:.3g} at its peak, {last:.3g} at the end{form}"
 
 
 def _describe_parts(plan: Plan) -> list[str]:

@@ -12,7 +12,6 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from eval.verify import foreign_fault, verify_scores
-from train.optim import learning_rate
 from train.plan import Plan, make_plan
 from train.run_folder.checkpoint import find_faults, holds_weights
 from train.run_folder.config_file import load_settings, stored_config_sha256
@@ -245,13 +244,12 @@ def first_weights_faults(whole: Sequence[Path], plan: Plan, facts: RunFacts) -> 
 
 def twin_faults(whole: Sequence[Path], plan: Plan) -> list[str]:
     """Name whole checkpoints, in the order of their steps, with equal weights though a learning rate was above 0."""
-    optimizer = plan.settings.optimizer
     first_with: dict[str, Manifest] = {}
     found = []
     for folder in whole:
         manifest = read_manifest(folder)
         twin = first_with.setdefault(manifest.weights_sha256, manifest)
         between = range(twin.step + 1, manifest.step + 1)
-        if any(learning_rate(optimizer, step, plan.steps) > 0 for step in between):
+        if any(plan.learning_rate(step) > 0 for step in between):
             found.append(f"{folder}: the same weights as {step_name(twin.step)}")
     return found

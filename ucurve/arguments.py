@@ -122,6 +122,8 @@ def quoted_where_needed(argument: str) -> str:
     key, equals, value = argument.partition("=")
     if not equals or argument.startswith("-") or _is_readable(argument):
         return argument
+    if "=" in value and "{" not in value and _is_readable(f"{key}={value.replace('=', '_')}"):  # -rate=wsd in names
+        return f"{key}={re.sub('[^][,]*=[^][,]*', lambda name: _quoted(name[0]), value)}"
     quoted = f"{key}={_quoted(value)}"
     is_text = not set(value) & BRACKETS or _NO_TEXT.match(value) is None
     return quoted if is_text and _is_readable(quoted) else argument

@@ -103,7 +103,7 @@ def _group_keys(name: str, group: str, prefix: str) -> Iterator[Key]:
     for file in sorted(config_files.choices(group), key=lambda file: file != default):
         above = "" if config_files.package(file) == config_files.AT_THE_TOP else prefix
         for key in _read_keys(file):
-            if key.name not in ("kind", group):
+            if key.name not in ("kind", group, f"{group}.kind"):
                 yield Key(f"{above}{key.name}", key.value, key.words)
 
 

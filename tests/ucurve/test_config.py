@@ -63,6 +63,8 @@ def test_resolve_leaves_what_has_no_value_to_the_check():
         ("data.path=/x/br[1]", "/x/br[1]"),
         ("data.path=texts (2)/*[0-9].txt", "texts (2)/*[0-9].txt"),
         ("data.path=a{1}'s", "a{1}'s"),
+        ("run=runs/x-s0-rate=wsd", "runs/x-s0-rate=wsd"),
+        ("runs=[runs/x-s0-rate=wsd,runs/x-s0]", ["runs/x-s0-rate=wsd", "runs/x-s0"]),
     ],
 )
 def test_a_value_that_hydras_grammar_cannot_take_is_quoted(argument, value):
@@ -94,6 +96,11 @@ def test_an_argument_that_cannot_be_read_is_one_message(words, message):
 )
 def test_other_arguments_are_left_as_they_are(argument):
     assert quoted_where_needed(argument) == argument
+
+
+def test_a_name_with_a_key_in_it_may_stand_in_a_list_without_brackets():
+    (argument,) = with_lists("analyze", read_arguments(["runs=runs/x-s0-rate=wsd,runs/x-s0"]))
+    assert compose("analyze", [argument])["runs"] == ["runs/x-s0-rate=wsd", "runs/x-s0"]
 
 
 def test_every_scoring_key_is_one_of_score_and_one_below_eval_in_train():

@@ -16,7 +16,6 @@ from train.engine.execution import Execution
 from train.engine.peak import device_peak
 from train.engine.signals import Interrupted, StopSignals
 from train.model.library import parameters_by_group
-from train.optim import learning_rate
 from train.plan import Plan
 from train.run.group import score_in_all
 from train.run.held_out import HeldOutLog
@@ -66,7 +65,7 @@ class Trainer:
             for step in range(done + 1, self._plan.steps + 1):
                 started = time.monotonic()
                 windows, share = batches.of_step(step)
-                rate = learning_rate(self._settings.optimizer, step, self._plan.steps)
+                rate = self._plan.learning_rate(step)
                 try:
                     result = self._engine.step(share, rate, step, lambda: self._flags(saver))
                 except DivergedError:

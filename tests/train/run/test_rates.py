@@ -1,0 +1,58 @@
+"""Runs under other learning rates: what a shorter budget has in common with a longer one, and what a plan says."""
+
+import json
+
+import pytest
+
+from train.run.prepare import expect_run
+from train.run.run import train_run
+from train.verify import run_faults
+
+FORMS = {"wsd": ["rate=wsd", "rate.decay=0.25"], "constant": ["rate=constant"], "linear": ["rate=linear"]}
+
+
+@pytest.fixture
+def train(settings_of):
+    """A function that trains some steps of 8 x 16 tokens with a checkpoint at each, and returns the run folder."""
+
+    def run(steps, form, *more):
+        listed = ["schedule=list", "schedule.count=null", f"schedule.steps=[{','.join(map(str, range(steps + 1)))}]"]
+        settings = settings_of(f"tokens={steps * 128}", *FORMS[form], "optimizer.warmup=2", *listed, *more)
+        train_run(settings)
+        assert run_faults(settings.folder) == []
+        return settings.folder
+
+    return run
+
+
+def weights(run):
+    return [file.read_bytes() for file in sorted(run.glob("checkpoints/*/model.safetensors"))]
+
+
+def learning_rates(run):
+    return [json.loads(line)["lr"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_up_to_its_decay_a_run_is_the_beginning_of_every_longer_one(train):
+    longer, shorter, constant = train(16, "wsd"), train(8, "wsd"), train(6, "constant")
+    assert shorter.name == "tiny-1024-char-small_corpus-s0-rate=wsd"
+    assert weights(shorter)[:7] == weights(longer)[:7] == weights(constant)
+    assert weights(shorter)[7] != weights(longer)[7], "after step 6 the shorter one decays"
+    assert learning_rates(shorter)[:6] == learning_rates(constant) == learning_rates(longer)[:6]
+
+
+def test_with_a_linear_rate_it_is_not(train):
+    longer, shorter = train(8, "linear"), train(4, "linear")
+    assert weights(shorter)[:3] == weights(longer)[:3], "the warm-up is the same"
+    assert weights(shorter)[3] != weights(longer)[3]
+
+
+def test_a_plan_says_when_the_rate_falls(settings_of):
+    def rate(*overrides):
+        return next(
+            line for line in expect_run(settings_of(*overrides)).describe().splitlines() if "at its peak" in line
+        )
+
+    assert rate().endswith("at the end")
+    assert rate("rate=wsd", "optimizer.warmup=2").endswith("0 at the end; rate=wsd falls after step 10")
+    assert rate("rate=linear").endswith("at the end; rate=linear")

@@ -1,0 +1,108 @@
+"""The forms of the learning rate: numbers computed by hand, and what holds for every budget."""
+
+import itertools
+from math import sqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from train.config import config_sha256, pick_identity, read_request
+from train.optim import OptimizerSettings, RateSettings, learning_rate
+from ucurve.config import compose
+from ucurve.errors import UserError
+
+FORMS = (RateSettings(), RateSettings("linear"), RateSettings("constant"), RateSettings("wsd", 0.2))
+
+
+def settings(warmup=0.1, minimum=0.1):
+    keys = {"betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1, "clip": 1.0}
+    return OptimizerSettings(learning_rate=1.0, minimum=minimum, warmup=warmup, **keys)
+
+
+def rates(rate, steps=100, **keys):
+    return [learning_rate(settings(**keys), step, steps, rate) for step in range(1, steps + 1)]
+
+
+def read(*overrides):
+    return read_request(compose("train", ["tokens=10M", "tokenizer=char", "data=text", *overrides]))
+
+
+def test_a_linear_rate_falls_by_the_same_amount_at_each_step():
+    found = rates(RateSettings("linear"))
+    assert found[:10] == pytest.approx([0.1 * step for step in range(1, 11)])
+    assert found[10:] == pytest.approx([1 - 0.01 * step for step in range(1, 91)])  # from 1 to .1 in 90 steps
+
+
+def test_a_constant_rate_is_its_peak_after_the_warm_up():
+    assert rates(RateSettings("constant"), steps=6, warmup=4, minimum=1.0) == [0.25, 0.5, 0.75, 1, 1, 1]
+
+
+def test_wsd_is_its_peak_and_then_falls_as_one_minus_the_square_root():
+    found = rates(RateSettings("wsd", 0.25), steps=16, warmup=2, minimum=0.0)
+    assert found[:12] == [0.5, *[1.0] * 11]
+    assert found[12:] == pytest.approx([0.5, 1 - sqrt(0.5), 1 - sqrt(0.75), 0])
+    assert rates(RateSettings("wsd", 0.25), steps=16, warmup=2, minimum=0.1)[12:] == pytest.approx(
+        [0.55, 0.1 + 0.9 * (1 - sqrt(0.5)), 0.1 + 0.9 * (1 - sqrt(0.75)), 0.1]
+    )
+
+
+@given(
+    rate=st.sampled_from(FORMS),
+    steps=st.integers(1, 300),
+    warmup=st.one_of(st.floats(0, 0.5), st.integers(2, 50)),
+    minimum=st.floats(0, 1),
+)
+def test_a_rate_rises_to_its_peak_and_never_rises_again(rate, steps, warmup, minimum):
+    found, before = rates(rate, steps, warmup=warmup, minimum=minimum), settings(warmup).warmup_steps(steps)
+    assert found[0] > 0
+    assert max(found) <= 1
+    assert all(later > earlier for earlier, later in itertools.pairwise(found[:before]))
+    assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(found[before:]))
+    if steps > before:
+        assert found[-1] == pytest.approx(1 if rate.kind == "constant" else minimum)
+
+
+@given(steps=st.integers(20, 300), more=st.integers(0, 300), minimum=st.floats(0, 1), decay=st.floats(0.01, 0.9))
+def test_the_steps_before_the_decay_are_those_of_every_other_budget(steps, more, minimum, decay):
+    rate, keys = RateSettings("wsd", decay), {"warmup": 2, "minimum": minimum}
+    before = rate.steps_before_decay(steps)
+    shorter, longer = rates(rate, steps, **keys)[:before], rates(rate, steps + more, **keys)
+    assert shorter == longer[:before] == rates(RateSettings("constant"), before, warmup=2)
+
+
+def test_the_default_rate_is_in_no_identity_and_no_name():
+    default = read()
+    assert "rate" not in default.identity()
+    assert default.run_name == "14m-10M-char-text-s0"
+    stored = compose("train", ["tokens=10M", "tokenizer=char", "data=text"])
+    del stored["rate"]
+    assert pick_identity(read_request(stored).identity()) == default.identity()
+    assert config_sha256(read("rate=linear").identity()) != config_sha256(default.identity())
+
+
+def test_another_rate_is_in_identity_and_name():
+    wsd = read("rate=wsd", "name=again")
+    assert wsd.run_name == "14m-10M-char-text-s0-rate=wsd-again"
+    assert wsd.identity()["rate"] == {"kind": "wsd", "decay": 0.2}
+    assert (wsd.optimizer.warmup, wsd.optimizer.minimum) == (100, 0.0)
+    assert read("rate=constant").identity()["rate"] == {"kind": "constant"}
+    assert read("rate=wsd", "optimizer.warmup=0.01").optimizer.warmup == 0.01
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["rate=constant", "optimizer.minimum=0.5"], r"optimizer\.minimum=0\.5: rate=constant stays at its peak"),
+        (["rate=wsd", "tokens=200K"], r"the warm-up of 100 steps does not end before .* begins after step 10 of 12"),
+        (["rate.decay=0.5"], r"rate: decay is for rate=wsd; this is rate=cosine"),
+        (["rate=wsd", "rate.decay=null"], r"rate: decay: no value given; rate=wsd wants the share"),
+        (["rate=wsd", "rate.decay=1"], r"rate\.decay: got 1"),
+        (["optimizer.warmup=1.5"], r"optimizer\.warmup: got 1\.5; allowed: a share of the steps from 0 to 1, or a"),
+        (["optimizer.warmup=-1"], r"optimizer\.warmup: got -1; allowed: "),
+        (["rate=wsds"], r"unknown rate 'wsds'; allowed: constant, cosine, linear, wsd"),
+    ],
+)
+def test_a_rate_that_cannot_be_is_refused(overrides, message):
+    with pytest.raises(UserError, match=message):
+        read(*overrides)
