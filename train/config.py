@@ -176,12 +176,23 @@ class TrackerSettings:
     mode: Literal["online", "offline"] = "offline"
 
 
+def _read_place(value: object) -> int | str:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    with contextlib.suppress(ValueError):
+        parse_count(value)
+        if isinstance(value, str) and not value.isdecimal():
+            return value
+    raise ValueError(f"got {value!r}; allowed: a step, as 500, or tokens with a unit, as 10M")
+
+
 @dataclass(frozen=True, config=STRICT)
 class ResumeSettings:
     """When the rolling full state is saved, and how states and checkpoints are written."""
 
     seconds: NonNegativeFloat | None = None  # 0 saves one after every step, None as often as costs 2 % of the time
     background: bool = True  # beside the training, from a copy in host memory
+    keep_states: tuple[Annotated[int | str, BeforeValidator(_read_place)], ...] = ()  # steps, or tokens as text
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -303,6 +314,14 @@ class RunSettings(RunRequest):
         return self
 
     @model_validator(mode="after")
+    def _kept_states_are_reached(self) -> "RunSettings":
+        if outside := [step for step in self.kept_steps if not 1 <= step <= self.steps]:
+            raise ValueError(
+                f"resume.keep_states: the run has the steps 1 to {self.steps}, not {', '.join(map(str, outside))}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _warmup_ends_before_the_decay(self) -> "RunSettings":
         if self.rate.kind != "wsd":
             return self
@@ -318,6 +337,12 @@ class RunSettings(RunRequest):
     def steps(self) -> int:
         """Optimizer steps: whole global batches in the token budget."""
         return self.tokens // self.batch.tokens
+
+    @property
+    def kept_steps(self) -> tuple[int, ...]:
+        """The steps after which the full state is kept, ascending."""
+        places = self.resume.keep_states
+        return tuple(sorted({one if isinstance(one, int) else parse_count(one) // self.batch.tokens for one in places}))
 
 
 def pick_identity(values: Configuration) -> Configuration:

@@ -42,7 +42,8 @@ class Plan:
     @property
     def disk_bytes(self) -> int:
         """Estimated size of the run folder: checkpoints and the resume states."""
-        copies = len(self.checkpoint_steps) + _STATES_KEPT * _VALUES_PER_STATE
+        states = _STATES_KEPT + len(self.settings.kept_steps)
+        copies = len(self.checkpoint_steps) + states * _VALUES_PER_STATE
         return copies * self.parameters.total * _BYTES_PER_WEIGHT
 
     def learning_rate(self, step: int) -> float:

@@ -99,7 +99,8 @@ def run_faults(run: Path, deep: bool = False) -> list[str]:
     problems = [] if facts.finished else [f"{run}: the run is {facts.status}, not finished"]
     files = _FILES | ({HELD_OUT} if facts.held_out else set())
     problems += record_faults(run, facts, plan) + layout_faults(run, plan.checkpoint_steps, files)
-    problems += own_faults(run, facts) + metrics_faults(run / METRICS, plan, facts) + state_faults(run)
+    problems += own_faults(run, facts) + metrics_faults(run / METRICS, plan, facts)
+    problems += state_faults(run, settings.kept_steps if facts.finished else ())
     problems += held_out_faults(run / HELD_OUT, plan, facts)
     return problems + verify_scores(run, deep) + _checkpoint_faults(run, plan, facts)
 

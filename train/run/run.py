@@ -19,11 +19,12 @@ from train.run.tracking import tracking_late_scores
 from train.run_folder.checks import check_same_configuration, check_same_data
 from train.run_folder.config_file import configuration_text
 from train.run_folder.records import RunRecord
+from train.run_folder.resume import check_kept_states
 from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import log_line
 from ucurve.provenance import code_revision, hardware, versions
-from ucurve.storage.facts import CorpusFacts, EngineFacts, PartFacts, RunFacts, Status
+from ucurve.storage.facts import CorpusFacts, EngineFacts, PartFacts, RunFacts, Status, read_run_facts
 from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
@@ -86,6 +87,8 @@ def _prepare(settings: RunRequest, processes: Processes, signals: StopSignals) -
 def _lock(run: PreparedRun, locks: contextlib.ExitStack) -> None:
     locks.enter_context(only_writer(run.folder))
     check_same_configuration(run.plan.settings)  # again, as another process may have written the folder meanwhile
+    facts = read_run_facts(run.folder)
+    check_kept_states(run.folder, run.plan.settings.kept_steps, finished=facts is not None and facts.finished)
 
 
 def _is_finished(run: PreparedRun, record: RunRecord) -> bool:

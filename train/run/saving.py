@@ -99,7 +99,7 @@ class Saver:
 
         def write() -> None:
             metrics.sync()  # a state must not be newer than the lines of the steps before it
-            save_state(self._run.folder, step, held, owner)
+            save_state(self._run.folder, step, held, owner, self._run.plan.settings.kept_steps)
             self._due.cost = time.monotonic() - began
 
         self._writer.start(write)

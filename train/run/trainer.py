@@ -47,7 +47,7 @@ class Trainer:
 
     def train(self) -> None:
         """Take the steps that are left; ``DivergedError`` and ``Interrupted`` leave a state of the last good step."""
-        scheduled = set(self._plan.checkpoint_steps)
+        scheduled, kept = set(self._plan.checkpoint_steps), set(self._settings.kept_steps)
         done = self._restore()
         self._processes.run_on_rank0(lambda: self._record.begin(done))
         with (
@@ -79,7 +79,7 @@ class Trainer:
                 *_, busy = self._agreed(saver, result)
                 saver.poll(busy)
                 save, stop, _ = self._agreed(saver, result)
-                if save or stop:
+                if save or stop or step in kept:
                     saver.save_state(step, metrics)
                 if stop and step < self._plan.steps:
                     saver.wait()

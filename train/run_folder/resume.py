@@ -1,6 +1,7 @@
-"""The rolling full state that an interrupted run continues from: the two newest are kept, in case one is damaged."""
+"""Full states: the two newest, from which an interrupted run continues, and those of steps that the run keeps."""
 
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ if TYPE_CHECKING:  # verify.py answers a mistake before torch is imported
 
 
 _STATE, _FACTS = "state.safetensors", "state.json"
-_KEPT = 2
+_KEPT = 2  # the newest, in case one is damaged
 
 
-def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: dict[str, str]) -> None:
-    """Write the state after ``step`` with the hashes of its ``owner``, and remove all but the newest states."""
+def save_state(
+    run: Path, step: int, state: dict[str, "torch.Tensor"], owner: dict[str, str], kept: Collection[int] = ()
+) -> None:
+    """Write the state after ``step`` with the hashes of its ``owner``, and remove all but the newest and the kept."""
     from safetensors.torch import save_file
 
     with new_folder(state_folder(run, step)) as temporary:
@@ -27,8 +30,18 @@ def save_state(run: Path, step: int, state: dict[str, "torch.Tensor"], owner: di
             save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
         facts = owner | {"step": step, "state_sha256": sha256_file(temporary / _STATE)}
         STATE.write(temporary / _FACTS, facts)
-    for old in _states(run / RESUME)[_KEPT:]:
+    names = set(map(step_name, kept))
+    for old in [folder for folder in _states(run / RESUME) if folder.name not in names][_KEPT:]:
         shutil.rmtree(old)
+
+
+def check_kept_states(run: Path, kept: Collection[int], finished: bool) -> None:
+    """Check that no state is to be kept that a run has passed without keeping it."""
+    newest = next((folder.name for folder in _states(run / RESUME)), "")
+    for step in sorted(kept):
+        passed = finished or step_name(step) < newest
+        if passed and not state_folder(run, step).exists():
+            raise UserError(f"resume.keep_states: {run} is past step {step}, whose state was not kept; leave it out")
 
 
 def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
@@ -62,10 +75,11 @@ def metrics_sha256(run: Path, step: int) -> str | None:
     return None if facts is None else facts.get("metrics_sha256")
 
 
-def state_faults(run: Path) -> list[str]:
-    """Name what is not whole in ``resume/``, and what does not belong there."""
+def state_faults(run: Path, kept: Collection[int] = ()) -> list[str]:
+    """Name what is not whole in ``resume/``, what does not belong there, and states that are missing of those kept."""
     folder = run / RESUME
-    problems = []
+    wanted = [state_folder(run, step) for step in sorted(kept)]
+    problems = [f"{path}: missing, and resume.keep_states names it" for path in wanted if not path.exists()]
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         facts = _read_facts(path)
         if is_leftover(path):

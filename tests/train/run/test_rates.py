@@ -1,12 +1,15 @@
 """Runs under other learning rates: what a shorter budget has in common with a longer one, and what a plan says."""
 
 import json
+import shutil
 
 import pytest
 
 from train.run.prepare import expect_run
 from train.run.run import train_run
 from train.verify import run_faults
+from ucurve.errors import UserError
+from ucurve.storage.run_folder import step_name
 
 FORMS = {"wsd": ["rate=wsd", "rate.decay=0.25"], "constant": ["rate=constant"], "linear": ["rate=linear"]}
 
@@ -56,3 +59,30 @@ def test_a_plan_says_when_the_rate_falls(settings_of):
     assert rate().endswith("at the end")
     assert rate("rate=wsd", "optimizer.warmup=2").endswith("0 at the end; rate=wsd falls after step 10")
     assert rate("rate=linear").endswith("at the end; rate=linear")
+
+
+def test_states_are_kept_for_good_and_verified(settings_of):
+    settings = settings_of("schedule.count=2", "resume.keep_states=[4,1K]", "resume.seconds=0")
+    train_run(settings)
+    states = settings.folder / "resume"
+    assert [path.name for path in sorted(states.iterdir())] == [step_name(step) for step in (4, 7, 11, 12)]
+    assert run_faults(settings.folder) == []
+    shutil.rmtree(states / step_name(4))
+    assert run_faults(settings.folder) == [f"{states / step_name(4)}: missing, and resume.keep_states names it"]
+    with pytest.raises(UserError, match=r"is past step 5, whose state was not kept; leave it out"):
+        train_run(settings_of("schedule.count=2", "resume.keep_states=[5]"))
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ("[13]", r"resume\.keep_states: the run has the steps 1 to 12, not 13"),
+        ("[100]", r"not 100"),
+        ("[1.5]", r"got 1\.5; allowed: a step, as 500, or tokens with a unit, as 10M"),
+        ("[0]", r"got 0; allowed"),
+        ("[many]", r"got 'many'; allowed"),
+    ],
+)
+def test_a_state_that_no_run_can_keep_is_refused(settings_of, places, message):
+    with pytest.raises(UserError, match=message):
+        settings_of(f"resume.keep_states={places}")

@@ -70,6 +70,13 @@ def test_the_two_newest_states_are_kept(tmp_path):
     assert load_state(tmp_path, 3)["x"].item() == 3.0
 
 
+def test_kept_states_stay_beside_the_two_newest(tmp_path):
+    for step in range(1, 7):
+        save_state(tmp_path, step, {"x": torch.zeros(1)}, OWNER, kept=(2, 6))
+    names = sorted(path.name for path in (tmp_path / "resume").iterdir())
+    assert names == ["step00000002", "step00000004", "step00000005", "step00000006"]
+
+
 def test_a_damaged_state_is_named_and_the_one_before_it_used(tmp_path, capsys):
     for step in (1, 2):
         save_state(tmp_path, step, {"x": torch.tensor([float(step)])}, OWNER)
