@@ -10,6 +10,7 @@ follows from p values, those adjusted by Holm's procedure and the classes, is co
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -32,13 +33,16 @@ KERNEL = 0.15  # decades
 STRETCHES = (0.3, 0.6)  # decades
 FEWEST_CLUSTERS = LEAST_CHECKPOINTS = 4
 DRAWS = 10_000
-_FIRST_DRAWS = 1_000  # p clearly above .1 needs no more
+_BLOCK = 500
+_UNDECIDED = 0.15  # p clearly above .1 needs no more draws
 STANDARD_ERRORS = 4
 _SEED = 20_260_101
 _PROGRAM_DRAWS, _PROGRAM_BLOCK, _PROGRAM_BEYOND = 10_000, 500, 50  # of the program whose p values are compared
 _ROUNDING = 1e-6
+_NO_DISTANCE = 1e-12
 _OTHER_THAN = "other than "
 NOT_TESTED = "not tested"
+_KEYS = ("line", "phenomenon", "linking")
 _NUMBERS = {
     "p": "p of a dip beyond pairs and seeds", "p_holm": "the same after Holm",
     "runs_with_dip": "how many runs have a dip alone",
@@ -70,7 +74,7 @@ class Error:
     pairs: Array
     seeds: Array
     rest: Array  # what is peculiar to a cluster in one run: both others hold it
-    runs: int
+    runs: int  # one more than the degrees of freedom of seeds
     items: int
     freedom: float  # of pairs
     clusters: int
@@ -96,29 +100,39 @@ def _edit(good: str, bad: str) -> str:
     return f"{' '.join(one)}|{' '.join(other)}"
 
 
-def error_of(credits_: Array, paradigms: Ids, clusters: Ids) -> Error:
+def error_of(credits_: Array, paradigms: Ids, clusters: Ids, sizes: Ids | None = None) -> Error:
     """Estimate the three components of a crossed design (Owen 2007) from credits, [S, T, I].
 
-    ``clusters`` are numbered over all paradigms. Paradigms with one cluster are put together.
+    ``clusters`` are numbered over all paradigms. Paradigms with one cluster are put together. ``sizes`` says of each
+    run which of the sizes it has whose means are averaged.
     """
-    runs, steps, items = credits_.shape
+    _, steps, items = credits_.shape
+    sizes = np.zeros(len(credits_), dtype=np.int64) if sizes is None else sizes
+    runs_of = np.bincount(sizes)
     count = int(clusters.max()) + 1
     if count < FEWEST_CLUSTERS:  # each pair by itself tells what is noise of single pairs
         clusters = np.arange(items)
-    stratum_of = _strata(paradigms, clusters)
-    means = credits_.mean(axis=0)
-    apart = _deviations(means, stratum_of[clusters], clusters)
-    pairs = apart @ apart.T + np.eye(steps) / (2 * items**2)
+    stratum_of = strata_of(paradigms, clusters)
+    strata = stratum_of[clusters]
+    own = np.stack([credits_[sizes == size].mean(axis=0) for size in range(len(runs_of))])
+    apart = deviations_of(own.mean(axis=0), strata, clusters)
+    one_pair = np.eye(steps) / (2 * items**2)
+    pairs = apart @ apart.T + one_pair
     none = np.zeros((steps, steps))
     freedom = _pair_freedom(apart, stratum_of, np.bincount(clusters))
-    if runs == 1:
-        return Error(pairs, none, none, runs, items, freedom, count)
-    within = np.mean([each @ each.T for each in (_deviations(c, stratum_of[clusters], clusters) for c in credits_)], 0)
-    seeds = np.cov(credits_.mean(axis=2), rowvar=False) / runs
-    return Error(pairs, seeds, (within - pairs) / (runs - 1), runs, items, freedom, count)
+    if (runs := 1 + len(credits_) - len(runs_of)) == 1:
+        return Error(pairs, none, none, 1, items, freedom, count)
+    of_runs, of_sizes = (
+        [each @ each.T for each in (deviations_of(c, strata, clusters) for c in many)] for many in (credits_, own)
+    )
+    of_means = sum(number * (one + one_pair) for number, one in zip(runs_of, of_sizes, strict=True))
+    levels = credits_.mean(axis=2) - own.mean(axis=2)[sizes]
+    of_a_run = (1 / runs_of).sum() / len(runs_of) ** 2 / (runs - 1)
+    seeds, rest = of_a_run * levels.T @ levels, of_a_run * (sum(of_runs) - of_means)
+    return Error(pairs, seeds, np.asarray(rest), runs, items, freedom, count)
 
 
-def _strata(paradigms: Ids, clusters: Ids) -> Ids:
+def strata_of(paradigms: Ids, clusters: Ids) -> Ids:
     """Return the stratum of each cluster."""
     first = np.unique(clusters, return_index=True)[1]
     of_cluster = paradigms[first].copy()
@@ -131,7 +145,7 @@ def _strata(paradigms: Ids, clusters: Ids) -> Ids:
     return np.unique(of_cluster, return_inverse=True)[1].astype(np.int64)
 
 
-def _deviations(credits_: Array, strata: Ids, clusters: Ids) -> Array:
+def deviations_of(credits_: Array, strata: Ids, clusters: Ids) -> Array:
     """Return what each cluster adds to the error of the mean, [T, C]: G / (G - 1) times its squares, G in a stratum."""
     items = credits_.shape[1]
     ones = np.ones(items)
@@ -164,14 +178,27 @@ def in_scope(error: Error, scope: str) -> Error:
         center = np.eye(steps) - np.full((steps, steps), 1 / steps)
         are_single = error.clusters == error.items or not error.knows_pairs
         rest = center @ error.rest @ center if are_single else nothing
-        one_pair = np.eye(steps) / (2 * error.items**2) * error.runs / (error.runs - 1)
         seeds = center @ error.seeds @ center
-        return replace(error, pairs=rest + one_pair, seeds=seeds, rest=rest, clusters=FEWEST_CLUSTERS)
+        return replace(error, pairs=rest + _one_pair(error), seeds=seeds, rest=rest, clusters=FEWEST_CLUSTERS)
     return error
 
 
-def spread_of(error: Error, functions: Array) -> tuple[Array, float, Array]:
-    """Return the variances of linear functions [J, T] of the curve, their degrees of freedom and its covariance."""
+def with_known_error(error: Error) -> Error:
+    """Return what is known of the error: with few clusters of pairs that over seeds, with one run nothing."""
+    if error.knows_pairs or error.runs == 1:
+        return error
+    return replace(error, pairs=error.rest + _one_pair(error), clusters=FEWEST_CLUSTERS)
+
+
+def _one_pair(error: Error) -> Array:
+    return np.asarray(np.eye(len(error.pairs)) / (2 * error.items**2) * error.runs / (error.runs - 1))
+
+
+def spread_of(error: Error, functions: Array, turns: float = 2.0) -> tuple[Array, float, Array]:
+    """Return the variances of linear functions [J, T] of the curve, their degrees of freedom and its covariance.
+
+    What runs do by themselves counts ``turns`` times: 2 for differences, 1 for heights.
+    """
     of_pairs, of_seeds, of_rest = (
         np.einsum("jt,tu,ju->j", functions, part, functions, optimize=True).clip(0)
         for part in (error.pairs, error.seeds, error.rest)
@@ -184,21 +211,27 @@ def spread_of(error: Error, functions: Array) -> tuple[Array, float, Array]:
     products = functions.T @ functions @ error.rest
     squares = (products * products.T).sum()
     independent = np.trace(products) ** 2 / squares if squares else 1.0
-    of_mean_square = (own / np.sqrt(2) + common / np.sqrt(independent)) ** 2 / (error.runs - 1)
+    of_mean_square = (own / np.sqrt(turns) + common / np.sqrt(independent)) ** 2 / (error.runs - 1)
     freedom = (own + pairs) ** 2 / (of_mean_square + pairs**2 / error.freedom)
     return of_pairs + own, float(freedom), error.pairs + own / seeds * error.seeds
 
 
-def _draw(covariance: Array, freedom: float, draws: int, random: np.random.Generator) -> Array:
+def draw_normal(covariance: Array, draws: int, random: np.random.Generator) -> Array:
+    """Draw from a normal distribution, [draws, T], by the eigenvectors of its covariance."""
     values, vectors = np.linalg.eigh(covariance)
-    normal = random.standard_normal((draws, len(values))) * np.sqrt(values.clip(0))
-    return np.asarray(normal @ vectors.T / np.sqrt(random.chisquare(freedom, (draws, 1)) / freedom))
+    return np.asarray((random.standard_normal((draws, len(values))) * np.sqrt(values.clip(0))) @ vectors.T)
 
 
-def smoothing(tokens: Array) -> Array:
+def draw_errors(covariance: Array, freedom: float, draws: int, random: np.random.Generator) -> Array:
+    """Draw errors whose variance is known with some degrees of freedom only, [draws, T]."""
+    normal = draw_normal(covariance, draws, random)
+    return np.asarray(normal / np.sqrt(random.chisquare(freedom, (draws, 1)) / freedom))
+
+
+def smoothing(tokens: Array, width: float = KERNEL) -> Array:
     """Return the weights of the normal kernel, [T, T]."""
     logs = np.log10(tokens)
-    kernel = np.exp(-(np.subtract.outer(logs, logs) ** 2) / (2 * KERNEL**2))
+    kernel = np.exp(-(np.subtract.outer(logs, logs) ** 2) / (2 * width**2))
     return np.asarray(kernel / kernel.sum(axis=1)[:, None])
 
 
@@ -212,36 +245,39 @@ def stretches(tokens: Array) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def rising_squares(curve: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return the squares to the nearest rising curve of the first 0, 1, ..., T values."""
-    pools: list[tuple[float, float, float]] = []  # mean, weight, squares
-    total, sums = 0.0, [0.0]
-    for value, weight in zip(curve, weights, strict=True):
-        mean, heavy, squares = value, weight, 0.0
-        while pools and pools[-1][0] > mean:
-            before, weigh, left = pools.pop()
-            both = heavy + weigh
-            total -= left
-            squares += left + heavy * weigh / both * (before - mean) ** 2
-            mean, heavy = (mean * heavy + before * weigh) / both, both
-        pools.append((mean, heavy, squares))
-        total += squares
-        sums.append(total)
-    return sums
+def rising_squares(curves: Array, weights: Array) -> Array:
+    """Return the squares from curves, [D, T], to the nearest rising one of their first 0, 1, ..., T values, [D, T + 1].
+
+    In the nearest rising curve, the last values that are alike begin where the mean from there to the end is largest;
+    what is before them is the nearest rising curve of the values before them.
+    """
+    values = (curves - curves.mean(axis=1, keepdims=True)).T
+    mass = np.concatenate([[0.0], np.cumsum(weights)])[:, None]
+    sums, squares, found = (np.zeros((len(values) + 1, len(curves))) for _ in range(3))
+    np.cumsum(values * weights[:, None], axis=0, out=sums[1:])
+    np.cumsum(values**2 * weights[:, None], axis=0, out=squares[1:])
+    every = np.arange(len(curves))
+    for end in range(1, len(sums)):
+        means = (sums[end] - sums[:end]) / (mass[end] - mass[:end])
+        first = means.argmax(axis=0)
+        alike = squares[end] - squares[first, every] - (mass[end] - mass[first, 0]) * means[first, every] ** 2
+        found[end] = found[first, every] + alike
+    return found.T
 
 
-def distance_to_unimodal(curve: Sequence[float], weights: Sequence[float]) -> tuple[float, int]:
-    """Return the squares to the nearest curve that rises and then falls, and how many values of it rise."""
-    up = rising_squares(curve, weights)
-    down = rising_squares(curve[::-1], weights[::-1])[::-1]
-    sums = [one + other for one, other in zip(up, down, strict=True)]
-    nearest = min(sums)
-    return nearest, sums.index(nearest)
+def squares_by_top(curves: Array, weights: Array) -> Array:
+    """Return the squares to the nearest curve of which the first 0, 1, ..., T values rise and the others fall."""
+    return rising_squares(curves, weights) + rising_squares(curves[:, ::-1], weights[::-1])[:, ::-1]
+
+
+def distances_to_unimodal(curves: Array, weights: Array) -> Array:
+    """Return the squares from curves, [D, T], to the nearest that rise and then fall."""
+    return np.asarray(squares_by_top(curves, weights).min(axis=1))
 
 
 def nearest_unimodal(curve: Array, weights: Array) -> Array:
     """Return that curve itself: between two bounds, the smallest mean of all that begin before and end after."""
-    _, top = distance_to_unimodal(curve.tolist(), weights.tolist())
+    top = int(squares_by_top(curve[None], weights)[0].argmin())
     up = _rising(curve[:top], weights[:top])
     return np.concatenate([up, _rising(curve[top:][::-1], weights[top:][::-1])[::-1]])
 
@@ -249,28 +285,28 @@ def nearest_unimodal(curve: Array, weights: Array) -> Array:
 def _rising(curve: Array, weights: Array) -> Array:
     """Fit by the formula of smallest and largest means (Barlow and others 1972, section 1.4)."""
     size = len(curve)
-    means = np.array([
-        [np.average(curve[a : b + 1], weights=weights[a : b + 1]) if a <= b else np.nan for b in range(size)]
-        for a in range(size)
-    ]).reshape(size, size)  # fmt: skip
-    return np.array([max(means[a, at:].min() for a in range(at + 1)) for at in range(size)])
+    mass, sums = (np.concatenate([[0.0], np.cumsum(values)]) for values in (weights, curve * weights))
+    first, last = np.triu_indices(size)
+    means = np.full((size, size), np.inf)  # from the first to the last value
+    means[first, last] = (sums[last + 1] - sums[first]) / (mass[last + 1] - mass[first])
+    least = np.array([means[:, at:].min(axis=1) for at in range(size)]).reshape(size, size)  # that end at or after it
+    return np.array([least[at, : at + 1].max() for at in range(size)])
 
 
 def dip_p(smooth: Array, variance: Array, covariance: Array, freedom: float) -> Estimate:
     """Test whether a smoothed curve is farther from every curve without a dip than its error explains."""
-    weights = (1 / variance / (1 / variance).mean()).tolist()
-    distance, _ = distance_to_unimodal(smooth.tolist(), weights)
-    if distance < 1e-12:
+    weights = 1 / variance / (1 / variance).mean()
+    (distance,) = distances_to_unimodal(smooth[None], weights)
+    if distance < _NO_DISTANCE:
         return Estimate(1.0)
-    fit = nearest_unimodal(smooth, np.array(weights))
+    fit = nearest_unimodal(smooth, weights)
     random = np.random.default_rng(_SEED)
     beyond = draws = 0
-    for wanted in (_FIRST_DRAWS, DRAWS):
-        curves = (fit + _draw(covariance, freedom, wanted - draws, random)).tolist()
-        beyond += sum(distance_to_unimodal(curve, weights)[0] >= distance for curve in curves)
-        draws = wanted
-        if beyond > 0.15 * draws:
-            break
+    while draws < DRAWS and beyond <= _UNDECIDED * draws:
+        more = min(_BLOCK, DRAWS - draws)
+        curves = fit + draw_errors(covariance, freedom, more, random)
+        beyond += int((distances_to_unimodal(curves, weights) >= distance).sum())
+        draws += more
     return drawn(beyond, draws, ends_early=True)
 
 
@@ -288,13 +324,8 @@ def shape_tests(tokens: Array, mean: Array, error: Error, wanted: Sequence[str] 
     variance, freedom, covariance = spread_of(error, functions)
     ratio = functions @ mean / np.sqrt(variance)
 
-    changes = {name: sign for name, sign in (("rise", -1), ("fall", 1)) if name in wanted}
-    largest = _largest_by_chance(functions, covariance, freedom) if changes else np.empty(0)
-    for name, sign in changes.items():
-        beyond = int((largest >= (sign * ratio).max()).sum())
-        bound = len(ratio) * float(student.sf((sign * ratio).max(), freedom))
-        p = drawn(beyond, len(largest))
-        found[name] = Estimate(bound) if bound < p.p else p
+    changes = {name: (sign * ratio).max() for name, sign in (("rise", -1), ("fall", 1)) if name in wanted}
+    found |= _change_ps(changes, functions, covariance, freedom)
 
     above = weights - weights.mean(axis=0)
     variance_above, freedom_above, covariance_above = spread_of(error, above)
@@ -313,13 +344,27 @@ def shape_tests(tokens: Array, mean: Array, error: Error, wanted: Sequence[str] 
     return {**found, "flat": Estimate(float(student.sf(nearest, freedom)))}
 
 
-def _largest_by_chance(functions: Array, covariance: Array, freedom: float) -> Array:
-    """Draw the largest of all studentized differences of a curve that does not change."""
+def _change_ps(changes: dict[str, float], functions: Array, covariance: Array, freedom: float) -> dict[str, Estimate]:
+    """Compare the largest differences with those of draws of a curve that does not change, or with their bound."""
+    bounds = {name: len(functions) * float(student.sf(largest, freedom)) for name, largest in changes.items()}
+    found = {name: Estimate(bound) for name, bound in bounds.items() if bound <= 1 / (1 + DRAWS)}
+    left = {name: largest for name, largest in changes.items() if name not in found}
+    values, vectors = np.linalg.eigh(covariance)
+    loads = (vectors * np.sqrt(values.clip(0))).T @ functions.T
+    loads /= np.sqrt((loads**2).sum(axis=0))
     random = np.random.default_rng(_SEED)
-    of_draws = np.sqrt(np.einsum("jt,tu,ju->j", functions, covariance, functions, optimize=True))
-    scaled = functions / of_draws[:, None]
-    blocks = (_draw(covariance, freedom, 500, random) @ scaled.T for _ in range(DRAWS // 500))
-    return np.concatenate([block.max(axis=1) for block in blocks])
+    beyond, draws = dict.fromkeys(left, 0), 0
+    while draws < DRAWS and any(count <= _UNDECIDED * draws for count in beyond.values()):
+        more = min(_BLOCK, DRAWS - draws)
+        normal = random.standard_normal((more, len(loads)), dtype=np.float32) @ loads.astype(np.float32)
+        by_chance = normal.max(axis=1) / np.sqrt(random.chisquare(freedom, more) / freedom)
+        for name, largest in left.items():
+            beyond[name] += int((by_chance >= largest).sum())
+        draws += more
+    for name, count in beyond.items():
+        p = drawn(count, draws)
+        found[name] = replace(p, p=min(p.p, bounds[name]))  # the program's own draws may be below the bound
+    return found
 
 
 def deepest(curve: Array) -> tuple[float, int]:
@@ -367,19 +412,35 @@ class Scored:
     credits: Array  # [runs, checkpoints, pairs]
     paradigms: Ids
     clusters: Ids
+    sizes: Ids | None = None  # of the runs, where the curve is a mean over sizes
+
+    @cached_property
+    def mean(self) -> Array:
+        """The mean over pairs and runs; over sizes, each has equal weight."""
+        curves = self.credits.mean(axis=2)
+        if self.sizes is not None:
+            curves = np.array([curves[self.sizes == size].mean(axis=0) for size in np.unique(self.sizes)])
+        return np.asarray(curves.mean(axis=0))
+
+    @cached_property
+    def error(self) -> Error:
+        """The error of the mean."""
+        return error_of(self.credits, self.paradigms, self.clusters, self.sizes)
 
 
-def scored_curves(line: str, pairs: pd.DataFrame, tokens: Array, credits_: Array) -> Iterator[Scored]:
-    """Yield the curve of all pairs of a line and that of each phenomenon; checkpoints of step 0 are left out."""
+def scored_curves(
+    line: str, pairs: pd.DataFrame, tokens: Array, credits_: Array, column: str = "phenomenon", sizes: Ids | None = None
+) -> Iterator[Scored]:
+    """Yield the curve of all pairs of a line and that of each phenomenon, or of each paradigm; step 0 is left out."""
     edit = pd.Series(edits(pairs["good"].tolist(), pairs["bad"].tolist()), index=pairs.index)
     trained = tokens > 0
-    names = pairs["phenomenon"].to_numpy(dtype=object)
-    for phenomenon in ("all", *dict.fromkeys(names)):
-        chosen = (names == phenomenon) | (phenomenon == "all")
+    names = pairs[column].to_numpy(dtype=object)
+    for name in ("all", *dict.fromkeys(names)):
+        chosen = (names == name) | (name == "all")
         kinds = pairs[chosen].assign(edit=edit[chosen]).groupby(["paradigm", "edit"]).ngroup().to_numpy(np.int64)
         paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
         of_pairs = credits_[:, trained][:, :, chosen]
-        yield Scored(line, str(phenomenon), tokens[trained], of_pairs, paradigms, kinds)
+        yield Scored(line, str(name), tokens[trained], of_pairs, paradigms, kinds, sizes)
 
 
 def classify(
@@ -394,17 +455,15 @@ def classify(
         [{"line": one.line, "phenomenon": one.phenomenon, "runs": len(one.credits)} for one in curves],
         columns=["line", "phenomenon", "runs"],
     )
-    means = [one.credits.mean(axis=(0, 2)) for one in curves]
+    means = [one.mean for one in curves]
     smooth = [smoothing(one.tokens) @ mean for one, mean in zip(curves, means, strict=True)]
-    errors = [error_of(one.credits, one.paradigms, one.clusters) for one in curves]
+    errors = [one.error for one in curves]
     for scope in scopes:
         found = [
-            shape_tests(one.tokens, mean, in_scope(error, scope), wanted)
-            if len(one.credits) > 1 or scope == WIDEST
-            else None
+            shape_tests(one.tokens, mean, in_scope(error, scope), wanted) if error.runs > 1 or scope == WIDEST else None
             for one, mean, error in zip(curves, means, errors, strict=True)
         ]
-        table = table.join(_columns(found, smooth, table["runs"].to_numpy() == 1, scope))
+        table = table.join(_columns(found, smooth, np.array([error.runs == 1 for error in errors], dtype=bool), scope))
     return table
 
 
@@ -435,34 +494,47 @@ def _columns(
         possible.append({class_of(one, curve) for one in choices} if found[at] is not None else {NOT_TESTED})
         close.append(", ".join(f"{n} {of_ends[-1][n][0]:.3f} to {of_ends[1][n][0]:.3f}" for n in is_close))
     words = {"_low": -1, "": 0, "_high": 1}
+    both = (adjusted["u", 0] <= LEVEL) & (adjusted["inverted_u", 0] <= LEVEL)
     return pd.DataFrame({
         **{f"p{scope}{word}": p["u", end] for word, end in words.items()},
         **{f"p_holm{scope}{word}": adjusted["u", end] for word, end in words.items()},
-        f"class{scope}": classes, f"possible{scope}": possible, f"close{scope}": close,
+        f"both{scope}": both, f"class{scope}": classes, f"possible{scope}": possible, f"close{scope}": close,
     })  # fmt: skip
+
+
+def testable(curves: Iterable[Scored]) -> list[Scored]:
+    """Choose the curves with four checkpoints or more over ten times the tokens."""
+    return [one for one in curves if len(one.tokens) >= LEAST_CHECKPOINTS and one.tokens[-1] >= 10 * one.tokens[0]]
+
+
+def alone(curves: Iterable[Scored]) -> pd.DataFrame:
+    """Test the dips of each run by itself, over pairs; ``run`` is its place among the runs of its line."""
+    single = [(place, replace(one, credits=run[None])) for one in curves for place, run in enumerate(one.credits)]
+    return classify([one for _, one in single], [WIDEST], ["u"]).assign(run=[place for place, _ in single])
+
+
+def dips_of_runs(of_runs: pd.DataFrame) -> pd.DataFrame:
+    """Count the runs of each curve that have a dip alone."""
+    dips = pd.DataFrame({f"runs_with_dip{end}": of_runs[f"p_holm{end}"] <= LEVEL for end in ("_low", "", "_high")})
+    return dips.groupby([of_runs["line"], of_runs["phenomenon"]]).sum()
 
 
 def tested_again(curves: Iterable[Scored]) -> pd.DataFrame:
     """Return the table of ``classify`` of all curves that can be tested, with how many runs have a dip alone."""
-    testable = [one for one in curves if len(one.tokens) >= LEAST_CHECKPOINTS and one.tokens[-1] >= 10 * one.tokens[0]]
-    single = [replace(one, credits=run[None]) for one in testable for run in one.credits]
-    alone = classify(single, [WIDEST], ["u"])
-    counts = {
-        f"runs_with_dip{end}": (alone[f"p_holm{end}"] <= LEVEL).groupby([alone["line"], alone["phenomenon"]]).sum()
-        for end in ("_low", "", "_high")
-    }  # fmt: skip
-    return classify(testable).join(pd.DataFrame(counts), on=["line", "phenomenon"])
+    tested = testable(curves)
+    return classify(tested).join(dips_of_runs(alone(tested)), on=["line", "phenomenon"])
 
 
 def report(again: pd.DataFrame, page: pd.DataFrame) -> tuple[int, int]:
     """Print how many numbers and classes of a page agree with those found again; return how many there are, and differ.
 
-    ``page`` has line, phenomenon, and some of p, p_holm, runs_with_dip and the classes; a class may be said by
-    what it is not, as in ``other than U-shaped``.
+    ``page`` has line, phenomenon, perhaps linking, and some of p, p_holm, runs_with_dip and the classes; a class may be
+    said by what it is not, as in ``other than U-shaped``.
     """
-    names = [name for name in page if name not in ("line", "phenomenon")]
+    keys = [name for name in _KEYS if name in page and name in again]
+    names = [name for name in page if name not in keys]
     both = page.rename(columns={name: f"{name}_page" for name in names})
-    both = both.merge(again, on=["line", "phenomenon"], validate="one_to_one")
+    both = both.merge(again, on=keys, validate="one_to_one")
     differ = missing = len(page) - len(both)
     sys.stdout.write(f"tests of shape: {len(both)} curves were tested again, {missing} of the page were not found\n")
     for name in (one for one in _NUMBERS if one in page):
@@ -507,5 +579,6 @@ def _says(page: str, own: str) -> bool:
 def _print_rows(rows: pd.DataFrame, name: str, reason: str = "") -> int:
     for row in rows.to_dict("records"):
         because = f" ({row[reason]} after Holm)" if reason else ""
-        sys.stdout.write(f"    {row['line']}, {row['phenomenon']}: {row[f'{name}_page']} and {row[name]}{because}\n")
+        where = ", ".join(str(row[key]) for key in _KEYS if key in row)
+        sys.stdout.write(f"    {where}: {row[f'{name}_page']} and {row[name]}{because}\n")
     return len(rows)

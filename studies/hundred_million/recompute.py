@@ -2,18 +2,19 @@
 
 python -m studies.hundred_million.recompute --runs 'runs/hundred_million/*' [--docs docs] [--benchmark zhoblimp]
 
-Nothing of ``analysis`` is imported. Every column that is a mean, change, interval over seeds, loss, agreement or place
-of a dip is compared. The p values and classes of the tests of shape are compared for phenomena under SLLN-LP
-(``studies.second_shape``); those under other linking functions and of paradigms, the mean over sizes and the n-gram
-models are not.
+Nothing of ``analysis`` is imported: the tests of shape and what follows from them are those of ``studies/second_*.py``.
+It prints what it compared of each CSV file, and ends with 1 where a number differs by more than rounding, or where it
+is made of random draws by more than Monte Carlo error, or a class that this error does not explain. The last lines say
+which columns nothing was compared with.
 """
 
 import argparse
 import json
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, starmap
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +23,42 @@ import pandas as pd
 from scipy.stats import t as student
 from scipy.stats import ttest_ind
 
-from studies.second_shape import report, scored_curves, tested_again
+from studies.second_compare import Comparison
+from studies.second_intervals import intervals, of_band
+from studies.second_ngrams import (
+    ALL_RUNS,
+    DIP,
+    ORDERS,
+    account,
+    agreement,
+    check_dips,
+    compare_accounts,
+    counts_of_named,
+    found_dips,
+    kappa,
+    one_order_of_each,
+)
+from studies.second_power import limits_of
+from studies.second_shape import (
+    NOT_TESTED,
+    Scored,
+    alone,
+    classify,
+    dips_of_runs,
+    holm,
+    report,
+    scored_curves,
+    testable,
+)
+from studies.second_words import OPEN, labels
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Row = dict[str, object]
 SHOWN = "slln_lp"
-TOLERANCE = 2e-5  # relative: the CSV files have six significant digits
 SMOOTHING = 0.15  # decades
 TIE = 1e-6
-_KEYS = ("line", "phenomenon", "paradigm", "linking", "run", "step", "model", "unit", "amount", "of", "tokens")
+_READ = ["pair", *(f"{name}_{side}" for name in ("lp", "n", "unigram") for side in ("good", "bad"))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +68,11 @@ class Line:
     name: str
     model: str
     tokenizer: str
-    parameters: int
+    family: str  # what the sizes that are averaged have in common
+    facts: dict[str, int]  # what is told of the runs
     corpus_tokens: int
     bytes_per_token: float  # of the held-out text; NaN without one
+    folders: list[Path]  # with the scores of the benchmark
     runs: list[str]
     losses: Array  # float64[runs, steps after 0], bits per byte
     loss_steps: npt.NDArray[np.int64]
@@ -89,20 +118,71 @@ def _read_line(folders: list[Path], benchmark: str, linkings: Sequence[str], pai
         name: np.array([[credit_of(of_run[step], name) for step in steps] for of_run in tables]) for name in linkings
     }
     return Line(
-        f"{facts['model']} {facts['tokenizer']}", facts["model"], facts["tokenizer"], facts["parameters"]["total"],
-        facts["corpus"]["tokens"], held_out["bytes"] / held_out["tokens"], [folder.name for folder in folders],
+        f"{facts['model']} {facts['tokenizer']}", facts["model"], facts["tokenizer"],
+        folders[0].name.removeprefix(f"{facts['model']}-").rpartition("-")[0],
+        _counts(facts["parameters"], facts["vocabulary"], folders),
+        facts["corpus"]["tokens"], held_out["bytes"] / held_out["tokens"],
+        [folder / "eval" / benchmark for folder in folders], [folder.name for folder in folders],
         np.array([one["bits_per_byte"] for one in losses]), losses[0]["step"].to_numpy(),
         losses[0]["tokens"].to_numpy(float), steps, np.array([tokens_of[step] for step in steps], dtype=float),
         credits_,
     )  # fmt: skip
 
 
+def _counts(parameters: dict[str, int], vocabulary: int, folders: list[Path]) -> dict[str, int]:
+    """Return what ``run.json`` and the folders tell of runs, as far as they do."""
+    saved = min(len(list((folder / "checkpoints").glob("step*"))) for folder in folders)
+    counts = {
+        "parameters": parameters["total"], "non_embedding": parameters.get("non_embedding"), "vocabulary": vocabulary,
+        "checkpoints": saved or None,
+    }  # fmt: skip
+    return {name: count for name, count in counts.items() if count is not None}
+
+
 def _read_scores(folder: Path, pairs: pd.DataFrame) -> dict[int, pd.DataFrame]:
     files = sorted(folder.glob("step*.parquet"))
-    return {
-        int(file.stem.removeprefix("step")): pd.read_parquet(file).set_index("pair").loc[pairs["pair"]]
-        for file in files
-    }
+    return {int(file.stem.removeprefix("step")): _read_file(file, pairs) for file in files}
+
+
+def _read_file(file: Path, pairs: pd.DataFrame) -> pd.DataFrame:
+    return pd.read_parquet(file, columns=_READ).set_index("pair").loc[pairs["pair"]]
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """The scores of n-gram models of the runs of a line, which are read where they are asked for."""
+
+    line: Line
+    pairs: pd.DataFrame
+
+    def scores(self, run: int, order: int, step: int) -> pd.DataFrame:
+        """Return the scores of the n-gram model of an order of what a run had seen at a step."""
+        return _read_file(self.line.folders[run] / f"ngram-{order}" / f"step{step:08d}.parquet", self.pairs)
+
+
+def scored_beside(line: Line) -> bool:
+    """Say whether all runs of a line were compared with n-gram models of all orders."""
+    return all((folder / f"ngram-{order}").is_dir() for folder in line.folders for order in ORDERS)
+
+
+def of_ngrams(line: Line, pairs: pd.DataFrame) -> Iterator[Row]:
+    """Compare the runs with n-gram models of the same tokens at each checkpoint, mean over runs."""
+    beside = Beside(line, pairs)
+    for place, (step, tokens) in enumerate(zip(line.steps, line.tokens, strict=True)):
+        own = [_read_file(folder / "sentence" / f"step{step:08d}.parquet", pairs) for folder in line.folders]
+        for order in ORDERS:
+            found = []
+            for run, scores in enumerate(own):
+                theirs = beside.scores(run, order, step)
+                credits_ = line.credits[SHOWN][run, place], credit_of(theirs, SHOWN)
+                found.append(agreement(credits_, (margin_of(scores, SHOWN), margin_of(theirs, SHOWN))))
+            where = {"line": line.name, "order": order, "step": step, "tokens": tokens, "runs": len(own)}
+            yield where | pd.DataFrame(found).mean().to_dict()
+
+
+def margin_of(scores: pd.DataFrame, linking: str) -> Array:
+    """Return the value of the good sentences less that of the bad ones."""
+    return _linked(scores, linking, "good") - _linked(scores, linking, "bad")
 
 
 def credit_of(scores: pd.DataFrame, linking: str) -> Array:
@@ -168,7 +248,7 @@ def of_runs(line: Line) -> Iterator[Row]:
     tokens = line.loss_tokens[-1]
     yield {
         "line": line.name, "tokens": tokens, "epochs": tokens / line.corpus_tokens, "runs": len(line.runs),
-        "bytes_per_token": line.bytes_per_token, "parameters": line.parameters,
+        "bytes_per_token": line.bytes_per_token, **line.facts,
         **over_seeds(line.losses[:, -1], "bits_per_byte"),
     }  # fmt: skip
 
@@ -198,16 +278,18 @@ def of_run_curves(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
 
 
 def of_linking_curves(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
-    """Average the runs at each checkpoint under each linking function."""
-    for linking in line.credits:
+    """Average the runs at each checkpoint under each linking function: all pairs, and what the paper names."""
+    for linking in line.credits if phenomenon in ("all", *NAMED) else ():
         where = {"line": line.name, "phenomenon": phenomenon, "linking": linking}
         for step, accuracy in zip(line.steps, line.accuracies(chosen, linking).mean(axis=0), strict=True):
             yield {**where, "step": step, "accuracy": accuracy}
 
 
 def of_smoothed(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
-    """Smooth the mean over runs."""
+    """Smooth the mean over runs; step 0 has no place on the log axis."""
     tokens, mean = line.tokens[line.trained], line.mean(chosen)
+    for accuracy in line.accuracies(chosen).mean(axis=0)[~line.trained]:
+        yield {"line": line.name, "phenomenon": phenomenon, "tokens": 0.0, "accuracy": accuracy, "smoothed": np.nan}
     for at, accuracy, value in zip(tokens, mean, smooth(tokens, mean), strict=True):
         yield {"line": line.name, "phenomenon": phenomenon, "tokens": at, "accuracy": accuracy, "smoothed": value}
 
@@ -232,19 +314,16 @@ def of_last_decade(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
 
 
 def of_seed_agreement(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
-    """Average Cohen's kappa over every two runs."""
+    """Compare every two runs: Cohen's kappa, and on how many pairs they agree."""
     right = line.credits[SHOWN][:, :, chosen] == 1
     for place, step in enumerate(line.steps if len(right) > 1 else ()):
-        kappas = [kappa(one[place], other[place]) for one, other in combinations(right, 2)]
-        known = [one for one in kappas if not np.isnan(one)]
-        mean = np.mean(known) if known else np.nan
-        yield {"line": line.name, "phenomenon": phenomenon, "step": step, "kappa": mean}
-
-
-def kappa(one: Mask, other: Mask) -> float:
-    """Return Cohen's kappa of two runs on which pairs are right."""
-    chance = one.mean() * other.mean() + (1 - one.mean()) * (1 - other.mean())
-    return float(((one == other).mean() - chance) / (1 - chance)) if chance < 1 else np.nan
+        every_two = list(combinations(right[:, place], 2))
+        known = [one for one in starmap(kappa, every_two) if not np.isnan(one)] or [np.nan]
+        yield {
+            "line": line.name, "phenomenon": phenomenon, "step": step, "runs": len(right), "n": chosen.sum(),
+            "kappa": np.mean(known), "kappa_low": min(known), "kappa_high": max(known),
+            "agreement": np.mean([(one == other).mean() for one, other in every_two]),
+        }  # fmt: skip
 
 
 def of_paradigms(line: Line, pairs: pd.DataFrame) -> Iterator[Row]:
@@ -283,7 +362,9 @@ def _welch(one: Array, other: Array) -> Row:
     difference = one.mean() - other.mean()
     if min(len(one), len(other)) < 2:
         return {"difference": difference}
-    test = ttest_ind(one, other, equal_var=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # seeds that do not differ
+        test = ttest_ind(one, other, equal_var=False)
     bounds = test.confidence_interval(0.95)
     return {"difference": difference, "low": bounds.low, "high": bounds.high, "p": test.pvalue}
 
@@ -293,6 +374,24 @@ BY_PHENOMENON = {
     "run_curves": of_run_curves, "linking_curves": of_linking_curves, "smoothed": of_smoothed, "shapes": of_shapes,
     "last_decade": of_last_decade, "seed_agreement": of_seed_agreement,
 }  # fmt: skip
+KEYS = {
+    "runs": ["line"], "held_out": ["line", "step"], "held_out_changes": ["line"],
+    "run_curves": ["line", "phenomenon", "run", "step"], "linking_curves": ["line", "phenomenon", "linking", "step"],
+    "smoothed": ["line", "phenomenon", "tokens"], "shapes": ["line", "phenomenon", "linking"],
+    "last_decade": ["line", "phenomenon"], "seed_agreement": ["line", "phenomenon", "step"],
+    "paradigms": ["line", "paradigm"], "equal_text": ["model", "unit", "amount", "phenomenon", "of"],
+    "over_sizes": ["family", "phenomenon"], "ngrams": ["line", "order", "step"],
+    "ngram_dips": ["line", "of", "phenomenon", "linking"], "ngram_named": ["line", "phenomenon"],
+}  # fmt: skip
+NAMED = ("fci_licensing", "topicalization")  # in ZhoBLiMP, section 5.3
+LATE = 10**7.5  # tokens
+_COURSES = {"inverted-U": "rises, then falls", "falling": "falls", "rising": "rises", "flat": "stays"}
+_SCOPE_WORDS = {
+    "class": "these runs, other seeds and other pairs", "class_these_pairs": "other seeds, on these pairs",
+    "class_these_runs": "these runs, on other pairs",
+}  # fmt: skip
+_P = {"p_dip": "p", "p_dip_holm": "p_holm"}
+_CLASSES = ("class", "class_these_pairs", "class_these_runs")
 
 
 def recompute(pairs: pd.DataFrame, lines: Sequence[Line]) -> dict[str, pd.DataFrame]:
@@ -304,44 +403,93 @@ def recompute(pairs: pd.DataFrame, lines: Sequence[Line]) -> dict[str, pd.DataFr
         tables[name] = [row for line in lines for part, chosen in parts.items() for row in of_part(line, part, chosen)]
     tables["paradigms"] = [row for line in lines for row in of_paradigms(line, pairs)]
     tables["equal_text"] = list(of_equal_text(lines, parts))
-    return {name: pd.DataFrame(rows) for name, rows in tables.items()}
+    found = {name: pd.DataFrame(rows) for name, rows in tables.items()}
+    if len(equal := found["equal_text"]):
+        family = [equal["model"], equal["unit"], equal["amount"], equal["phenomenon"] == "all"]
+        found["equal_text"] = equal.assign(p_holm=equal.groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
+    return found
 
 
-def compare(name: str, own: pd.DataFrame, stored: pd.DataFrame) -> tuple[int, int]:
-    """Print how many numbers of a table were compared, and the first of those that differ; return both counts."""
-    keys = [key for key in _KEYS if key in own and key in stored]
-    rounded = {
-        key: lambda table, key=key: table[key].map(lambda value: f"{value:.5g}") for key in keys if key in _LARGE
-    }
-    joined = stored.assign(**rounded).merge(own.assign(**rounded), on=keys, suffixes=("", "_again"))
-    columns = [column for column in own if column not in keys and column in stored]
-    differ = 0
-    for column in columns:
-        first, again = joined[column].to_numpy(float), joined[f"{column}_again"].to_numpy(float)
-        same = np.isclose(first, again, rtol=TOLERANCE, atol=1e-9, equal_nan=True)
-        differ += int((~same).sum())
-        for row in joined[~same].head(3).to_dict("records"):
-            where = [row[key] for key in keys]
-            sys.stdout.write(f"  {name}.{column} of {where}: {row[column]} and {row[f'{column}_again']}\n")
-    count, left_out = len(joined) * len(columns), len(stored) - len(joined)
-    sys.stdout.write(
-        f"{name}: {count} numbers ({', '.join(map(str, columns))}), {differ} differ; {left_out} rows are not compared\n"
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """The tests of the curves of all phenomena under all linking functions, and what follows from them."""
+
+    lines: pd.DataFrame  # of ``classify``, with runs_with_dip
+    alone: pd.DataFrame  # of single runs
+    turns: pd.DataFrame
+    bands: pd.DataFrame
+    limits: pd.DataFrame
+
+
+def test_again(pairs: pd.DataFrame, lines: Sequence[Line]) -> Tested:
+    """Test the curves of all lines under each linking function."""
+    of_lines, of_runs, turns, bands, found = [], [], [], list[Row](), pd.DataFrame()
+    for linking in lines[0].credits:
+        curves = testable(
+            curve for line in lines for curve in scored_curves(line.name, pairs, line.tokens, line.credits[linking])
+        )
+        single = alone(curves).assign(linking=linking)
+        of_lines.append(classify(curves).join(dips_of_runs(single), on=["line", "phenomenon"]).assign(linking=linking))
+        of_runs.append(single)
+        turns.append(intervals(curves).assign(linking=linking))
+        if linking == SHOWN:
+            bands = [row for curve in curves for row in of_band(curve)]
+            found = limits_of(curves)
+    tables = (pd.concat(parts, ignore_index=True) for parts in (of_lines, of_runs, turns))
+    return Tested(*tables, pd.DataFrame(bands), found)
+
+
+def paradigm_curves(pairs: pd.DataFrame, lines: Sequence[Line]) -> list[Scored]:
+    """Return the curves of paradigms, and those of all pairs, which are in their family of Holm's procedure."""
+    return testable(
+        curve
+        for line in lines
+        for curve in scored_curves(line.name, pairs, line.tokens, line.credits[SHOWN], "paradigm")
     )
-    return count, differ
 
 
-def compare_tests(pairs: pd.DataFrame, lines: Sequence[Line], shapes: pd.DataFrame) -> tuple[int, int]:
-    """Test the shapes of the curves again, and print and return how many p values and classes differ."""
-    curves = (
-        curve for line in lines for curve in scored_curves(line.name, pairs, line.tokens, line.credits[SHOWN])
-    )  # fmt: skip
-    page = shapes[(shapes["linking"] == SHOWN) & (shapes["class"] != "not tested")]
-    names = {"p_dip": "p", "p_dip_holm": "p_holm"} | {name: name for name in _TESTED}
-    return report(tested_again(curves), page[["line", "phenomenon", *names]].rename(columns=names))
+def size_curves(pairs: pd.DataFrame, lines: Sequence[Line]) -> list[Scored]:
+    """Return the mean curves of the sizes that were trained alike, at their common checkpoints."""
+    families = dict.fromkeys(line.family for line in lines)
+    found = []
+    for family in families:
+        alike = [line for line in lines if line.family == family]
+        if len(alike) > 1 and all(np.array_equal(line.tokens, alike[0].tokens) for line in alike):
+            credits_ = np.concatenate([line.credits[SHOWN] for line in alike])
+            sizes = np.repeat(np.arange(len(alike)), [len(line.runs) for line in alike])
+            found += list(scored_curves(family, pairs, alike[0].tokens, credits_, sizes=sizes))
+    return testable(found)
 
 
-_TESTED = ("runs_with_dip", "class", "class_these_pairs", "class_these_runs")
-_LARGE = ("amount", "tokens")  # numbers that are keys, rounded in the CSV files
+def compare_classes(
+    name: str, again: pd.DataFrame, turns: pd.DataFrame, page: pd.DataFrame, comparison: Comparison
+) -> None:
+    """Compare p values, classes and intervals of a table, and the words that are made of its classes."""
+    keys = KEYS[name]
+    tested = page[page["class"] != NOT_TESTED].rename(columns=_P)
+    shown = [one for one in (*_P.values(), "runs_with_dip", *_CLASSES) if one in tested]
+    as_tests = dict(zip(keys, ("line", "phenomenon", "linking"), strict=False))
+    sys.stdout.write(f"{name}: ")
+    numbers, differ = report(again, tested[[*keys, *shown]].rename(columns=as_tests))
+    comparison.add(name, [*keys, *_P, *shown], numbers, differ)
+    as_page = {own: key for key, own in as_tests.items()}
+    turns = turns.rename(columns=as_page)
+    comparison.tables(name, turns, page, keys)
+    own = page[[*keys, "bottom", "runs", *_CLASSES]].merge(turns[[*keys, "dip", "bump", "too_few"]], on=keys)
+    own = own.merge(again.rename(columns=as_page)[[*keys, "both"]], on=keys)
+    if name == "over_sizes":  # the sizes of so many runs are tested as a line with as many degrees of freedom
+        own["runs"] = own["runs"] - page["sizes"] + 1
+    found = pd.DataFrame([course(row) for row in own.to_dict("records")], columns=["found", "scope"])
+    comparison.tables(name, own[keys].join(found).assign(shape=labels(own)), page, keys)
+
+
+def course(row: Row) -> tuple[str, str]:
+    """Say what the classes of a row mean beside the paper, and for what that is shown."""
+    shown = [(str(row[name]), words) for name, words in _SCOPE_WORDS.items() if row[name] not in OPEN]
+    for said, words in shown:
+        if said == "U-shaped":
+            return "falls and rises again" + ("" if float(str(row["bottom"])) >= LATE else ", earlier"), words
+    return (_COURSES[shown[0][0]], shown[0][1]) if shown else ("undetermined", "")
 
 
 def main() -> None:
@@ -352,18 +500,84 @@ def main() -> None:
     parser.add_argument("--benchmark", default="zhoblimp", help="which of the scored benchmarks")
     arguments = parser.parse_args()
     data = arguments.docs / "data" / "hundred_million"
-    stored = {path.stem: pd.read_csv(path) for path in data.glob("*.csv")}
+    stored = {path.stem: pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in data.glob("*.csv")}
     folders = [path for pattern in map(Path, arguments.runs) for path in sorted(pattern.parent.glob(pattern.name))]
     scored = [path for path in folders if (path / "eval" / arguments.benchmark).is_dir()]
     if not scored:
         parser.error(f"--runs={' '.join(arguments.runs)}: no run folder with scores of {arguments.benchmark}")
     pairs, lines = read_lines(scored, arguments.benchmark, list(stored["shapes"]["linking"].unique()))
-    tables = recompute(pairs, lines)
-    counts = [compare(name, own, stored[name]) for name, own in tables.items() if len(own)]
-    counts.append(compare_tests(pairs, lines, stored["shapes"]))
-    count, differ = np.sum(counts, axis=0)
-    sys.stdout.write(f"{count} numbers and classes were computed again, {differ} differ\n")
-    sys.exit(int(differ > 0))
+    comparison = Comparison()
+    for name, own in recompute(pairs, lines).items():
+        if len(own):
+            comparison.tables(name, own, stored[name], KEYS[name])
+    compare_tests(pairs, lines, stored, comparison)
+    comparison.end(stored)
+
+
+def compare_tests(
+    pairs: pd.DataFrame, lines: Sequence[Line], stored: dict[str, pd.DataFrame], comparison: Comparison
+) -> None:
+    """Test the curves of phenomena, of paradigms and of means over sizes again, and compare all that follows."""
+    tested = test_again(pairs, lines)
+    compare_classes("shapes", tested.lines, tested.turns, stored["shapes"], comparison)
+    compare_limits(tested.limits, stored["shapes"], comparison)
+    trained = stored["smoothed"][stored["smoothed"]["tokens"] > 0]
+    comparison.tables("smoothed", tested.bands, trained, KEYS["smoothed"])
+    compare_ngrams(pairs, [line for line in lines if scored_beside(line)], stored, tested, comparison)
+    for name, curves in (("paradigms", paradigm_curves(pairs, lines)), ("over_sizes", size_curves(pairs, lines))):
+        if len(stored[name]):
+            compare_classes(name, classify(curves), intervals(curves), stored[name], comparison)
+
+
+def compare_ngrams(
+    pairs: pd.DataFrame, lines: Sequence[Line], stored: dict[str, pd.DataFrame], tested: Tested, comparison: Comparison
+) -> None:
+    """Compare the models with n-gram models again, and what these account for of dips."""
+    if not lines:
+        return
+    comparison.tables(
+        "ngrams",
+        pd.DataFrame([row for line in lines for row in of_ngrams(line, pairs)]),
+        stored["ngrams"],
+        KEYS["ngrams"],
+    )
+    page = stored["ngram_dips"]
+    shown = list(page[DIP].itertuples(index=False, name=None))
+    found = found_dips(tested.lines, tested.alone, {line.name: line.runs for line in lines})
+    wrong = check_dips(found, shown)
+    comparison.add("ngram_dips", DIP, len(found), len(wrong))
+    sys.stdout.writelines(f"  ngram_dips: {one}\n" for one in wrong)
+    if not shown:
+        return
+    by_name = {line.name: line for line in lines}
+    accounts = pd.concat([account_again(by_name[name], pairs, *rest) for name, *rest in shown], ignore_index=True)
+    compare_accounts(comparison, "ngram_dips", one_order_of_each(accounts), page, KEYS["ngram_dips"])
+    comparison.tables("ngram_named", counts_of_named(accounts), stored["ngram_named"], KEYS["ngram_named"])
+
+
+def compare_limits(limits: pd.DataFrame, shapes: pd.DataFrame, comparison: Comparison) -> None:
+    """Compare the smallest dips that would be found; what limits them where the page says it and draws tell it."""
+    keys = ["line", "phenomenon"]
+    page = shapes[(shapes["linking"] == SHOWN) & (shapes["class"] != NOT_TESTED)]
+    comparison.tables("shapes", limits.drop(columns="limited_by"), page, keys)
+    said = page.dropna(subset=["limited_by"])
+    told = limits[limits["limited_by"] != ""].drop(columns=[name for name in limits if name.startswith("detectable")])
+    comparison.tables("shapes", told.merge(said[keys]), said.merge(told[keys]), keys)
+
+
+def account_again(line: Line, pairs: pd.DataFrame, of: str, phenomenon: str, linking: str) -> pd.DataFrame:
+    """Say what n-gram models account for of the dip of the mean of the runs, or of one run."""
+    runs = list(range(len(line.runs))) if of == ALL_RUNS else [line.runs.index(of)]
+    chosen = ((pairs["phenomenon"] == phenomenon) | (phenomenon == "all")).to_numpy()
+    steps, beside = line.steps[line.trained], Beside(line, pairs)
+    own = line.credits[linking][runs][:, :, chosen]
+    curve = next(scored_curves(line.name, pairs[chosen], line.tokens, own))  # of all pairs that are chosen
+
+    def credit_beside(run: int, order: int, place: int) -> Array:
+        return credit_of(beside.scores(runs[run], order, steps[place]), linking)[chosen]
+
+    found = account(curve.tokens, curve.credits, credit_beside, curve.paradigms, curve.clusters)
+    return found.assign(line=line.name, of=of, phenomenon=phenomenon, linking=linking)
 
 
 if __name__ == "__main__":

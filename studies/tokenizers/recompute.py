@@ -3,32 +3,59 @@
 python -m studies.tokenizers.recompute --runs 'runs/tokenizers_small/*' [--docs docs]
 
 It shares no code with the program that makes the page: it reads the Parquet files of scores, the held-out losses and
-the pairs with pandas, and applies the definitions of the documentation. It prints the largest difference by CSV file
-and ends with 1 where one is more than rounding. The tests of shape under SLLN-LP are made again too
-(``studies.second_shape``), and it ends with 1 where a p value differs by more than Monte Carlo error, or a class that
-this error does not explain. What it does not compute is at the end of what it prints: other p values and what is
-decided by them, the intervals that are bootstrapped or of Welch's t, the change points, the critical regions and what
-n-gram models account for of the dips.
+the pairs with pandas, and applies the definitions of the documentation (the tests of shape: ``studies.second_shape``).
+It prints what it compared of each CSV file and ends with 1 where a number differs by more than rounding, or where it is
+made of random draws by more than Monte Carlo error, or a class that this error does not explain. The last lines say
+which columns nothing was compared with.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations, starmap
+from math import comb
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.stats import t as student
+from scipy.stats import ttest_ind
 
-from studies.second_shape import report, scored_curves, tested_again
+from studies import second_levels
+from studies.second_changes import LOSS, changes_of, of_accuracy, of_loss
+from studies.second_compare import Comparison
+from studies.second_intervals import intervals, vertices
+from studies.second_ngrams import (
+    ALL_RUNS,
+    ORDERS,
+    account,
+    agreement,
+    check_dips,
+    compare_accounts,
+    counts_of_named,
+    found_dips,
+    kappa,
+)
+from studies.second_shape import (
+    LEVEL,
+    Scored,
+    alone,
+    classify,
+    deepest,
+    dips_of_runs,
+    holm,
+    report,
+    scored_curves,
+    smoothing,
+    testable,
+)
+from studies.second_words import labels
 
 Array = npt.NDArray[np.float64]
 Rows = Iterable[dict[str, object]]
-ROUNDING = 1e-5  # relative: the CSV files have six significant digits
 SHOWN = "slln_lp"  # the linking function of the page
 EXPONENTS = {  # LP is divided by the length to this power
     "lp": 0.0, "mean_lp": 1.0, "slln_lp": 0.5, "slln_lp:0.1": 0.1, "slln_lp:0.3": 0.3, "slln_lp:0.7": 0.7,
@@ -38,18 +65,6 @@ LINKINGS = (*EXPONENTS, "pen_lp", "slor")
 ALPHAS = np.arange(21) / 20
 SEEDS = 3
 SPLITS = ("equal", "good_longer", "bad_longer")
-NOT_COMPUTED = {
-    "study_differences_at_equal_loss.csv": "low, high, p, p_holm",
-    "study_best_alpha_changes.csv": "intervals of differences and of the mean of all tokenizers",
-    "study_below_chance.csv": "below, holm_below",
-    "study_onsets.csv": "whether a curve ends above 55 % beyond chance, so whether there is an onset",
-    "study_learned_first.csv": "first, chance",
-    "study_critical_regions.csv": "margin_critical and margin_after with their intervals",
-    "study_dips.csv": "depth_low, depth_high; of linking functions other than slln_lp what tests decide",
-    "study_ngram_dips.csv": "kappa_start, kappa_bottom and the account of each order",
-    "study_ngram_named.csv": "everything",
-    "study_change_points.csv": "everything",
-}
 
 
 def linked(linking: str | float, lp: Array, n: Array, unigram: Array) -> Array:
@@ -88,7 +103,7 @@ class RunScores:
     def __init__(self, folder: Path) -> None:
         self.folder, self.name = folder, folder.name
         facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        self.tokenizer = str(facts["tokenizer"])
+        self.facts, self.tokenizer = facts, str(facts["tokenizer"])
         self.held_out = pd.read_csv(folder / "held_out.csv").sort_values("step")
         self.tokens = dict(zip(self.held_out["step"], self.held_out["tokens"].astype(float), strict=True))
         self.eval = next(path for path in sorted((folder / "eval").iterdir()) if (path / "pairs.parquet").is_file())
@@ -100,17 +115,43 @@ class RunScores:
     def read(self, scorer: str) -> Iterator[Checkpoint]:
         """Read the scores of all checkpoints, the first one first."""
         for path in sorted((self.eval / scorer).glob("step*[0-9].parquet")):
-            table = pd.read_parquet(path).set_index("pair").loc[self.pairs["pair"]]
-            lp, n, unigram = (
-                (table[f"{name}_good"].to_numpy(float), table[f"{name}_bad"].to_numpy(float)) for name in _READ
-            )
-            step = int(path.stem.removeprefix("step"))
-            yield Checkpoint(step, self.tokens[step], lp, n, unigram)
+            yield self.read_step(scorer, int(path.stem.removeprefix("step")))
+
+    def read_step(self, scorer: str, step: int) -> Checkpoint:
+        """Read the scores of one checkpoint."""
+        columns = ["pair", *(f"{name}_{side}" for name in _READ for side in ("good", "bad"))]
+        table = pd.read_parquet(self.eval / scorer / f"step{step:08d}.parquet", columns=columns)
+        table = table.set_index("pair").loc[self.pairs["pair"]]
+        lp, n, unigram = (
+            (table[f"{name}_good"].to_numpy(float), table[f"{name}_bad"].to_numpy(float)) for name in _READ
+        )
+        return Checkpoint(step, self.tokens[step], lp, n, unigram)
 
     @property
     def steps(self) -> list[int]:
         """The steps of its checkpoints."""
         return [one.step for one in self.checkpoints]
+
+    def margin_parts(self) -> dict[str, Array]:
+        """Return the margins under LP of the last checkpoint in bits, from the log probabilities of the tokens."""
+        sentences = pd.read_parquet(next(self.eval.glob("sentences-*.parquet")))
+        lps = pd.read_parquet(self.eval / "sentence" / f"tokens-step{self.steps[-1]:08d}.parquet")["lp"].tolist()
+        tokens = sentences["token"].tolist()
+        of_pair = {
+            side: {pair: row for row, pairs in enumerate(sentences[f"{side}_of"]) for pair in pairs}
+            for side in ("good", "bad")
+        }  # fmt: skip
+        found = []
+        for pair in self.pairs["pair"]:
+            good, bad = of_pair["good"][pair], of_pair["bad"][pair]
+            before, after = split_regions(tokens[good], tokens[bad])
+            of_tokens = [lp[: len(lp) - after][before:].sum() for lp in (lps[good], lps[bad])]
+            ends = [lp[len(lp) - after :].sum() for lp in (lps[good], lps[bad])]
+            critical, last = of_tokens[0] - of_tokens[1], ends[0] - ends[1]
+            starts = lps[good][:before].sum() - lps[bad][:before].sum()
+            found.append((starts + critical + last, critical, last))
+        names = ("margin", "margin_critical", "margin_after")
+        return dict(zip(names, np.array(found, dtype=float).T / np.log(2), strict=True))
 
     def parts(self) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
         """Yield all pairs and each phenomenon, with the pairs that belong to it."""
@@ -132,23 +173,24 @@ class RunScores:
 _READ = ("lp", "n", "unigram")
 
 
-def interval(values: Iterable[float], name: str) -> dict[str, float]:
-    """Average numbers of seeds; the bounds are those of Student's t where there are three, otherwise left out."""
-    known = np.array([value for value in values if not np.isnan(value)])
-    mean = float(known.mean()) if len(known) else float("nan")
-    if len(known) != SEEDS:
+def contrast(sides: Sequence[Iterable[float]], weights: Sequence[float], name: str) -> dict[str, float]:
+    """Weigh the means of the seeds of several tokenizers, 95 % by Student's t (degrees of freedom by Welch 1947)."""
+    known = [np.array([value for value in side if not np.isnan(value)]) for side in sides]
+    mean = sum(weight * side.mean() if len(side) else np.nan for weight, side in zip(weights, known, strict=True))
+    if any(len(side) < 2 for side in known):
         return {name: mean}
-    # The quantile of Student's t with two degrees of freedom has a formula.
-    half = 0.95 * np.sqrt(2 / (1 - 0.95**2)) * known.std(ddof=1) / np.sqrt(SEEDS)
+    parts = [
+        (weight**2 * side.var(ddof=1) / len(side), len(side) - 1) for weight, side in zip(weights, known, strict=True)
+    ]
+    variance = sum(part for part, _ in parts)
+    freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts) if variance else 1.0
+    half = float(student.isf(0.025, freedom)) * variance**0.5
     return {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
 
 
-@lru_cache
-def smoothing(tokens: tuple[float, ...], width: float) -> Array:
-    """Return the weights of a normal kernel over log10 tokens (docs/shape.md)."""
-    logs = np.log10(tokens)
-    kernel = np.exp(-(((logs[:, None] - logs) / width) ** 2) / 2)
-    return np.asarray(kernel / kernel.sum(axis=1, keepdims=True))
+def interval(values: Iterable[float], name: str) -> dict[str, float]:
+    """Average numbers of seeds, 95 % by Student's t."""
+    return contrast([values], [1.0], name)
 
 
 def by_tokenizer(runs: list[RunScores]) -> dict[str, list[RunScores]]:
@@ -196,16 +238,23 @@ def accuracy_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> Ro
             yield row | {"runs": len(found), "accuracy": bounds["accuracy"]} | low_high
 
 
-def differences_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> Rows:
-    """Subtract the accuracies of two tokenizers."""
+def differences_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> pd.DataFrame:
+    """Subtract the accuracies of two tokenizers; Welch's test over seeds, Holm over the phenomena of a level."""
+    rows = []
     for level in levels:
-        means = {(name, phenomenon): np.mean(found) for name, phenomenon, _, found in _accuracies_at(runs, level)}
+        found = {(name, phenomenon): values for name, phenomenon, _, values in _accuracies_at(runs, level)}
         for one, other in combinations(by_tokenizer(runs), 2):
             for phenomenon, _ in runs[0].parts():
-                apart = means[one, phenomenon] - means[other, phenomenon]
-                yield {
-                    "bits_per_byte": level, "phenomenon": phenomenon, "of": f"{one} - {other}", "difference": apart,
-                }  # fmt: skip
+                sides = found[one, phenomenon], found[other, phenomenon]
+                bounds = contrast(sides, (1.0, -1.0), "difference")
+                rows.append({
+                    "bits_per_byte": level, "phenomenon": phenomenon, "of": f"{one} - {other}",
+                    "difference": bounds["difference"], "low": bounds["difference_low"],
+                    "high": bounds["difference_high"], "p": ttest_ind(*sides, equal_var=False).pvalue,
+                })  # fmt: skip
+    table = pd.DataFrame(rows)
+    family = [table["bits_per_byte"], table["phenomenon"] == "all"]
+    return table.assign(p_holm=table.groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
 
 
 def _best_alphas(run: RunScores) -> Iterator[tuple[Checkpoint, dict[str, float]]]:
@@ -249,16 +298,26 @@ def best_alpha_changes(alphas: pd.DataFrame) -> Rows:
             found = numbers.setdefault(str(tokenizer), {"slope": [], "end": []})
             found["slope"].append(float((places * late["alpha"]).sum() / (places**2).sum()))
             found["end"].append(float(part["alpha"].iloc[-1]))
-        means = {name: {key: float(np.mean(values)) for key, values in one.items()} for name, one in numbers.items()}
         for tokenizer, of_runs in numbers.items():
-            slope, end = interval(of_runs["slope"], "slope"), interval(of_runs["end"], "end")
-            end |= {bound: np.clip(end[bound], 0, 1) for bound in ("end_low", "end_high") if bound in end}
-            yield {"criterion": criterion, "of": tokenizer, **slope, **end}
-        every = {key: np.mean([mean[key] for mean in means.values()]) for key in ("slope", "end")}
-        yield {"criterion": criterion, "of": "all", **every}
-        for one, other in combinations(means, 2):
-            apart = {key: means[one][key] - means[other][key] for key in ("slope", "end")}
-            yield {"criterion": criterion, "of": f"{one} - {other}", **apart}
+            yield {
+                "criterion": criterion,
+                "of": tokenizer,
+                **interval(of_runs["slope"], "slope"),
+                **_end([of_runs], [1]),
+            }
+        every, even = list(numbers.values()), [1 / len(numbers)] * len(numbers)
+        slope = contrast([one["slope"] for one in every], even, "slope")
+        yield {"criterion": criterion, "of": "all", **slope, **_end(every, even)}
+        for one, other in combinations(numbers, 2):
+            sides = [numbers[one], numbers[other]]
+            apart = (contrast([side[name] for side in sides], (1, -1), name) for name in ("slope", "end"))
+            yield {"criterion": criterion, "of": f"{one} - {other}"} | next(apart) | next(apart)
+
+
+def _end(sides: list[dict[str, list[float]]], weights: Sequence[float]) -> dict[str, float]:
+    """Return the alpha at the end, whose interval is kept within the grid."""
+    end = contrast([side["end"] for side in sides], weights, "end")
+    return {name: value if name == "end" else float(np.clip(value, 0, 1)) for name, value in end.items()}
 
 
 def linking_functions(runs: list[RunScores]) -> Rows:
@@ -300,18 +359,13 @@ def single_pairs(runs: list[RunScores]) -> Rows:
             yield row | {key: value for name, one in shares.items() for key, value in interval(one, name).items()}
 
 
-def _kappa(one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> float:
-    by_chance = one.mean() * other.mean() + (1 - one.mean()) * (1 - other.mean())
-    return float(((one == other).mean() - by_chance) / (1 - by_chance)) if by_chance < 1 else float("nan")
-
-
 def seed_agreement(runs: list[RunScores]) -> Rows:
     """Compare every two seeds on which pairs are right."""
     for tokenizer, own in by_tokenizer(runs).items():
         for phenomenon, chosen in own[0].parts():
             for place, step in enumerate(own[0].steps):
                 right = [run.credits[SHOWN][place][chosen] == 1 for run in own]
-                kappas = [one for one in starmap(_kappa, combinations(right, 2)) if not np.isnan(one)]
+                kappas = [one for one in starmap(kappa, combinations(right, 2)) if not np.isnan(one)]
                 agreed = [(one == other).mean() for one, other in combinations(right, 2)]
                 yield {
                     "tokenizer": tokenizer, "phenomenon": phenomenon, "step": step, "tokens": own[0].tokens[step],
@@ -333,204 +387,331 @@ def dips(runs: list[RunScores]) -> Rows:
         for phenomenon, chosen in own[0].parts():
             for linking in LINKINGS:
                 tokens, mean = _mean_curve(own, linking, chosen)
-                smooth = smoothing(tokens, 0.15) @ mean
-                sides = [
-                    min(smooth[: place + 1].max(), smooth[place:].max()) - smooth[place] for place in range(len(smooth))
-                ]
-                place = int(np.argmax(sides))
-                logs = np.log10(tokens)
-                lowest = logs[place]
-                if 0 < place < len(smooth) - 1:
-                    square, slope, _ = np.polyfit(logs[place - 1 : place + 2], smooth[place - 1 : place + 2], 2)
-                    lowest = -slope / (2 * square) if square > 0 else lowest
+                smooth = smoothing(tokens) @ mean
+                depth, place = deepest(smooth)
+                bottom = vertices(np.log10(tokens), smooth[None], np.array([place]))[0]
                 yield {
-                    "tokenizer": tokenizer, "phenomenon": phenomenon, "linking": linking, "depth": sides[place],
-                    "turn_from": tokens[int(np.argmax(smooth[: place + 1]))], "place": 10**lowest,
+                    "tokenizer": tokenizer, "phenomenon": phenomenon, "linking": linking, "depth": depth,
+                    "turn_from": tokens[int(np.argmax(smooth[: place + 1]))], "place": 10**bottom,
                     "turn_to": tokens[place + int(np.argmax(smooth[place:]))],
                 }  # fmt: skip
 
 
-def compare_tests(runs: list[RunScores], table: pd.DataFrame) -> int:
-    """Test the shapes of all curves again, and print and return how many p values and classes of the page differ."""
-    curves = (
+def shape_curves(runs: list[RunScores], linking: str = SHOWN, column: str = "phenomenon") -> list[Scored]:
+    """Return the curves of all tokenizers."""
+    return testable(
         curve
         for tokenizer, own in by_tokenizer(runs).items()
         for curve in scored_curves(
             tokenizer, own[0].pairs, np.array([one.tokens for one in own[0].checkpoints]),
-            np.stack([run.credits[SHOWN] for run in own]),
+            np.stack([run.credits[linking] for run in own]), column,
         )
     )  # fmt: skip
-    page = table[table["linking"] == SHOWN].rename(columns={"tokenizer": "line"})
-    page["class"] = page["shape"].str.split(r" \(|, also", regex=True).str[0]
-    for scope in ("these_pairs", "these_runs"):
-        page[f"class_{scope}"] = np.where(page[f"in_{scope}"], "U-shaped", "other than U-shaped")
-    names = ["line", "phenomenon", "p", "p_holm", "runs_with_dip", "class", "class_these_pairs", "class_these_runs"]
-    return report(tested_again(curves), page[names])[1]
 
 
-def below_chance(runs: list[RunScores]) -> Rows:
-    """Find where the smoothed curves end, and since when those that end below chance have been there."""
-    paradigms = runs[0].pairs["paradigm"]
-    phenomena = runs[0].pairs.groupby("paradigm")["phenomenon"].first()
-    parts = [(name, "all", chosen) for name, chosen in runs[0].parts()]
-    parts += [(str(phenomena[name]), name, (paradigms == name).to_numpy()) for name in paradigms.unique()]
-    for tokenizer, own in by_tokenizer(runs).items():
-        for phenomenon, paradigm, chosen in parts:
-            tokens, mean = _mean_curve(own, SHOWN, chosen)
-            smooth = smoothing(tokens, 0.15) @ mean
-            last_above = max(np.flatnonzero(smooth >= 0.5), default=-1)
-            since = tokens[last_above + 1] if last_above + 1 < len(tokens) else np.nan
-            row = {"tokenizer": tokenizer, "phenomenon": phenomenon, "paradigm": paradigm, "runs": len(own)}
-            yield row | {"end": smooth[-1], "below_from": since}
+def below_chance(runs: list[RunScores]) -> pd.DataFrame:
+    """Test which curves, and which paradigms, end below chance; paradigms are a family of Holm's procedure."""
+    phenomenon_of = runs[0].pairs.groupby("paradigm")["phenomenon"].first()
+    curves = second_levels.below_chance(shape_curves(runs)).assign(paradigm="all")
+    paradigms = [one for one in shape_curves(runs, column="paradigm") if one.phenomenon != "all"]
+    table = second_levels.below_chance(paradigms)
+    table = table.assign(paradigm=table["phenomenon"], phenomenon=table["phenomenon"].map(phenomenon_of))
+    both = pd.concat([curves, table], ignore_index=True).rename(columns={"line": "tokenizer"})
+    return both.assign(runs=both["tokenizer"].map({name: len(own) for name, own in by_tokenizer(runs).items()}))
 
 
-def onsets(runs: list[RunScores]) -> Rows:
-    """Find where the curve of each run last comes above 55 %, if its end is above that."""
+def onsets(runs: list[RunScores], page: pd.DataFrame) -> pd.DataFrame:
+    """Find where the curve of each run last comes above 55 %, if its end is above that beyond chance.
+
+    Where 1,000 draws leave open whether it is, the page decides.
+    """
+    shown = page.set_index(["run", "phenomenon"])["onset"].notna()
+    rows = []
     for run in runs:
         loss = run.held_out[run.held_out["step"] > 0]
-        for phenomenon, chosen in run.parts():
-            tokens, mean = _mean_curve([run], SHOWN, chosen)
-            logs, height = np.log10(tokens), smoothing(tokens, 0.05) @ mean - 0.55
-            last_below = max(np.flatnonzero(height < 0), default=-1)
-            if last_below == len(height) - 1:
+        for curve in shape_curves([run]):
+            if curve.phenomenon == "all":
                 continue
-            place = logs[0]
-            if last_below >= 0:
-                left, right = height[last_below : last_below + 2]
-                place = logs[last_below] - left / (right - left) * (logs[last_below + 1] - logs[last_below])
-            bits = np.interp(place, np.log10(loss["tokens"]), loss["bits_per_byte"]) if last_below >= 0 else np.nan
-            yield {"run": run.name, "phenomenon": phenomenon, "onset": 10**place, "bits_per_byte": bits}
+            place, is_open = second_levels.onset(curve)
+            if is_open and not shown[run.name, curve.phenomenon]:
+                place = np.nan
+            from_start = bool(place <= curve.tokens[0])
+            bits = np.interp(np.log(place), np.log(loss["tokens"].astype(float)), loss["bits_per_byte"])
+            rows.append({
+                "run": run.name, "tokenizer": run.tokenizer, "phenomenon": curve.phenomenon, "onset": place,
+                "from_start": from_start, "bits_per_byte": np.nan if from_start or np.isnan(place) else bits,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def learned_first(onsets: pd.DataFrame) -> Rows:
-    """Average the losses at the onsets; the file says which runs have one."""
+    """Average the losses at the onsets, and say which tokenizer is before all others in every seed."""
     for phenomenon, part in onsets.groupby("phenomenon", sort=False):
-        row: dict[str, object] = {"phenomenon": phenomenon}
-        for tokenizer, own in part.groupby("tokenizer", sort=False):
-            row |= {str(tokenizer): own["bits_per_byte"].mean(), f"{tokenizer}_runs": own["bits_per_byte"].count()}
-        yield row
+        row: dict[str, object] = {"phenomenon": phenomenon, "first": ""}
+        sides = {str(name): own["bits_per_byte"].to_numpy(float) for name, own in part.groupby("tokenizer", sort=False)}
+        for name, values in sides.items():
+            from_start = part.loc[part["tokenizer"] == name, "from_start"].sum()
+            mean = values[~np.isnan(values)].mean() if (~np.isnan(values)).any() else np.nan
+            row |= {name: mean, f"{name}_runs": (~np.isnan(values)).sum(), f"{name}_from_start": from_start}
+            others = np.concatenate([side for key, side in sides.items() if key != name])
+            # More bits per byte are earlier; a run without an onset comes last.
+            if not part["from_start"].any() and values.min() > np.nan_to_num(others, nan=-np.inf).max():
+                row["first"] = name
+        orders = comb(len(part), SEEDS)
+        yield row | {"chance": len(sides) / orders}
 
 
 def ngrams(runs: list[RunScores]) -> pd.DataFrame:
     """Compare the runs with n-gram models of the same tokens."""
     rows = []
     for run in runs:
-        for order in range(1, 6):
+        for order in ORDERS:
             for own, beside in zip(run.checkpoints, run.read(f"ngram-{order}"), strict=True):
-                credit, theirs = own.credit(SHOWN), beside.credit(SHOWN)
-                wrong = theirs == 0
-                margins = own.margin(SHOWN)[0], beside.margin(SHOWN)[0]
-                rows.append({
-                    "tokenizer": run.tokenizer, "order": order, "step": own.step, "tokens": own.tokens,
-                    "accuracy": credit.mean(), "ngram_accuracy": theirs.mean(),
-                    "pearson": np.corrcoef(*margins)[0, 1], "kappa": _kappa(credit == 1, theirs == 1),
-                    "accuracy_where_wrong": credit[wrong].mean(),
-                })  # fmt: skip
-    keys = ["tokenizer", "order", "step", "tokens"]
-    return pd.DataFrame(rows).groupby(keys, as_index=False, sort=False).mean()
+                credits_ = own.credit(SHOWN), beside.credit(SHOWN)
+                row = {"tokenizer": run.tokenizer, "order": order, "step": own.step, "tokens": own.tokens}
+                rows.append(row | agreement(credits_, (own.margin(SHOWN)[0], beside.margin(SHOWN)[0])))
+    groups = pd.DataFrame(rows).groupby(["tokenizer", "order", "step", "tokens"], sort=False)
+    return groups.mean().assign(runs=groups.size()).reset_index()
 
 
 def critical_regions(runs: list[RunScores]) -> Rows:
-    """Average the margins under LP at the last checkpoint, in bits."""
+    """Average the margins under LP at the last checkpoint, in bits, and what lies in the critical regions of it."""
     for tokenizer, own in by_tokenizer(runs).items():
+        parts = [run.margin_parts() for run in own]
         for phenomenon, chosen in own[0].parts():
-            margins = [run.checkpoints[-1].margin("lp")[0][chosen].mean() / np.log(2) for run in own]
-            row = {"tokenizer": tokenizer, "phenomenon": phenomenon, "step": own[0].steps[-1], "runs": len(own)}
-            yield row | {"pairs": int(chosen.sum()), **interval(margins, "margin")}
+            row = {
+                "tokenizer": tokenizer, "phenomenon": phenomenon, "step": own[0].steps[-1], "runs": len(own),
+                "tokens": own[0].checkpoints[-1].tokens, "pairs": int(chosen.sum()),
+            }  # fmt: skip
+            for name in ("margin", "margin_critical", "margin_after"):
+                row |= interval([of_run[name][chosen].mean() for of_run in parts], name)
+            yield row
 
 
-def losses(runs: list[RunScores]) -> Rows:
-    """Average the last losses."""
+def split_regions(good: Sequence[int], bad: Sequence[int]) -> tuple[int, int]:
+    """Return how many tokens both sentences begin with, and how many of the others both end with."""
+    shorter = min(len(good), len(bad))
+    before = next((at for at in range(shorter) if good[at] != bad[at]), shorter)
+    after = next((at for at in range(shorter - before) if good[-1 - at] != bad[-1 - at]), shorter - before)
+    return before, after
+
+
+def run_facts(runs: list[RunScores]) -> Rows:
+    """Describe the runs of each tokenizer, with the mean of the last losses."""
     for tokenizer, own in by_tokenizer(runs).items():
+        facts = own[0].facts
         last = interval((run.held_out["bits_per_byte"].iloc[-1] for run in own), "bits_per_byte")
-        low_high = {end: last[f"bits_per_byte_{end}"] for end in ("low", "high")}
-        yield {"tokenizer": tokenizer, "runs": len(own), "bits_per_byte": last["bits_per_byte"]} | low_high
+        yield {
+            "tokenizer": tokenizer, "runs": len(own), "vocabulary": facts["vocabulary"],
+            "parameters": facts["parameters"]["total"], "tokens": own[0].held_out["tokens"].max(),
+            "bytes_per_token": facts["held_out"]["bytes"] / facts["held_out"]["tokens"],
+            "checkpoints": min(len(list((run.folder / "checkpoints").glob("step*"))) for run in own),
+            "bits_per_byte": last["bits_per_byte"], "low": last["bits_per_byte_low"],
+            "high": last["bits_per_byte_high"],
+        }  # fmt: skip
 
 
-def ngram_dips(runs: list[RunScores], table: pd.DataFrame) -> Rows:
-    """Measure the falls between the checkpoints that the file names."""
-    parts = dict(runs[0].parts())
-    for row in table.drop_duplicates(["tokenizer", "of", "phenomenon", "linking"]).to_dict("records"):
-        own = [run for run in runs if row["of"] in (run.name, "all runs") and run.tokenizer == row["tokenizer"]]
-        tokens, mean = _mean_curve(own, row["linking"], parts[row["phenomenon"]])
-        smooth = smoothing(tokens, 0.15) @ mean
-        start, bottom = (int(np.abs(np.array(tokens) - row[place]).argmin()) for place in ("start", "bottom"))
-        found = {name: row[name] for name in ("tokenizer", "of", "phenomenon", "linking")}
-        yield found | {"fall": smooth[start] - smooth[bottom]}
+KEYS = {
+    "runs": ["tokenizer"], "curves": ["tokenizer", "phenomenon", "step"],
+    "accuracy_at_equal_loss": ["bits_per_byte", "tokenizer", "phenomenon"],
+    "differences_at_equal_loss": ["bits_per_byte", "phenomenon", "of"],
+    "best_alpha": ["criterion", "tokenizer", "step"],
+    "best_alpha_changes": ["criterion", "of"], "linking_functions": ["linking"], "pairs_by_length": ["tokenizer"],
+    "pairs": ["tokenizer", "phenomenon"], "seed_agreement": ["tokenizer", "phenomenon", "step"],
+    "dips": ["tokenizer", "phenomenon", "linking"], "below_chance": ["tokenizer", "phenomenon", "paradigm"],
+    "onsets": ["run", "phenomenon"], "learned_first": ["phenomenon"], "critical_regions": ["tokenizer", "phenomenon"],
+    "ngrams": ["tokenizer", "order", "step"], "ngram_named": ["tokenizer", "phenomenon"],
+    "ngram_dips": ["tokenizer", "of", "phenomenon", "linking", "order"],
+    "change_points": ["tokenizer", "measure", "phenomenon", "change"],
+}  # fmt: skip
 
 
-def largest_difference(page: pd.DataFrame, again: Rows | pd.DataFrame, keys: list[str]) -> tuple[float, str, int]:
-    """Return the largest difference, relative where a number is above 1, its column, and how many were compared.
-
-    A number that the page does not have, because it shows none there, is not compared; one that is missing here is.
-    """
-    found = pd.DataFrame(again)
-    both = page.merge(found, on=keys, how="left", suffixes=("", "_again"), validate="many_to_one")
-    worst, column, compared = 0.0, "", 0
-    for name in (one for one in map(str, found.columns) if one not in keys):
-        ours, theirs = both[name].astype(float), both[f"{name}_again"].astype(float)
-        shown = ours.notna() if name not in _INTERVALS_LEFT_OUT else ours.notna() & theirs.notna()
-        apart = ((ours - theirs).abs() / ours.abs().clip(lower=1))[shown].fillna(np.inf)
-        compared += int(shown.sum())
-        if len(apart) and apart.max() > worst:
-            worst, column = float(apart.max()), name
-    return worst, column, compared
-
-
-_INTERVALS_LEFT_OUT = ("slope_low", "slope_high", "end_low", "end_high")
-
-
-def compare(runs: list[RunScores], page: dict[str, pd.DataFrame]) -> Iterator[tuple[str, float, str, int]]:
-    """Compute each CSV file again; yield its name and what ``largest_difference`` says."""
-    levels = page["study_accuracy_at_equal_loss.csv"]["bits_per_byte"].unique().tolist()
+def compute(runs: list[RunScores], page: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Compute the CSV files again that need no test of shape, each with its name."""
+    levels = page["accuracy_at_equal_loss"]["bits_per_byte"].unique().tolist()
     alphas = pd.DataFrame(
         {"run": run.name, "tokenizer": run.tokenizer, "step": one.step, "tokens": one.tokens, "criterion": name,
          "alpha": alpha}
         for run in runs for one, best in _best_alphas(run) for name, alpha in best.items()
     )  # fmt: skip
-    curve = ["tokenizer", "phenomenon"]
-    again: dict[str, tuple[Rows | pd.DataFrame, list[str]]] = {
-        "runs": (losses(runs), ["tokenizer"]),
-        "curves": (curves(runs), [*curve, "step"]),
-        "accuracy_at_equal_loss": (accuracy_at_equal_loss(runs, levels), ["bits_per_byte", *curve]),
-        "differences_at_equal_loss": (differences_at_equal_loss(runs, levels), ["bits_per_byte", "phenomenon", "of"]),
-        "best_alpha": (best_alpha(alphas), ["criterion", "tokenizer", "step"]),
-        "best_alpha_changes": (best_alpha_changes(alphas), ["criterion", "of"]),
-        "linking_functions": (linking_functions(runs), ["linking"]),
-        "pairs_by_length": (pairs_by_length(runs), ["tokenizer"]),
-        "pairs": (single_pairs(runs), curve),
-        "seed_agreement": (seed_agreement(runs), [*curve, "step"]),
-        "dips": (dips(runs), [*curve, "linking"]),
-        "below_chance": (below_chance(runs), [*curve, "paradigm"]),
-        "onsets": (onsets(runs), ["run", "phenomenon"]),
-        "learned_first": (learned_first(page["study_onsets.csv"]), ["phenomenon"]),
-        "critical_regions": (critical_regions(runs), curve),
-        "ngrams": (ngrams(runs), ["tokenizer", "order", "step"]),
-        "ngram_dips": (ngram_dips(runs, page["study_ngram_dips.csv"]), ["tokenizer", "of", "phenomenon", "linking"]),
-    }
-    for name, (rows, keys) in again.items():
-        yield f"study_{name}.csv", *largest_difference(page[f"study_{name}.csv"], rows, keys)
+    again: dict[str, Rows | pd.DataFrame] = {
+        "runs": run_facts(runs), "curves": curves(runs), "accuracy_at_equal_loss": accuracy_at_equal_loss(runs, levels),
+        "differences_at_equal_loss": differences_at_equal_loss(runs, levels), "best_alpha": best_alpha(alphas),
+        "best_alpha_changes": best_alpha_changes(alphas), "linking_functions": linking_functions(runs),
+        "pairs_by_length": pairs_by_length(runs), "pairs": single_pairs(runs), "seed_agreement": seed_agreement(runs),
+        "below_chance": below_chance(runs), "critical_regions": critical_regions(runs), "ngrams": ngrams(runs),
+    }  # fmt: skip
+    yield from ((name, pd.DataFrame(rows)) for name, rows in again.items())
+    found = onsets(runs, page["onsets"])
+    yield "onsets", found
+    yield "learned_first", pd.DataFrame(learned_first(found))
+
+
+def compare_tests(runs: list[RunScores], page: dict[str, pd.DataFrame], comparison: Comparison) -> None:
+    """Test the shapes of all curves again, and compare what the page says of dips."""
+    tested, of_runs, turns = [], [], []
+    for linking in LINKINGS:
+        curves_ = shape_curves(runs, linking)
+        single = alone(curves_).assign(linking=linking)
+        tested.append(classify(curves_).join(dips_of_runs(single), on=["line", "phenomenon"]).assign(linking=linking))
+        of_runs.append(single)
+        turns.append(intervals(curves_).assign(linking=linking))
+    lines, singles, places = (pd.concat(tables, ignore_index=True) for tables in (tested, of_runs, turns))
+    _compare_dips(runs, page["dips"], lines, places, comparison)
+    _compare_accounts(runs, page, lines, singles, comparison)
+
+
+def compare_changes(runs: list[RunScores], table: pd.DataFrame, comparison: Comparison) -> None:
+    """Find the change points of losses and accuracies again.
+
+    A curve of which draws leave open how many it has, and where the page says another number, is only named.
+    """
+    curves_ = []
+    for tokenizer, own in by_tokenizer(runs).items():
+        trained = own[0].held_out["step"] > 0
+        losses = np.array([run.held_out.loc[trained, "bits_per_byte"] for run in own])
+        curves_.append(of_loss(tokenizer, own[0].held_out.loc[trained, "tokens"].to_numpy(float), losses))
+    curves_ += [of_accuracy(curve) for curve in shape_curves(runs)]
+    again = changes_of(curves_)
+    again["beside_loss"] = [_beside_loss(row, again) for row in again.to_dict("records")]
+    page = table.assign(phenomenon=table["phenomenon"].fillna(""))
+    keys = ["tokenizer", "measure", "phenomenon"]
+    found, shown = (rows.groupby(keys)["change"].agg(["max", "size"]) for rows in (again, page))
+    differs = (found != shown.reindex(found.index)).any(axis=1) & again.groupby(keys)["is_open"].any()
+    for one in found.index[differs]:
+        sys.stdout.write(f"  change_points: how many there are differs within Monte Carlo error: {one}\n")
+    again, page = (
+        rows[~pd.MultiIndex.from_frame(rows[keys]).isin(found.index[differs])] for rows in (again, page)
+    )  # fmt: skip
+    again = again.drop(columns="is_open")
+    comparison.tables("change_points", again, page, KEYS["change_points"])
+
+
+def _beside_loss(row: dict[str, object], table: pd.DataFrame) -> str:
+    """Say after and before which changes of the loss the interval of a change of accuracy lies."""
+    losses = table[(table["tokenizer"] == row["tokenizer"]) & (table["measure"] == LOSS) & (table["change"] > 0)]
+    if row["measure"] == LOSS or not row["change"] or losses.empty:
+        return ""
+    earlier = losses[losses["tokens_high"] < row["tokens_low"]]["change"].tolist()
+    later = losses[losses["tokens_low"] > row["tokens_high"]]["change"].tolist()
+    found = [f"after {one}" for one in earlier[-1:]] + [f"before {one}" for one in later[:1]]
+    return ", ".join(found) or "not told apart"
+
+
+def _compare_dips(
+    runs: list[RunScores], table: pd.DataFrame, lines: pd.DataFrame, places: pd.DataFrame, comparison: Comparison
+) -> None:
+    """Compare the table of dips, which has every curve that dips under a linking function under each of them."""
+    shown = table.rename(columns={"tokenizer": "line"})
+    shown["class"] = shown["shape"].str.split(r" \(|, also", regex=True).str[0]
+    for scope in ("these_pairs", "these_runs"):
+        shown[f"class_{scope}"] = np.where(shown[f"in_{scope}"], "U-shaped", "other than U-shaped")
+    names = ["p", "p_holm", "runs_with_dip", "class", "class_these_pairs", "class_these_runs"]
+    keys = ["line", "phenomenon", "linking"]
+    numbers, differ = report(lines, shown[[*keys, *names]])
+    columns = ["tokenizer", *keys[1:], *names[:3], "shape", "in_these_pairs", "in_these_runs", "stands"]
+    comparison.add("dips", columns, numbers, differ)
+    in_mean = table[["stands", "in_these_runs", "in_these_pairs"]].any(axis=1)
+    places = places.rename(columns={"line": "tokenizer", "dip_low": "depth_low", "dip_high": "depth_high"})
+    places = places.rename(
+        columns=lambda name: name.replace("dip_low_", "depth_low_").replace("dip_high_", "depth_high_")
+    )
+    own = pd.DataFrame(dips(runs)).merge(places, on=KEYS["dips"])
+    numbers_of = ["depth", "turn_from", "place", "turn_to"]
+    numbers_of += [f"depth_{bound}{end}" for bound in ("low", "high") for end in ("", "_least", "_most")]
+    with_dip = table.loc[in_mean, KEYS["dips"]]
+    comparison.tables("dips", own[[*KEYS["dips"], *numbers_of]].merge(with_dip), table[in_mean], KEYS["dips"])
+    _check_words(lines, places, table, comparison)
+    _check_rows(lines, table, comparison)
+
+
+def _check_words(lines: pd.DataFrame, places: pd.DataFrame, table: pd.DataFrame, comparison: Comparison) -> None:
+    """Compare the words for a curve, as far as the draws leave one class in each scope."""
+    own = lines.rename(columns={"line": "tokenizer"}).merge(places, on=KEYS["dips"])
+    decided = [
+        all(len(row[f"possible{scope}"]) == 1 for scope in ("", "_these_pairs", "_these_runs"))
+        for row in own.to_dict("records")
+    ]
+    own = own[decided].merge(table[KEYS["dips"]])
+    page = table.merge(own[KEYS["dips"]])
+    stands = (own["p_holm"] <= LEVEL).to_numpy()
+    comparison.tables(
+        "dips", own[[*KEYS["dips"], "runs"]].assign(shape=labels(own), stands=stands),
+        page[[*KEYS["dips"], "runs", "shape", "stands"]], KEYS["dips"],
+    )  # fmt: skip
+
+
+def _check_rows(lines: pd.DataFrame, table: pd.DataFrame, comparison: Comparison) -> None:
+    """Check that the table has the curves with a dip under at least one linking function, and no other ones."""
+    can_be = (lines["p_holm_low"] <= LEVEL) | (lines["runs_with_dip_low"] > 0)
+    must_be = (lines["p_holm_high"] <= LEVEL) | (lines["runs_with_dip_high"] > 0)
+    for scope in ("possible_these_pairs", "possible_these_runs"):
+        can_be |= lines[scope].map(lambda one: "U-shaped" in one)
+        must_be |= lines[scope].map(lambda one: one == {"U-shaped"})
+    curve = [lines["line"], lines["phenomenon"]]
+    shown = set(zip(table["tokenizer"], table["phenomenon"], strict=True))
+    none = shown - set(can_be.groupby(curve).any().loc[lambda one: one].index)
+    missing = set(must_be.groupby(curve).any().loc[lambda one: one].index) - shown
+    comparison.add("dips", [], len(shown), len(none) + len(missing))
+    sys.stdout.write(
+        f"dips: {len(shown)} curves dip somewhere; {len(none)} of them do not, {len(missing)} are missing\n"
+    )
+
+
+def _compare_accounts(
+    runs: list[RunScores], page: dict[str, pd.DataFrame], lines: pd.DataFrame, singles: pd.DataFrame,
+    comparison: Comparison,
+) -> None:  # fmt: skip
+    """Compare what n-gram models account for of the dips of mean curves and of single runs."""
+    table = page["ngram_dips"]
+    key = ["tokenizer", "of", "phenomenon", "linking"]
+    shown = list(dict.fromkeys(table[key].itertuples(index=False, name=None)))
+    names = {tokenizer: [run.name for run in own] for tokenizer, own in by_tokenizer(runs).items()}
+    found = found_dips(lines, singles, names)
+    wrong = check_dips(found, shown)
+    comparison.add("ngram_dips", key, len(found), len(wrong))
+    sys.stdout.writelines(f"  ngram_dips: {one}\n" for one in wrong)
+    accounts = pd.concat([account_again(runs, *one) for one in shown], ignore_index=True)
+    accounts = accounts.rename(columns={"line": "tokenizer"})
+    compare_accounts(comparison, "ngram_dips", accounts, table, KEYS["ngram_dips"])
+    named = counts_of_named(accounts.rename(columns={"tokenizer": "line"})).rename(columns={"line": "tokenizer"})
+    comparison.tables("ngram_named", named, page["ngram_named"], KEYS["ngram_named"])
+
+
+def account_again(runs: list[RunScores], tokenizer: str, of: str, phenomenon: str, linking: str) -> pd.DataFrame:
+    """Say what n-gram models account for of the dip of the mean of the runs of a tokenizer, or of one run."""
+    own = [run for run in runs if run.tokenizer == tokenizer and of in (run.name, ALL_RUNS)]
+    chosen = dict(own[0].parts())[phenomenon]
+    trained = [step for step in own[0].steps if step > 0]
+    credits_ = np.stack([run.credits[linking][:, chosen] for run in own])
+    tokens = np.array([one.tokens for one in own[0].checkpoints])
+    curve = next(scored_curves(tokenizer, own[0].pairs[chosen], tokens, credits_))  # of all pairs that are chosen
+
+    def credit_beside(run: int, order: int, place: int) -> Array:
+        return own[run].read_step(f"ngram-{order}", trained[place]).credit(linking)[chosen]
+
+    found = account(curve.tokens, curve.credits, credit_beside, curve.paradigms, curve.clusters)
+    return found.assign(line=tokenizer, of=of, phenomenon=phenomenon, linking=linking)
 
 
 def main() -> None:
-    """Print the differences; end with 1 where one is more than rounding."""
+    """Print what was compared; end with 1 where a number differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", required=True, nargs="+", help="the run folders of the page, or patterns")
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder with data/study_*.csv")
     arguments = parser.parse_args()
     found = (path for pattern in map(Path, arguments.runs) for path in sorted(pattern.parent.glob(pattern.name)))
     folders = [path for path in found if (path / "run.json").is_file()]
-    page = {path.name: pd.read_csv(path) for path in sorted((arguments.docs / "data").glob("study_*.csv"))}
-    order = page["study_runs.csv"]["tokenizer"].tolist()
+    files = sorted((arguments.docs / "data").glob("study_*.csv"))
+    page = {path.stem.removeprefix("study_"): pd.read_csv(path) for path in files}
+    order = page["runs"]["tokenizer"].tolist()
     runs = sorted((RunScores(folder) for folder in folders), key=lambda run: order.index(run.tokenizer))
-    differs = False
-    for name, worst, column, compared in compare(runs, page):
-        differs |= worst > ROUNDING
-        sys.stdout.write(f"{name}: {compared} numbers, largest difference {worst:.1e} {column}\n")
-    differs |= compare_tests(runs, page["study_dips.csv"]) > 0
-    for name, columns in NOT_COMPUTED.items():
-        sys.stdout.write(f"not computed, {name}: {columns}\n")
-    sys.exit(int(differs))
+    comparison = Comparison()
+    for name, table in compute(runs, page):
+        comparison.tables(name, table, page[name], KEYS[name])
+    compare_changes(runs, page["change_points"], comparison)
+    compare_tests(runs, page, comparison)
+    comparison.end(page)
 
 
 if __name__ == "__main__":

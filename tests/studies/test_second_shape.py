@@ -9,10 +9,23 @@ import pytest
 
 from analysis.shape.classify import change_tests
 from analysis.shape.smoothing import errors, estimate_curve, smoothing_weights, without_pair_error, without_seed_error
-from studies import second_shape
+from studies import (
+    second_changes,
+    second_compare,
+    second_intervals,
+    second_levels,
+    second_ngrams,
+    second_power,
+    second_shape,
+    second_words,
+)
 from studies.second_shape import Estimate
+from tests.studies.second_curves import TOKENS, some_credits
 
-TOKENS = 10 ** np.linspace(4, 7, 10)
+SECOND = (
+    second_changes, second_compare, second_intervals, second_levels, second_ngrams, second_power, second_shape,
+    second_words,
+)  # fmt: skip
 NARROWED = {"": lambda curve: curve, "_these_pairs": without_pair_error, "_these_runs": without_seed_error}
 
 
@@ -22,9 +35,10 @@ def imported_by(module):
     return names | {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
 
 
-def test_it_imports_nothing_of_the_suite():
-    own = {name.split(".")[0] for name in imported_by(second_shape)}
-    assert not own & {"analysis", "eval", "train", "ucurve", "studies"}
+@pytest.mark.parametrize("module", SECOND, ids=lambda module: module.__name__)
+def test_it_imports_nothing_of_the_suite(module):
+    own = {name for name in imported_by(module) if not name.startswith("studies.second_")}
+    assert not {name.split(".")[0] for name in own} & {"analysis", "eval", "train", "ucurve", "studies"}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +50,7 @@ def test_it_imports_nothing_of_the_suite():
     ],
 )
 def test_the_distance_is_that_to_the_nearest_curve_that_rises_and_then_falls(curve, squares, fit):
-    assert second_shape.distance_to_unimodal(curve, [1.0] * 4)[0] == pytest.approx(squares)
+    assert second_shape.distances_to_unimodal(np.array([curve]), np.ones(4)) == pytest.approx([squares])
     assert second_shape.nearest_unimodal(np.array(curve), np.ones(4)) == pytest.approx(fit)
 
 
@@ -44,23 +58,12 @@ def test_fit_and_distance_which_are_found_in_different_ways_agree_with_weights()
     random = np.random.default_rng(1)
     for curve, weights in zip(random.normal(size=(20, 8)), random.uniform(0.5, 2, (20, 8)), strict=True):
         fit = second_shape.nearest_unimodal(curve, weights)
-        distance, _ = second_shape.distance_to_unimodal(curve.tolist(), weights.tolist())
+        (distance,) = second_shape.distances_to_unimodal(curve[None], weights)
         assert (weights * (fit - curve) ** 2).sum() == pytest.approx(distance)
 
 
 def test_edits_are_what_is_between_the_common_beginning_and_end():
     assert second_shape.edits(["a b c", "他去了"], ["a d e c", "他了"]) == ["b|d e", "去|"]
-
-
-def some_credits(clusters_of_last):
-    """Make credits of three runs over four paradigms, two of them of one edit, whose pairs of an edit are alike."""
-    random = np.random.default_rng(2)
-    paradigms = np.repeat([0, 1, 2, 3], [12, 9, 5, 4])
-    edits = np.concatenate([np.arange(12) // 3, np.arange(9) // 2, np.zeros(5), np.arange(4) * clusters_of_last])
-    clusters = np.unique(100 * paradigms + edits, return_inverse=True)[1].astype(np.int64)
-    alike = random.normal(size=(3, len(TOKENS), clusters.max() + 1))[:, :, clusters]
-    own = random.normal(size=(3, len(TOKENS), len(paradigms)))
-    return 2 * (alike + own > 0).astype(np.uint8), paradigms.astype(np.int64), clusters
 
 
 @pytest.mark.parametrize("scope", second_shape.SCOPES)

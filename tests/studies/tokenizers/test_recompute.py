@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_ind
 
 from studies.tokenizers import recompute
 
@@ -14,16 +15,11 @@ def test_it_imports_nothing_of_the_project():
     tree = ast.parse(Path(recompute.__file__).read_text(encoding="utf-8"))
     imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    imported -= {"studies.second_shape"}  # which imports nothing of it either
+    imported = {
+        name for name in imported if not name.startswith("studies.second_")
+    }  # these import nothing of it either
+    imported -= {"studies"}  # whence second_levels
     assert not {name.split(".")[0] for name in imported} & {"analysis", "eval", "train", "ucurve", "studies"}
-
-
-@pytest.mark.parametrize(("found", "expected"), [(0.5, 0.0), (0.75, 0.25), (np.nan, np.inf)])
-def test_the_largest_difference_is_found_where_the_page_shows_a_number(found, expected):
-    page = pd.DataFrame({"tokenizer": ["char", "word"], "accuracy": [0.5, np.nan]})
-    again = [{"tokenizer": "char", "accuracy": found}, {"tokenizer": "word", "accuracy": 0.9}]
-    worst, _, compared = recompute.largest_difference(page, again, ["tokenizer"])
-    assert (worst, compared) == (expected, 1)
 
 
 def test_linking_functions_ties_and_intervals_are_those_of_the_definitions():
@@ -35,3 +31,33 @@ def test_linking_functions_ties_and_intervals_are_those_of_the_definitions():
     assert recompute.Checkpoint(1, 1.0, sides, ones, ones).credit("lp").tolist() == [1, 0.5, 0]
     bounds = recompute.interval([0.0, 1.0, 2.0], "a")
     assert bounds["a_high"] - bounds["a"] == pytest.approx(4.302653 / np.sqrt(3))
+
+
+def test_differences_of_tokenizers_have_welchs_interval():
+    sides = [0.1, 0.2, 0.4], [0.3, 0.5, 0.9]
+    expected = ttest_ind(*sides, equal_var=False).confidence_interval(0.95)
+    bounds = recompute.contrast(sides, (1, -1), "d")
+    assert (bounds["d_low"], bounds["d_high"]) == pytest.approx((expected.low, expected.high))
+    assert "d_low" not in recompute.contrast(([0.1], [0.2]), (1, -1), "d")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "split"),
+    [
+        ([1, 2, 3, 4], [1, 5, 3, 4], (1, 2)),
+        ([1, 2], [1, 2, 2], (2, 0)),
+        ([1, 2, 1], [1, 1], (1, 1)),
+        ([3], [4], (0, 0)),
+    ],
+)
+def test_the_critical_region_is_between_the_common_beginning_and_end(good, bad, split):
+    assert recompute.split_regions(good, bad) == split
+
+
+def test_a_tokenizer_is_first_where_every_seed_is_before_all_others():
+    rows = [("a", 3.0), ("a", 2.9), ("a", 2.8), ("b", 2.7), ("b", np.nan), ("b", 2.5)]
+    onsets = pd.DataFrame(rows, columns=["tokenizer", "bits_per_byte"]).assign(phenomenon="x", from_start=False)
+    (row,) = recompute.learned_first(onsets)
+    assert (row["first"], row["chance"], row["b_runs"]) == ("a", 2 / 20, 2)
+    (row,) = recompute.learned_first(onsets.assign(from_start=[True] + [False] * 5))
+    assert row["first"] == ""
