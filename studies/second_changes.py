@@ -163,7 +163,7 @@ def _apart(p: float, draws: int) -> float:
 def _around(values: Array, level: float) -> Array:
     """Return the quantile, and before and after it what that of other draws may be."""
     apart = STANDARD_ERRORS * np.sqrt(level * (1 - level) * (1 / len(values) + 1 / _PROGRAM_PLACES))
-    return np.quantile(values, np.clip([level - apart, level, level + apart], 0, 1), method="nearest")
+    return np.asarray(np.quantile(values, np.clip([level - apart, level, level + apart], 0, 1), method="nearest"))
 
 
 @lru_cache

@@ -49,7 +49,7 @@ class Comparison:
         sides = Counter(both["_merge"].astype(str))
         both = both[both["_merge"] == "both"]
         missing = sides["left_only"] + sides["right_only"]
-        columns = [column for column in page if column in again and column not in keys]
+        columns = [str(column) for column in page if column in again and column not in keys]
         differ = missing
         for column in columns:
             agree = self._agree(both, column)
@@ -65,19 +65,22 @@ class Comparison:
     def _agree(self, both: pd.DataFrame, column: str) -> npt.NDArray[np.bool_]:
         page, again = both[column], both[f"{column}_again"]
         if not (pd.api.types.is_numeric_dtype(page) and pd.api.types.is_numeric_dtype(again)):
-            return (page.fillna("").astype(str) == again.fillna("").astype(str)).to_numpy()
+            return np.asarray(page.fillna("").astype(str) == again.fillna("").astype(str), dtype=bool)
         one, other = page.to_numpy(float), again.to_numpy(float)
         if f"{column}_least" in both:
             least, most = (both[f"{column}_{end}"].to_numpy(float) for end in ("least", "most"))
             slack = np.where(np.isfinite(one), TOLERANCE * abs(one) + ROUNDING, 0)
-            return (np.isnan(one) & np.isnan(other)) | ((least - slack <= one) & (one <= most + slack))
+            is_inside = (least - slack <= one) & (one <= most + slack)
+            return np.asarray((np.isnan(one) & np.isnan(other)) | is_inside)
         apart = abs(one - other) / np.maximum(abs(one), ROUNDING)
         known = apart[(abs(one - other) > ROUNDING) & np.isfinite(apart)]
         self.largest = max(self.largest, float(known.max(initial=0)))
-        return np.isclose(one, other, rtol=TOLERANCE, atol=ROUNDING, equal_nan=True)
+        return np.asarray(np.isclose(one, other, rtol=TOLERANCE, atol=ROUNDING, equal_nan=True))
 
 
 def _with_keys(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Add the key of each row; large numbers in it are rounded in the CSV files."""
-    parts = [table[key].map(lambda one: f"{one:.5g}" if isinstance(one, float) else str(one)) for key in keys]
-    return table.assign(key=parts[0].str.cat(parts[1:], sep=", "))
+    rows = table[list(keys)].itertuples(index=False, name=None)
+    return table.assign(
+        key=[", ".join(f"{one:.5g}" if isinstance(one, float) else str(one) for one in row) for row in rows]
+    )

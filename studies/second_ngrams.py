@@ -5,7 +5,7 @@ numbers. What is drawn is compared as in ``studies.second_intervals``: within fo
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -126,7 +126,7 @@ def share_of(loss: Array, wrong: Array) -> float:
 def _named(table: pd.DataFrame) -> pd.DataFrame:
     """Add Holm's p over the orders, which orders account for the dip, and which is named, as far as draws tell."""
     for end in ("_least", "", "_most"):
-        table[f"p{end}"] = holm(np.maximum(table[f"p_loss{end}"], table[f"p_follows{end}"]).to_numpy(float))
+        table[f"p{end}"] = holm(table[[f"p_loss{end}", f"p_follows{end}"]].max(axis=1, skipna=False).to_numpy(float))
     is_large = (table["share"] >= LEAST_SHARE) & (table["fit"] >= LEAST_FIT)
     table["accounts"] = is_large & (table["p"] <= LEVEL)
     table["is_open"] = bool((is_large & (table["p_least"] <= LEVEL) & (table["p_most"] > LEVEL)).any())
@@ -217,7 +217,7 @@ def one_order_of_each(accounts: pd.DataFrame) -> pd.DataFrame:
     chosen = []
     for _, part in accounts.groupby(DIP, sort=False):
         named = part[part["named"]]
-        chosen.append(named.iloc[0] if len(named) else part.loc[part["share"].idxmax()])
+        chosen.append(named.iloc[0] if len(named) else part.iloc[int(np.nanargmax(part["share"]))])
     return pd.DataFrame(chosen).reset_index(drop=True)
 
 
@@ -236,7 +236,7 @@ def counts_of_named(accounts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def found_dips(lines: pd.DataFrame, of_runs: pd.DataFrame, runs: dict[str, Sequence[str]]) -> pd.DataFrame:
+def found_dips(lines: pd.DataFrame, of_runs: pd.DataFrame, runs: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """List the dips of the mean of runs and of single runs: which can be, and which must be, by the tests.
 
     ``lines`` and ``of_runs`` are tables of ``classify`` with ``linking``, ``runs`` names those of each line that

@@ -1,5 +1,7 @@
 """What the classes of a curve in three scopes are called in one column, by docs/shape.md, without the analysis."""
 
+from collections.abc import Hashable, Mapping
+
 import pandas as pd
 
 from studies.second_shape import NOT_TESTED
@@ -15,7 +17,7 @@ def labels(rows: pd.DataFrame) -> list[str]:
     return [_label(row) for row in rows.to_dict("records")]
 
 
-def _label(row: dict[str, object]) -> str:
+def _label(row: Mapping[Hashable, object]) -> str:
     name, runs = str(row["class"]), int(str(row["runs"]))
     if name == NOT_TESTED:
         return name
@@ -27,7 +29,7 @@ def _label(row: dict[str, object]) -> str:
     return f"{name}{also}" + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def _narrower(row: dict[str, object], name: str) -> list[str]:
+def _narrower(row: Mapping[Hashable, object], name: str) -> list[str]:
     """Say what is shown in a narrower scope only, what is seen and not shown, and that nothing could be shown."""
     shown = {scope: str(row[column]) for scope, column in _NARROWER.items()}
     if name != "undetermined":

@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, starmap
 from pathlib import Path
@@ -177,7 +177,7 @@ def of_ngrams(line: Line, pairs: pd.DataFrame) -> Iterator[Row]:
                 credits_ = line.credits[SHOWN][run, place], credit_of(theirs, SHOWN)
                 found.append(agreement(credits_, (margin_of(scores, SHOWN), margin_of(theirs, SHOWN))))
             where = {"line": line.name, "order": order, "step": step, "tokens": tokens, "runs": len(own)}
-            yield where | pd.DataFrame(found).mean().to_dict()
+            yield where | {str(name): float(value) for name, value in pd.DataFrame(found).mean().items()}
 
 
 def margin_of(scores: pd.DataFrame, linking: str) -> Array:
@@ -435,8 +435,8 @@ def test_again(pairs: pd.DataFrame, lines: Sequence[Line]) -> Tested:
         if linking == SHOWN:
             bands = [row for curve in curves for row in of_band(curve)]
             found = limits_of(curves)
-    tables = (pd.concat(parts, ignore_index=True) for parts in (of_lines, of_runs, turns))
-    return Tested(*tables, pd.DataFrame(bands), found)
+    tested, single, places = (pd.concat(parts, ignore_index=True) for parts in (of_lines, of_runs, turns))
+    return Tested(tested, single, places, pd.DataFrame(bands), found)
 
 
 def paradigm_curves(pairs: pd.DataFrame, lines: Sequence[Line]) -> list[Scored]:
@@ -483,7 +483,7 @@ def compare_classes(
     comparison.tables(name, own[keys].join(found).assign(shape=labels(own)), page, keys)
 
 
-def course(row: Row) -> tuple[str, str]:
+def course(row: Mapping[Hashable, object]) -> tuple[str, str]:
     """Say what the classes of a row mean beside the paper, and for what that is shown."""
     shown = [(str(row[name]), words) for name, words in _SCOPE_WORDS.items() if row[name] not in OPEN]
     for said, words in shown:
@@ -561,7 +561,9 @@ def compare_limits(limits: pd.DataFrame, shapes: pd.DataFrame, comparison: Compa
     page = shapes[(shapes["linking"] == SHOWN) & (shapes["class"] != NOT_TESTED)]
     comparison.tables("shapes", limits.drop(columns="limited_by"), page, keys)
     said = page.dropna(subset=["limited_by"])
-    told = limits[limits["limited_by"] != ""].drop(columns=[name for name in limits if name.startswith("detectable")])
+    told = limits[limits["limited_by"] != ""].drop(
+        columns=[name for name in limits if str(name).startswith("detectable")]
+    )
     comparison.tables("shapes", told.merge(said[keys]), said.merge(told[keys]), keys)
 
 

@@ -12,7 +12,7 @@ which columns nothing was compared with.
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, starmap
 from math import comb
@@ -310,8 +310,8 @@ def best_alpha_changes(alphas: pd.DataFrame) -> Rows:
         yield {"criterion": criterion, "of": "all", **slope, **_end(every, even)}
         for one, other in combinations(numbers, 2):
             sides = [numbers[one], numbers[other]]
-            apart = (contrast([side[name] for side in sides], (1, -1), name) for name in ("slope", "end"))
-            yield {"criterion": criterion, "of": f"{one} - {other}"} | next(apart) | next(apart)
+            slope, end = (contrast([side[name] for side in sides], (1, -1), name) for name in ("slope", "end"))
+            yield {"criterion": criterion, "of": f"{one} - {other}", **slope, **end}
 
 
 def _end(sides: list[dict[str, list[float]]], weights: Sequence[float]) -> dict[str, float]:
@@ -375,9 +375,9 @@ def seed_agreement(runs: list[RunScores]) -> Rows:
                 }  # fmt: skip
 
 
-def _mean_curve(own: list[RunScores], linking: str, chosen: npt.NDArray[np.bool_]) -> tuple[tuple[float, ...], Array]:
+def _mean_curve(own: list[RunScores], linking: str, chosen: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
     trained = [place for place, step in enumerate(own[0].steps) if step > 0]
-    tokens = tuple(own[0].checkpoints[place].tokens for place in trained)
+    tokens = np.array([own[0].checkpoints[place].tokens for place in trained])
     return tokens, np.mean([run.credits[linking][trained][:, chosen].mean(axis=1) for run in own], axis=0)
 
 
@@ -587,7 +587,7 @@ def compare_changes(runs: list[RunScores], table: pd.DataFrame, comparison: Comp
     comparison.tables("change_points", again, page, KEYS["change_points"])
 
 
-def _beside_loss(row: dict[str, object], table: pd.DataFrame) -> str:
+def _beside_loss(row: Mapping[Hashable, object], table: pd.DataFrame) -> str:
     """Say after and before which changes of the loss the interval of a change of accuracy lies."""
     losses = table[(table["tokenizer"] == row["tokenizer"]) & (table["measure"] == LOSS) & (table["change"] > 0)]
     if row["measure"] == LOSS or not row["change"] or losses.empty:
