@@ -58,7 +58,6 @@ Row = dict[str, object]
 SHOWN = "slln_lp"
 SMOOTHING = 0.15  # decades
 TIE = 1e-6
-_READ = ["pair", *(f"{name}_{side}" for name in ("lp", "n", "unigram") for side in ("good", "bad"))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +144,7 @@ def _read_scores(folder: Path, pairs: pd.DataFrame) -> dict[int, pd.DataFrame]:
 
 
 def _read_file(file: Path, pairs: pd.DataFrame) -> pd.DataFrame:
-    return pd.read_parquet(file, columns=_READ).set_index("pair").loc[pairs["pair"]]
+    return pd.read_parquet(file).set_index("pair").loc[pairs["pair"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,14 +256,15 @@ def of_held_out(line: Line) -> Iterator[Row]:
     """Average the losses at each checkpoint."""
     for step, tokens, bits in zip(line.loss_steps, line.loss_tokens, line.losses.T, strict=True):
         epochs = tokens / line.corpus_tokens
-        yield {"line": line.name, "step": step, "epochs": epochs, **over_seeds(bits, "bits_per_byte")}
+        where = {"line": line.name, "step": step, "tokens": tokens, "runs": len(bits), "epochs": epochs}
+        yield where | over_seeds(bits, "bits_per_byte")
 
 
 def of_held_out_changes(line: Line) -> Iterator[Row]:
     """Compare the loss at the end with its lowest value."""
     rises = line.losses[:, -1] - line.losses.min(axis=1)
     yield {
-        "line": line.name, "lowest": line.losses.min(axis=1).mean(),
+        "line": line.name, "runs": len(line.runs), "lowest": line.losses.min(axis=1).mean(),
         "lowest_at": line.loss_tokens[line.losses.argmin(axis=1)].mean(), "end": line.losses[:, -1].mean(),
         "rising": (rises > 0).sum(), **over_seeds(rises, "rise"),
     }  # fmt: skip
@@ -273,16 +273,18 @@ def of_held_out_changes(line: Line) -> Iterator[Row]:
 def of_run_curves(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
     """Return the accuracy of each run at each checkpoint."""
     for run, own in zip(line.runs, line.accuracies(chosen), strict=True):
-        for step, accuracy in zip(line.steps, own, strict=True):
-            yield {"line": line.name, "phenomenon": phenomenon, "run": run, "step": step, "accuracy": accuracy}
+        where = {"line": line.name, "phenomenon": phenomenon, "run": run}
+        for step, tokens, accuracy in zip(line.steps, line.tokens, own, strict=True):
+            yield where | {"step": step, "tokens": tokens, "accuracy": accuracy}
 
 
 def of_linking_curves(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
     """Average the runs at each checkpoint under each linking function: all pairs, and what the paper names."""
     for linking in line.credits if phenomenon in ("all", *NAMED) else ():
-        where = {"line": line.name, "phenomenon": phenomenon, "linking": linking}
-        for step, accuracy in zip(line.steps, line.accuracies(chosen, linking).mean(axis=0), strict=True):
-            yield {**where, "step": step, "accuracy": accuracy}
+        where = {"line": line.name, "phenomenon": phenomenon, "linking": linking, "runs": len(line.runs)}
+        means = line.accuracies(chosen, linking).mean(axis=0)
+        for step, tokens, accuracy in zip(line.steps, line.tokens, means, strict=True):
+            yield {**where, "step": step, "tokens": tokens, "accuracy": accuracy}
 
 
 def of_smoothed(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
@@ -299,7 +301,8 @@ def of_shapes(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
     tokens = line.tokens[line.trained]
     for linking in line.credits:
         dip = deepest_dip(tokens, smooth(tokens, line.mean(chosen, linking)))
-        yield {"line": line.name, "phenomenon": phenomenon, "linking": linking, **dip}
+        where = {"line": line.name, "phenomenon": phenomenon, "linking": linking, "named": phenomenon in NAMED}
+        yield where | {"runs": len(line.runs), "items": chosen.sum(), "shown": linking == SHOWN, **dip}
 
 
 def of_last_decade(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
@@ -308,7 +311,8 @@ def of_last_decade(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
     before = np.array([np.interp(logs[-1] - np.log(10), logs, own) for own in accuracies])
     change = accuracies[:, -1] - before
     yield {
-        "line": line.name, "phenomenon": phenomenon, "before": before.mean(), "end": accuracies[:, -1].mean(),
+        "line": line.name, "phenomenon": phenomenon, "named": phenomenon in NAMED, "runs": len(change),
+        "tokens": line.tokens[-1], "before": before.mean(), "end": accuracies[:, -1].mean(),
         "falling": (change < 0).sum(), **over_seeds(change, "change"),
     }  # fmt: skip
 
@@ -320,7 +324,8 @@ def of_seed_agreement(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row
         every_two = list(combinations(right[:, place], 2))
         known = [one for one in starmap(kappa, every_two) if not np.isnan(one)] or [np.nan]
         yield {
-            "line": line.name, "phenomenon": phenomenon, "step": step, "runs": len(right), "n": chosen.sum(),
+            "line": line.name, "phenomenon": phenomenon, "step": step, "tokens": line.tokens[place],
+            "runs": len(right), "n": chosen.sum(),
             "kappa": np.mean(known), "kappa_low": min(known), "kappa_high": max(known),
             "agreement": np.mean([(one == other).mean() for one, other in every_two]),
         }  # fmt: skip
@@ -331,14 +336,17 @@ def of_paradigms(line: Line, pairs: pd.DataFrame) -> Iterator[Row]:
     tokens = line.tokens[line.trained]
     for name in pairs["paradigm"].unique():
         chosen = (pairs["paradigm"] == name).to_numpy()
-        yield {"line": line.name, "paradigm": name, **deepest_dip(tokens, smooth(tokens, line.mean(chosen)))}
+        where = {"line": line.name, "paradigm": name, "phenomenon": pairs.loc[chosen, "phenomenon"].iloc[0]}
+        dip = deepest_dip(tokens, smooth(tokens, line.mean(chosen)))
+        yield where | {"runs": len(line.runs), "items": chosen.sum(), **dip}
 
 
 def of_equal_text(lines: Sequence[Line], parts: dict[str, Mask]) -> Iterator[Row]:
     """Compare the tokenizers of each size at equal tokens and bytes by Welch's t."""
     for unit in ("tokens", "bytes"):
         for one, other in combinations(lines, 2):
-            if one.model != other.model:
+            known = [line.bytes_per_token for line in (one, other)]
+            if one.model != other.model or (unit == "bytes" and np.isnan(known).any()):
                 continue
             alike = [line for line in lines if line.model == one.model]
             sizes = {line.name: line.tokens * (line.bytes_per_token if unit == "bytes" else 1) for line in alike}
@@ -461,6 +469,16 @@ def size_curves(pairs: pd.DataFrame, lines: Sequence[Line]) -> list[Scored]:
     return testable(found)
 
 
+def of_sizes(curve: Scored) -> Row:
+    """Find the deepest dip of a mean over sizes."""
+    sizes = np.zeros(0) if curve.sizes is None else np.unique(curve.sizes)
+    return {
+        "family": curve.line, "phenomenon": curve.phenomenon, "named": curve.phenomenon in NAMED, "sizes": len(sizes),
+        "runs": len(curve.credits), "items": curve.credits.shape[2],
+        **deepest_dip(curve.tokens, smooth(curve.tokens, curve.mean)),
+    }  # fmt: skip
+
+
 def compare_classes(
     name: str, again: pd.DataFrame, turns: pd.DataFrame, page: pd.DataFrame, comparison: Comparison
 ) -> None:
@@ -473,8 +491,8 @@ def compare_classes(
     numbers, differ = report(again, tested[[*keys, *shown]].rename(columns=as_tests))
     comparison.add(name, [*keys, *_P, *shown], numbers, differ)
     as_page = {own: key for key, own in as_tests.items()}
-    turns = turns.rename(columns=as_page)
-    comparison.tables(name, turns, page, keys)
+    turns = turns.rename(columns=as_page).merge(page[keys])  # without the curves of all pairs beside paradigms
+    comparison.tables(name, turns.drop(columns=["dip", "bump"]), page, keys)
     own = page[[*keys, "bottom", "runs", *_CLASSES]].merge(turns[[*keys, "dip", "bump", "too_few"]], on=keys)
     own = own.merge(again.rename(columns=as_page)[[*keys, "both"]], on=keys)
     if name == "over_sizes":  # the sizes of so many runs are tested as a line with as many degrees of freedom
@@ -527,6 +545,8 @@ def compare_tests(
     for name, curves in (("paradigms", paradigm_curves(pairs, lines)), ("over_sizes", size_curves(pairs, lines))):
         if len(stored[name]):
             compare_classes(name, classify(curves), intervals(curves), stored[name], comparison)
+        if name == "over_sizes" and curves:
+            comparison.tables(name, pd.DataFrame([of_sizes(one) for one in curves]), stored[name], KEYS[name])
 
 
 def compare_ngrams(
