@@ -113,17 +113,21 @@ def test_every_number_is_the_same_when_it_is_computed_again(runs, docs, monkeypa
     assert " 0 differ;" in capsys.readouterr().out.splitlines(keepends=True)[-1]
 
 
-def test_a_number_that_was_changed_is_found(runs, docs, monkeypatch, capsys):
-    path = docs / "data" / "hundred_million" / "last_decade.csv"
-    before = path.read_text(encoding="utf-8")
-    table = pd.read_csv(path)
-    table.loc[0, "change"] += 0.001
-    table.to_csv(path, index=False)
+def test_numbers_that_were_changed_are_found(runs, docs, monkeypatch, capsys):
+    changes = {"last_decade": "change", "smoothed": "band_high", "paradigms": "bottom_high", "equal_text": "p_holm"}
+    paths = [docs / "data" / "hundred_million" / f"{name}.csv" for name in changes]
+    before = [path.read_text(encoding="utf-8") for path in paths]
+    for path, column in zip(paths, changes.values(), strict=True):
+        table = pd.read_csv(path)
+        table.loc[table[column].notna().idxmax(), column] *= 100
+        table.to_csv(path, index=False)
     try:
         assert again(monkeypatch, runs, docs) == 1
-        assert "last_decade, change" in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert all(f"  {name}, {column} of " in out for name, column in changes.items())
     finally:
-        path.write_text(before, encoding="utf-8")
+        for path, text in zip(paths, before, strict=True):
+            path.write_text(text, encoding="utf-8")
 
 
 def test_a_p_value_and_a_class_that_were_changed_are_found(runs, docs, monkeypatch, capsys):
@@ -136,8 +140,9 @@ def test_a_p_value_and_a_class_that_were_changed_are_found(runs, docs, monkeypat
     try:
         assert again(monkeypatch, runs, docs) == 1
         out = capsys.readouterr().out
-        assert f"{table.loc[shown, 'line']}, {DIP}: 0.5 and " in out
-        assert f"{table.loc[shown, 'line']}, {DIP}: flat and U-shaped" in out
+        where = f"{table.loc[shown, 'line']}, {DIP}, {recompute.SHOWN}"
+        assert f"{where}: 0.5 and " in out
+        assert f"{where}: flat and U-shaped" in out
     finally:
         path.write_text(before, encoding="utf-8")
 
