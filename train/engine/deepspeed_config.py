@@ -64,6 +64,8 @@ def build_config(settings: EngineSettings, clip: float) -> Config:
         "zero_optimization": {"stage": settings.zero_stage},
         "steps_per_print": 10**12,
     }
+    if settings.reduction == "bfloat16":
+        base["communication_data_type"] = "bf16"
     return _merged(base, read_override(settings.config))
 
 

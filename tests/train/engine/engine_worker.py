@@ -33,7 +33,7 @@ def make(stage, processes, precision="float32", micro_batch=3, seed=0, **more):
     model = PythiaShape(2, 32, 4, 64).build_model(40, 8, 0, seed)
     if stage is None:
         return TorchEngine(model, OPTIMIZER, micro_batch, CPU, precision, processes=processes, **more)
-    settings = EngineSettings("deepspeed", micro_batch, "cpu", stage, precision=precision)
+    settings = EngineSettings("deepspeed", micro_batch, "cpu", stage, precision=precision, **more)
     return DeepSpeedEngine(model, OPTIMIZER, settings, processes, CPU)
 
 
@@ -142,7 +142,8 @@ def of_all_engines(processes, folder):
                 "sizes": sizes,
             }
         results[f"freed {stage}-{size}"] = is_freed(stage, processes)
-    results[f"reduced {size}"] = take(make(None, processes, reduction="bfloat16"), 1, STEPS)
+    for stage in STAGES:
+        results[f"reduced {stage}-{size}"] = take(make(stage, processes, reduction="bfloat16"), 1, 20)
     flagged = make(None, processes)
     said = flagged.step(flagged.place(batch(1)), 1e-3, 1, lambda: (False, processes.is_rank0, True)).flags
     results[f"flags {size}"] = processes.gather(said)

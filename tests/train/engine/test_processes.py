@@ -32,3 +32,25 @@ def test_no_thread_of_an_agreement_is_left_when_python_ends():
     for error in errors:
         during, after = (int(line.split()[1]) for line in error.splitlines() if line.startswith("THREADS"))
         assert during > after == 0
+
+
+PATIENCE = """
+import os, sys, time
+from datetime import timedelta
+import torch.distributed as dist
+from train.engine.processes import connect, read_processes
+
+start = dist.init_process_group
+dist.init_process_group = lambda *given, **named: start(*given, **named, timeout=timedelta(seconds=2))
+processes = read_processes(os.environ)
+connect(processes, "cpu")
+for number in (1, 2):  # the group for agreements is made in the first
+    assert processes.run_on_rank0(lambda: time.sleep(5) or number) == number
+assert processes.any_rank(processes.rank == 1) == (True,)
+"""
+
+
+@pytest.mark.long
+def test_the_others_wait_for_rank_0_longer_than_torch_would():
+    codes, errors = finish(start(["-c", PATIENCE], 2))
+    assert codes == [0, 0], errors
