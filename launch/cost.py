@@ -17,8 +17,8 @@ from eval.sweep.cache import SweepCache
 from launch.arguments import Format, expand_grid, format_rows, split_arguments
 from train.evaluation import EvalSettings
 from train.grid.costs import Row, format_costs, list_costs
+from train.grid.trunks import expect_grid
 from train.plan import Plan
-from train.run.prepare import expect_run
 from ucurve.cli import run
 from ucurve.progress import log_line
 
@@ -35,7 +35,7 @@ class CostSettings:
 def cost_command(arguments: Sequence[str]) -> None:
     """Print the table."""
     settings, grid = split_arguments(CostSettings, "cost", arguments)
-    rows = measure_costs([expect_run(cell.settings).plan for cell in expand_grid(grid)], measure_step)
+    rows = measure_costs([run.plan for run in expect_grid(expand_grid(grid))], measure_step)
     print(format_rows(rows, format_costs(rows), settings.format))  # noqa: T201
 
 
@@ -52,7 +52,7 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
         if scored not in counts:
             counts[scored] = count_characters(settings.eval)
         scoring = estimate_scoring_hours(plan, seconds, counts[scored])
-        return {"hours": plan.steps * seconds / 3600, "scoring_hours": scoring}
+        return {"hours": plan.own_steps * seconds / 3600, "scoring_hours": scoring}
 
     return list_costs(plans, hours)
 

@@ -15,8 +15,9 @@ from train.corpus.file_hashes import recall_hashes
 from train.data.store import build_token_store, save_unigram_counts
 from train.grid.cells import Cell, grid_cells
 from train.grid.costs import format_costs, list_costs
+from train.grid.trunks import expect_grid, with_trunks
 from train.grid.worker import GridRun, format_outcomes
-from train.run.prepare import expect_run, pin_sources
+from train.run.prepare import pin_sources
 from train.run.run import train_run
 from train.tokenizer.build import TokenizerSettings, build_tokenizer, check_tokenizer, pin_tokenizer
 from train.tokenizer.folder import read_statistics
@@ -40,9 +41,9 @@ def train_cells(composed: Sequence[Composed]) -> list[Cell]:
     if cells[0].settings.dry_run:
         for data in dict.fromkeys(cell.settings.data for cell in cells):
             Corpus(data).say_notes()
-        expected = [expect_run(cell.settings) for cell in cells]
+        expected = expect_grid(cells)
         texts = [_wrapped(run.describe()) for run in expected]
-        if len(cells) > 1:
+        if len(expected) > 1:
             costs = format_table(format_costs(list_costs([run.plan for run in expected])))
             texts.append(f"{costs}\nhours: '{command('cost')}' with the same arguments measures them here")
         print("\n\n".join(texts))  # noqa: T201 - the plan is what was asked for
@@ -79,14 +80,14 @@ def _run_grid(cells: Sequence[Cell]) -> None:
     for cell in cells:
         if cell.settings.data.is_streamed:  # where the hub is out of reach, one message comes before anything is made
             pin_sources(cell.settings)
-    run = GridRun(cells, train_run)
+    run = GridRun(*with_trunks(cells, train_run))
     try:
         run.work()
     finally:
         print(format_outcomes(run.outcomes), flush=True)  # noqa: T201 - the summary is what was asked for
     failed = [outcome.cell for outcome in run.outcomes if outcome.status == "failed"]
     if failed:
-        raise RunError(f"{len(failed)} of {len(cells)} runs failed: {', '.join(failed)}")
+        raise RunError(f"{len(failed)} of {len(run.outcomes)} runs failed: {', '.join(failed)}")
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))

@@ -7,7 +7,7 @@ from train.config import RunSettings, config_sha256
 from train.model.parameters import Parameters, flops_6nd
 from train.model.precision import describe_precision
 from train.optim import learning_rate
-from ucurve.storage.facts import CheckpointFacts
+from ucurve.storage.facts import CheckpointFacts, ParentFacts
 from ucurve.token_stream.store import StreamSize
 
 _BYTES_PER_WEIGHT = 4
@@ -28,6 +28,7 @@ class Plan:
     parameters: Parameters
     checkpoint_steps: tuple[int, ...]  # ascending
     config_sha256: str
+    parent: ParentFacts | None = None  # the run whose state this one goes on from
 
     @property
     def steps(self) -> int:
@@ -38,6 +39,11 @@ class Plan:
     def tokens(self) -> int:
         """Tokens in all steps."""
         return self.steps * self.settings.batch.tokens
+
+    @property
+    def own_steps(self) -> int:
+        """The steps that are not its parent's."""
+        return self.steps - (self.parent.step if self.parent else 0)
 
     @property
     def disk_bytes(self) -> int:
@@ -71,6 +77,7 @@ class Plan:
             config_sha256=self.config_sha256,
             precision=self.settings.engine.precision,
             parts=self.part_tokens(step),
+            parent=self.parent,
         )
 
     def part_tokens(self, step: int) -> dict[str, int] | None:
@@ -103,6 +110,7 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         *[f"parameters     {name:<14}{count:>15,}" for name, count in plan.parameters.as_dict().items()],
         f"embeddings     {tied} to the output layer{_note_large_vocabulary(plan)}",
         f"steps          {plan.steps:,} of {settings.batch.sequences} x {settings.batch.length} tokens",
+        *([f"goes on from   step {plan.parent.step:,} of {plan.parent.name}"] if plan.parent else []),
         f"tokens         {tokens:,} {tokens_note}".rstrip() + _SPACES.get(settings.tokenizer.kind, ""),
         *_describe_parts(plan),
         f"precision      {describe_precision(settings.engine.precision)}",

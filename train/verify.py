@@ -95,7 +95,8 @@ def run_faults(run: Path, deep: bool = False) -> list[str]:
         return [str(error)]
     if facts is None:
         return [f"{run / RECORD}: missing"]
-    plan = replace(make_plan(settings, facts.vocabulary), config_sha256=stored_config_sha256(run))
+    plan = make_plan(settings, facts.vocabulary)
+    plan = replace(plan, config_sha256=stored_config_sha256(run), parent=facts.parent)
     problems = [] if facts.finished else [f"{run}: the run is {facts.status}, not finished"]
     files = _FILES | ({HELD_OUT} if facts.held_out else set())
     problems += record_faults(run, facts, plan) + layout_faults(run, plan.checkpoint_steps, files)

@@ -17,12 +17,12 @@ _FORMS: dict[str, tuple[str, Callable[[float], str]]] = {
 
 
 def list_costs(plans: Sequence[Plan], measure: Callable[[Plan], Mapping[str, float]] | None = None) -> list[Row]:
-    """Return a row for each run, with FLOPs (6ND), disk in bytes and what is measured of it, and one of totals."""
+    """Return a row for each run, with FLOPs (6ND) of its own steps, disk and what is measured, and one of totals."""
     costs: list[dict[str, float]] = []
     for plan in plans:
         known = {
             "parameters": plan.parameters.total,
-            "flops": plan.flops(plan.tokens),
+            "flops": plan.flops(plan.own_steps * plan.settings.batch.tokens),
             "disk_bytes": plan.disk_bytes,
         }
         costs.append(known | dict(measure(plan) if measure is not None else {}))

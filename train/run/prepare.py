@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from train import evaluation
 from train.config import RunRequest, RunSettings
@@ -31,6 +32,8 @@ from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import StreamSize, TokenStore
+
+_Request = TypeVar("_Request", bound=RunRequest)
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,16 @@ def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
     """Return the settings with the commits of corpus and tokenizer; offline, those unknown to the cache stay None."""
     # A run that goes on keeps those it began with, also when their branches have moved, and does not ask the hub.
     if (settings.folder / CONFIGURATION).exists():
-        before = read_configuration(settings.folder)
-        data = recall_commits(settings.data, before["data"])
-        tokenizer = replace(settings.tokenizer, commit=before["tokenizer"].get("commit"))
-    else:
-        data, tokenizer = pin_corpus(settings.data, online), pin_tokenizer(settings.tokenizer, online)
+        return pin_as(settings, settings.folder)
+    data, tokenizer = pin_corpus(settings.data, online), pin_tokenizer(settings.tokenizer, online)
     return replace(settings, data=data, tokenizer=tokenizer)
+
+
+def pin_as(settings: _Request, run: Path) -> _Request:
+    """Return the settings with the commits of corpus and tokenizer that a run began with."""
+    before = read_configuration(run)
+    tokenizer = replace(settings.tokenizer, commit=before["tokenizer"].get("commit"))
+    return replace(settings, data=recall_commits(settings.data, before["data"]), tokenizer=tokenizer)
 
 
 def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
@@ -131,7 +138,7 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     store = build_token_store(Corpus(request.data), folder, cache, read_all=read_all)
     where = f"data={request.data.run_name}"
     settings, words = resolve_budget(request, store)
-    plan = make_plan(settings, vocabulary_size(tokenizer))
+    plan = replace(make_plan(settings, vocabulary_size(tokenizer)), parent=None if facts is None else facts.parent)
     if settings.data.parts:
         check_part_budgets(store, settings.data, settings.batch.length, plan.tokens)
     else:

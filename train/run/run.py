@@ -146,6 +146,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
         ),
         interventions=store.interventions or None,
         parts=_describe_parts(run),
+        parent=plan.parent,
         held_out=store.held_out.facts if store.held_out else None,
         seeds=settings.seeds,
         config_sha256=plan.config_sha256,

@@ -9,7 +9,7 @@ from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.huggingface.pretrained import load_model
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import CheckpointFacts, Manifest, read_manifest, write_manifest
-from ucurve.storage.files import disk_faults, new_folder, sha256_file
+from ucurve.storage.files import disk_faults, link_or_copy, new_folder, sha256_file
 from ucurve.storage.run_folder import MANIFEST, checkpoint_folder, listed_faults, step_name
 
 if TYPE_CHECKING:  # a manifest is read and checked without torch
@@ -35,6 +35,18 @@ def write_checkpoint(run: Path, model: "PreTrainedModel", tokenizer: Path, facts
     if not holds_weights(folder, model):
         raise RunError(f"{folder / WEIGHTS}: the weights read back differ from the live model's")
     return folder
+
+
+def copy_checkpoint(source: Path, run: Path, facts: CheckpointFacts) -> None:
+    """Give a run the checkpoint of another run at the step of ``facts``, with a manifest of its own."""
+    folder = checkpoint_folder(source, facts.step)
+    if problems := find_faults(folder):
+        raise RunError(f"{folder} was to become a checkpoint of {run.name}: {'; '.join(problems)}")
+    with new_folder(checkpoint_folder(run, facts.step)) as temporary:
+        for file in folder.iterdir():
+            if file.name != MANIFEST:
+                link_or_copy(file, temporary / file.name)
+        write_manifest(temporary, describe_files(temporary, facts))
 
 
 def _compute_probe(model: "PreTrainedModel") -> "torch.Tensor":

@@ -5,9 +5,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ucurve.errors import DamagedError, UserError
+from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.progress import log_line
-from ucurve.storage.files import disk_faults, is_leftover, new_folder, remove_leftovers, sha256_file
+from ucurve.storage.files import disk_faults, is_leftover, link_or_copy, new_folder, remove_leftovers, sha256_file
 from ucurve.storage.run_folder import RESUME, STEPS, step_name
 from ucurve.storage.sealed import STATE
 
@@ -42,6 +42,16 @@ def check_kept_states(run: Path, kept: Collection[int], finished: bool) -> None:
         passed = finished or step_name(step) < newest
         if passed and not state_folder(run, step).exists():
             raise UserError(f"resume.keep_states: {run} is past step {step}, whose state was not kept; leave it out")
+
+
+def copy_state(source: Path, run: Path, step: int, owner: dict[str, str]) -> None:
+    """Give a run the state after ``step`` of another run, as one of its own."""
+    facts = _read_facts(state_folder(source, step))
+    if facts is None or _is_torn(state_folder(source, step), facts):
+        raise RunError(f"{state_folder(source, step)}: no whole resume state, from which {run.name} was to go on")
+    with new_folder(state_folder(run, step)) as temporary:
+        link_or_copy(state_folder(source, step) / _STATE, temporary / _STATE)
+        STATE.write(temporary / _FACTS, facts | owner)
 
 
 def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:

@@ -25,6 +25,14 @@ class Facts(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class ParentFacts(Facts):
+    """The run whose state another run went on from."""
+
+    name: str
+    step: int  # after which the two runs part
+    config_sha256: str
+
+
 class CheckpointFacts(Facts):
     """How far training is at a checkpoint, and what is trained."""
 
@@ -37,6 +45,7 @@ class CheckpointFacts(Facts):
     config_sha256: str  # hash of the configuration that determines the outcome
     precision: Literal["float32", "bfloat16"]  # of the matrix products that trained it
     parts: dict[str, int] | None = None  # tokens seen of each part of a mixture or of stages; None for one corpus
+    parent: ParentFacts | None = None  # None for a run that was trained from its first step on
 
 
 class Manifest(CheckpointFacts):
@@ -154,6 +163,7 @@ class RunFacts(Facts):
     corpus: CorpusFacts
     interventions: tuple[InterventionFacts, ...] | None = None  # None for a corpus as it is
     parts: tuple[PartFacts, ...] | None = None  # None for one corpus
+    parent: ParentFacts | None = None  # None for a run that was trained from its first step on
     held_out: HeldOutFacts | None = None  # None for a run without held-out text
     seeds: Seeds
     config_sha256: str

@@ -90,6 +90,14 @@ def new_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make another name of a file that is never changed in place, or a copy where the file system has no such names."""
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file in UTF-8, complete or not at all."""
     with new_file(path) as temporary:

@@ -1,0 +1,113 @@
+"""Budgets of one grid with ``rate=wsd`` grow out of one trunk, to what each is when it is trained alone."""
+
+import json
+
+import pytest
+
+from train.grid.cells import Cell
+from train.grid.costs import list_costs
+from train.grid.trunks import expect_grid, find_trunks, with_trunks
+from train.grid.worker import GridRun
+from train.run.run import train_run
+from train.verify import run_faults
+from ucurve.errors import RunError
+from ucurve.storage.facts import read_manifest, read_run_facts
+from ucurve.storage.run_folder import checkpoints, step_name
+
+WSD = ["rate=wsd", "rate.decay=0.25", "optimizer.warmup=2"]
+BUDGETS = {8: 6, 16: 12, 24: 18}  # steps, and the last of them before the decay
+TRUNK = "tiny-2304-char-small_corpus-s0-rate=constant-trunk"
+
+
+@pytest.fixture
+def cells_of(settings_of):
+    """A function from further overrides to one cell for each budget."""
+
+    def build(*more):
+        return [Cell(settings_of(f"tokens={steps * 128}", *WSD, *more), ()) for steps in BUDGETS]
+
+    return build
+
+
+def metrics(run):
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in line.items() if key != "tokens_per_second"} for line in lines]
+
+
+def statuses(cells):
+    run = GridRun(*with_trunks(cells, train_run))
+    run.work()
+    return {outcome.cell: outcome.status for outcome in run.outcomes}
+
+
+def test_branches_are_the_runs_trained_alone(cells_of, tmp_path):
+    more = ["data.holdout=0.1", "resume.keep_states=[3,7]"]
+    cells, alone = cells_of(*more), cells_of(*more, f"paths.runs={tmp_path / 'alone'}")
+    assert list(statuses(cells)) == [TRUNK, *(cell.name for cell in cells)]
+    trunk = tmp_path / "runs" / TRUNK
+    assert run_faults(trunk) == []
+    for cell, end in zip(cells, BUDGETS.values(), strict=True):
+        run, single = cell.settings.folder, tmp_path / "alone" / cell.name
+        train_run(alone.pop(0).settings)
+        assert run_faults(run) == []
+        steps = [folder.name for folder in checkpoints(run)]
+        assert steps == [folder.name for folder in checkpoints(single)]
+        for name in steps:
+            weights = [place / "checkpoints" / name / "model.safetensors" for place in (run, single)]
+            assert weights[0].read_bytes() == weights[1].read_bytes()
+        assert metrics(run) == metrics(single)
+        assert (run / "held_out.csv").read_bytes() == (single / "held_out.csv").read_bytes()
+        parent = read_run_facts(run).parent
+        assert (parent.name, parent.step) == (TRUNK, end)
+        assert parent.config_sha256 == read_run_facts(trunk).config_sha256
+        assert {read_manifest(folder).parent for folder in checkpoints(run)} == {parent}
+        assert [session.after_step for session in read_run_facts(run).sessions] == [0]
+        assert (run / "resume" / step_name(3)).is_dir()
+    assert set(statuses(cells).values()) == {"skipped"}
+    assert find_trunks(cells) == [], "all runs are there"
+
+
+def test_a_grid_costs_its_trunk_and_the_decays(cells_of):
+    plans = [run.plan for run in expect_grid(cells_of())]
+    assert [(plan.settings.run_name == TRUNK, plan.own_steps) for plan in plans] == [
+        (True, 18),
+        (False, 2),
+        (False, 4),
+        (False, 6),
+    ]
+    *rows, total = list_costs(plans)
+    assert total["flops"] == pytest.approx(plans[0].flops(30 * 128)) == sum(row["flops"] for row in rows)
+
+
+def test_only_runs_that_differ_in_their_budget_share_a_trunk(cells_of):
+    cells = cells_of()
+    seeds = cells_of("seed=1")
+    assert [trunk.branches for trunk in find_trunks([*cells, *seeds])] == [
+        tuple(cell.name for cell in group) for group in (cells, seeds)
+    ]
+    assert find_trunks(cells[:1]) == []
+    assert find_trunks([cells[0], seeds[1]]) == []
+    assert find_trunks(cells_of("optimizer.warmup=0.1")) == [], "their warm-ups differ"
+    assert find_trunks(cells_of("rate=linear", "rate.decay=null")) == []
+
+
+def test_a_branch_does_not_start_from_a_trunk_that_failed_or_was_changed(cells_of, tmp_path):
+    cells = cells_of()
+
+    def fail(settings):
+        if settings.run_name == TRUNK:
+            raise RunError("the disk is full")
+        train_run(settings)
+
+    run = GridRun(*with_trunks(cells, fail))
+    run.work()
+    assert [outcome.status for outcome in run.outcomes] == ["failed"] * 4
+    assert run.outcomes[1].reason.startswith(f"{tmp_path / 'runs' / TRUNK}, from which this run goes on, has failed")
+    trunk = find_trunks(cells)[0].settings
+    train_run(trunk)
+    weights = checkpoints(trunk.folder)[1] / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    run = GridRun(*with_trunks(cells, train_run))
+    run.work()
+    assert not cells[0].settings.folder.exists()
+    assert "was to become a checkpoint of" in run.outcomes[1].reason

@@ -1,0 +1,81 @@
+"""A run that goes on from the state of another: its folder as it was at that step, before it takes steps of its own."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from train.config import RunSettings, config_sha256, without_seeds
+from train.plan import Plan, make_plan
+from train.run.prepare import pin_as
+from train.run_folder.checkpoint import copy_checkpoint
+from train.run_folder.config_file import configuration_text
+from train.run_folder.resume import copy_state
+from ucurve.errors import BusyError, RunError
+from ucurve.storage.facts import ParentFacts, RunFacts, own_faults, read_run_facts, write_run_facts
+from ucurve.storage.files import new_folder, sha256_file, write_text
+from ucurve.storage.locks import only_writer
+from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT, METRICS, TOKENIZER, refuse_faults
+
+
+def start_branch(settings: RunSettings, trunk: RunSettings) -> None:
+    """Make the run folder of a ``wsd`` run from its trunk before the decay, unless there is one; ``train_run`` goes on.
+
+    Raises:
+        BusyError: The trunk is not trained to its end, as another process trains it.
+        RunError: The trunk is not what was written.
+    """
+    if settings.folder.exists():
+        return
+    facts = read_run_facts(trunk.folder)
+    if facts is None or not facts.finished:
+        raise BusyError(f"{trunk.folder}, from which {settings.run_name} goes on, is not finished")
+    refuse_faults(own_faults(trunk.folder, facts), "restore it from a copy")
+    if sha256_file(trunk.folder / METRICS) != facts.metrics_sha256:
+        raise RunError(f"{trunk.folder / METRICS}: not what was written; restore it from a copy")
+    pinned = pin_as(settings, trunk.folder)
+    plan = replace(make_plan(pinned, facts.vocabulary), parent=branch_point(pinned, trunk))
+    with only_writer(settings.folder), new_folder(settings.folder) as folder:
+        _write_branch(plan, trunk.folder, folder, facts)
+
+
+def branch_point(settings: RunSettings, trunk: RunSettings) -> ParentFacts:
+    """Return where a ``wsd`` run leaves its trunk: at the last step before its decay."""
+    step = settings.rate.steps_before_decay(settings.steps)
+    return ParentFacts(name=trunk.run_name, step=step, config_sha256=config_sha256(trunk.identity()))
+
+
+def _write_branch(plan: Plan, trunk: Path, folder: Path, facts: RunFacts) -> None:
+    settings, parent = plan.settings, plan.parent
+    assert parent is not None, "a branch has a parent"
+    shutil.copytree(trunk / TOKENIZER, folder / TOKENIZER)
+    for step in plan.checkpoint_steps:
+        if step <= parent.step:
+            copy_checkpoint(trunk, folder, plan.describe_checkpoint(step, facts.data_sha256, facts.corpus.tokens))
+    owner = {"config_sha256": plan.config_sha256, "data_sha256": facts.data_sha256}
+    for step in (*(kept for kept in settings.kept_steps if kept < parent.step), parent.step):
+        copy_state(trunk, folder, step, owner)
+    lines = (trunk / METRICS).read_text(encoding="utf-8").splitlines(keepends=True)
+    write_text(folder / METRICS, "".join(lines[: parent.step]))
+    files = {name: digest for name, digest in facts.files.items() if name.startswith(f"{TOKENIZER}/")}
+    write_text(folder / CONFIGURATION, configuration_text(settings))
+    files[CONFIGURATION] = sha256_file(folder / CONFIGURATION)
+    if (trunk / HELD_OUT).is_file():
+        header, *losses = (trunk / HELD_OUT).read_text(encoding="utf-8").splitlines(keepends=True)
+        steps = {str(step) for step in plan.checkpoint_steps if step <= parent.step}
+        write_text(folder / HELD_OUT, "".join([header, *(line for line in losses if line.partition(",")[0] in steps)]))
+        files[HELD_OUT] = sha256_file(folder / HELD_OUT)
+    commits = {"commits": settings.commits} if settings.commits else {}
+    changed = {
+        "name": settings.run_name,
+        "tokens_budget": settings.tokens,
+        "config_sha256": plan.config_sha256,
+        "cell_sha256": config_sha256(without_seeds(settings.identity()) | commits),
+        "checkpoint_steps": plan.checkpoint_steps,
+        "sessions": tuple(session for session in facts.sessions if session.after_step < parent.step),
+        "parent": parent,
+        "files": files,
+        "status": "interrupted",
+        "steps": None,
+        "metrics_sha256": None,
+    }
+    write_run_facts(folder, facts.model_copy(update=changed))
