@@ -33,11 +33,12 @@ from train.tokenizer.build import TokenizerSettings
 from ucurve.config import check
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
-from ucurve.storage.facts import Seeds, read_run_facts
+from ucurve.storage.facts import Seeds, Start, read_manifest, read_run_facts
 from ucurve.storage.files import sha256_json
+from ucurve.storage.run_folder import MANIFEST
 
 # Keys that change how or where a run is computed, but not its outcome.
-_NOT_IDENTITY = ("eval", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid", "seed")
+_NOT_IDENTITY = ("eval", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid", "seed", "start")
 _NOT_IDENTITY_OF = {
     "data": ("path", "max_epochs", "benchmarks", "commit"),
     "tokenizer": ("commit",),
@@ -236,6 +237,8 @@ class RunRequest:
     name: Name | None = None
     dry_run: bool = False
     grid: tuple[dict[str, object], ...] = field(default=())
+    start: str | None = None
+    started_from: Start | None = None  # what is at ``start``, once it is read; no key of conf/train.yaml
     words: PositiveInt | None = None  # the budget in words; no key of conf/train.yaml, which has ``tokens=102Mw``
 
     @model_validator(mode="after")
@@ -253,6 +256,12 @@ class RunRequest:
             raise ValueError(
                 f"optimizer.minimum={self.optimizer.minimum}: rate=constant stays at its peak; leave it out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _a_start_has_a_name(self) -> "RunRequest":
+        if self.start is not None and self.name is None:
+            raise ValueError(f"start={self.start} needs name=SUFFIX, which tells the run from one with random weights")
         return self
 
     @property
@@ -350,6 +359,8 @@ def pick_identity(values: Configuration) -> Configuration:
     kept = {key: value for key, value in values.items() if key not in _NOT_IDENTITY}
     for group, left_out in _NOT_IDENTITY_OF.items():
         kept[group] = {key: value for key, value in kept[group].items() if key not in left_out}
+    if kept.get("started_from") is None:
+        kept.pop("started_from", None)
     kept["data"] = _pick_data(values["data"])
     if kept["engine"].get("reduction") == "float32":  # which runs from before there was a choice have
         kept["engine"].pop("reduction")
@@ -384,6 +395,7 @@ def read_request(values: Configuration) -> RunRequest:
 
     ``engine.precision=auto`` is what a run that exists was started in, on whatever machine it goes on.
     """
+    values = values | _read_start(values)
     request = _read_request(values)
     engine = values["engine"]
     if isinstance(engine, dict) and engine.get("precision") == "auto":
@@ -392,6 +404,21 @@ def read_request(values: Configuration) -> RunRequest:
             if facts is not None and facts.engine.precision != request.engine.precision:
                 return _read_request(values | {"engine": engine | {"precision": facts.engine.precision}})
     return request
+
+
+def _read_start(values: Configuration) -> Configuration:
+    """Read the manifest of the checkpoint that a run starts from."""
+    given = values.get("start")
+    if given is None:
+        return {}
+    folder = Path(str(given)).expanduser().absolute()
+    if not (folder / MANIFEST).is_file():
+        raise UserError(
+            f"start={given}: no checkpoint of a run, which holds {MANIFEST}; as RUN/checkpoints/step00000512"
+        )
+    manifest = read_manifest(folder)
+    found = Start(folder.parent.parent.name, manifest.step, manifest.weights_sha256, manifest.tokenizer_sha256)
+    return {"started_from": asdict(found)}
 
 
 def _read_request(values: Configuration) -> RunRequest:

@@ -78,6 +78,7 @@ class Plan:
             precision=self.settings.engine.precision,
             parts=self.part_tokens(step),
             parent=self.parent,
+            start=self.settings.started_from,
         )
 
     def part_tokens(self, step: int) -> dict[str, int] | None:
@@ -112,6 +113,7 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         f"steps          {plan.steps:,} of {settings.batch.sequences} x {settings.batch.length} tokens",
         *([f"goes on from   step {plan.parent.step:,} of {plan.parent.name}"] if plan.parent else []),
         f"tokens         {tokens:,} {tokens_note}".rstrip() + _SPACES.get(settings.tokenizer.kind, ""),
+        *_describe_start(plan),
         *_describe_parts(plan),
         f"precision      {describe_precision(settings.engine.precision)}",
         f"start token    {describe_start_token(plan, stream)}",
@@ -131,6 +133,11 @@ def _describe_rate(plan: Plan) -> str:
     if rate.kind == "wsd":
         form += f" falls after step {rate.steps_before_decay(plan.steps):,}"
     return f"{first:.3g} at step 1, {peak:.3g} at its peak, {last:.3g} at the end{form}"
+
+
+def _describe_start(plan: Plan) -> list[str]:
+    start = plan.settings.started_from
+    return [] if start is None else [f"start          weights of step {start.step} of {start.run}, a new optimizer"]
 
 
 def _describe_parts(plan: Plan) -> list[str]:

@@ -236,6 +236,10 @@ def first_weights_faults(whole: Sequence[Path], plan: Plan, facts: RunFacts) -> 
     if first is None:
         return []
     settings = plan.settings
+    if settings.started_from is not None:
+        same = read_manifest(first).weights_sha256 == settings.started_from.weights_sha256
+        where = f"step {settings.started_from.step} of {settings.started_from.run}"
+        return [] if same else [f"{first}: not the weights of {where}, which the run starts from"]
     no_token = 0  # the token that precedes documents stands in the configuration only
     model = settings.model.design.build_model(plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)
     if holds_weights(first, model):

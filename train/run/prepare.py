@@ -21,12 +21,15 @@ from train.plan import Plan, describe_plan, make_plan
 from train.run.budget import expect_budget, resolve_budget
 from train.run.forecast import describe_forecast
 from train.run.tracking import check_tracker
+from train.run_folder.checkpoint import has_weights
 from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
 from train.run_folder.config_file import read_configuration
 from train.tokenizer.build import build_tokenizer, check_tokenizer, expected_vocabulary, find_tokenizer, pin_tokenizer
 from train.tokenizer.folder import end_of_document
 from train.tokenizer.vocabulary import vocabulary_size
+from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import WordBudget, own_faults, read_run_facts
 from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
@@ -108,6 +111,19 @@ def check_inputs(settings: RunRequest) -> RunRequest:
     return pinned
 
 
+def check_start(request: RunRequest, tokenizer: Path) -> None:
+    """Check that the checkpoint that a run starts from has its tokenizer."""
+    start = request.started_from
+    if start is not None and start.tokenizer_sha256 != tokenizer_sha256(tokenizer):
+        of_start = Path(str(request.start)).parent.parent / TOKENIZER
+        raise UserError(
+            f"start={request.start}: made with another tokenizer than {tokenizer}, so its vocabulary does not fit; "
+            f"tokenizer.path={of_start} takes that of the checkpoint"
+        )
+    if start is not None and not has_weights(Path(str(request.start)).expanduser(), start.weights_sha256):
+        raise UserError(f"start={request.start}: its weights are missing or not what its manifest says")
+
+
 def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
     """Return the settings with the commits of corpus and tokenizer; offline, those unknown to the cache stay None."""
     # A run that goes on keeps those it began with, also when their branches have moved, and does not ask the hub.
@@ -133,6 +149,7 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
         own = request.folder / TOKENIZER  # other versions of libraries may build another one from the same settings
     folder = own or build_tokenizer(request.tokenizer, request.data, Path(request.paths.tokenizers))
     tokenizer = load_tokenizer(folder)
+    check_start(request, folder)
     evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length)
     read_all = reads_shards and not (facts is not None and facts.finished)  # a finished run trains on nothing
     store = build_token_store(Corpus(request.data), folder, cache, read_all=read_all)

@@ -162,6 +162,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
             precision=settings.engine.precision,
             compiled=execution.compiled,
         ),
+        start=settings.started_from,
         commits=settings.commits or None,
     )
 

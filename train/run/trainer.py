@@ -23,6 +23,7 @@ from train.run.prepare import PreparedRun
 from train.run.saving import Saver
 from train.run.tracking import start_tracker, track_checkpoint
 from train.run_folder.background import HostCopy
+from train.run_folder.checkpoint import take_weights
 from train.run_folder.records import MetricsLog, RunRecord
 from train.run_folder.resume import find_newest_state, load_state, metrics_sha256
 from ucurve.errors import RunError
@@ -111,6 +112,8 @@ class Trainer:
             self._plan.vocabulary, self._settings.batch.length, self._run.document_token, self._settings.seeds.init
         )
         assert parameters_by_group(model) == self._plan.parameters, "the plan counts other parameters"
+        if self._settings.start is not None:
+            take_weights(Path(self._settings.start).expanduser(), model)
         return model
 
     def _restore(self) -> int:

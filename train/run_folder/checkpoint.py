@@ -92,6 +92,26 @@ def holds_weights(folder: Path, model: "PreTrainedModel") -> bool:
     return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
 
 
+def has_weights(folder: Path, weights_sha256: str) -> bool:
+    """Tell whether a checkpoint's file of weights is there and has a hash."""
+    return (folder / WEIGHTS).is_file() and sha256_file(folder / WEIGHTS) == weights_sha256
+
+
+def take_weights(folder: Path, model: "PreTrainedModel") -> None:
+    """Give a model the weights of a checkpoint."""
+    import torch
+
+    _hide_progress_bars()
+    loaded, _ = load_model(folder, "AutoModelForCausalLM", dtype=torch.float32)
+    saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
+    shapes = [{name: tuple(one.shape) for name, one in parameters.items()} for parameters in (saved, live)]
+    if shapes[0] != shapes[1]:
+        raise UserError(f"start={folder}: a model of another shape; give the model= that it was trained with")
+    with torch.no_grad():
+        for name, parameter in live.items():
+            parameter.copy_(saved[name])
+
+
 def _save_model(model: "PreTrainedModel", folder: Path) -> None:
     _hide_progress_bars()
     with disk_faults():

@@ -21,7 +21,7 @@ from ucurve.storage.run_folder import CONFIGURATION
 from ucurve.yaml_files import read_yaml
 
 _HOME = "~/"
-_LOCAL = ("paths", "benchmark_root", "eval")  # groups and keys that hold paths and are no part of the identity
+_LOCAL = ("paths", "benchmark_root", "eval", "start")  # groups and keys that hold paths and are no part of the identity
 
 
 def configuration_text(settings: RunSettings) -> str:

@@ -179,6 +179,8 @@ def every_choice():
 
 NEEDED = {  # what a choice cannot do without
     "data=hub": ["data.dataset=owner/name"],
+    "data=mixture": ["data.parts=[{data: demo, weight: 1}, {data: c4_zh, weight: 1}]"],
+    "data=stages": ["data.parts=[{data: demo, tokens: 1M}, {data: c4_zh}]"],
     "tokenizer=hub": ["tokenizer.path=owner/name", "tokenizer.vocab_size=1000"],
     "schedule=list": ["schedule.steps=[1,10]"],
 }
@@ -232,6 +234,57 @@ def test_the_study_of_small_tokenizers_has_three_of_like_size_with_three_seeds(t
     assert {settings.tokenizer.vocab_size for settings in grid} == {8192}
 
 
+def test_the_strict_small_track_is_one_pass_and_ten_through_its_words(tmp_path):
+    grid = settings_of("experiment=babylm_strict_small", "seed=0")
+    assert Counter(one.budget for one in grid) == {"10Mw": 3, "100Mw": 3}
+    assert {(one.data.dataset, one.data.max_epochs, one.tokenizer.vocab_size) for one in grid} == {
+        ("BabyLM-community/BabyLM-2026-Strict-Small", 10, 16384)
+    }
+    (tmp_path / "texts.txt").write_text("A cat has come. Nobody has ever seen it.\n" * 10)
+    [settings] = settings_of(
+        "experiment=babylm_strict_small", f"data.path={tmp_path / 'texts.txt'}", "model=14m", "tokens=10Mw", "seed=0"
+    )
+    assert settings.run_name == "14m-10Mw-bpe-texts-s0"
+    assert "for 10,000,000 words (whitespace)" in expect_run(settings).describe()
+
+
+def test_the_multilingual_track_has_three_languages_in_equal_shares(tmp_path):
+    grid = settings_of("experiment=babylm_multilingual", "seed=0")
+    assert [one.run_name for one in grid] == ["70m-100M-bpe-eng_nld_zho-s0", "160m-100M-bpe-eng_nld_zho-s0"]
+    assert grid[0].data.joining.shares == (1, 1, 1)
+    text = expect_run(grid[0]).describe()
+    for name in ("babylm_strict", "babybabel_nld", "babybabel_zho"):
+        assert f"part           {name}: 33," in text
+    for name in ("en", "nl"):
+        (tmp_path / f"{name}.txt").write_text("A cat has come.\n")
+    parts = f"data.parts=[{{path: {tmp_path}/en.txt, weight: 2}}, {{path: {tmp_path}/nl.txt, weight: 1}}]"
+    own = settings_of("experiment=babylm_multilingual", "seed=0", "model=70m", parts, "data.name=null")
+    assert [one.run_name for one in own] == ["70m-100M-bpe-en_66_67_nl_33_33-s0"]
+
+
+def test_the_bilingual_children_hear_five_shares_of_two_languages(tmp_path):
+    for name in ("en", "es"):
+        (tmp_path / f"{name}.txt").write_text("A cat has come.\n")
+    own = [f"data.parts.0.path={tmp_path}/en.txt", f"data.parts.1.path={tmp_path}/es.txt", "tokenizer.vocab_size=300"]
+    grid = settings_of("experiment=bilingual_babylm", "model=14m", *own)
+    assert len(grid) == 15
+    assert [one.run_name for one in grid[::3]] == [
+        f"14m-100M-bpe-en_{share}_es_{100 - share}-s0" for share in (90, 75, 50, 25, 10)
+    ]
+    assert "part           es: 9,999,168 tokens (10 %)" in expect_run(grid[0]).describe()
+
+
+def test_filtered_corpus_training_is_planned_with_what_goes(tmp_path):
+    (tmp_path / "texts.txt").write_text("A cat has come. Nobody has ever seen it.\n" * 10)
+    text = [f"data.path={tmp_path / 'texts.txt'}", "model=14m", "seed=0"]
+    [filtered] = settings_of("experiment=fict", *text)
+    assert filtered.run_name == "14m-100M-bpe-texts_no_npi-s0"
+    assert "sentences 20 -> 10, characters 400 -> 150" in expect_run(filtered).describe()
+    [plain] = settings_of("experiment=fict", *text, "data.interventions=[]")
+    assert plain.run_name == "14m-100M-bpe-texts-s0"
+
+
 def test_every_experiment_has_its_test():
     tested = {"demo", "zh_pythia", "chinese_babylm", "tokenizers_small"}
+    tested |= {"babylm_strict_small", "babylm_multilingual", "bilingual_babylm", "fict"}
     assert {file.stem for file in (CONFIGURATION / "experiment").glob("*.yaml")} == tested

@@ -1,0 +1,80 @@
+"""Runs that start from a checkpoint of another run."""
+
+import json
+import shutil
+from dataclasses import asdict
+
+import pytest
+
+from train.config import config_sha256, pick_identity
+from train.run.run import train_run
+from train.run_folder.config_file import load_settings
+from train.verify import run_faults
+from ucurve.config import plain
+from ucurve.errors import UserError
+from ucurve.storage.facts import read_manifest, read_run_facts
+from ucurve.storage.run_folder import checkpoints
+
+
+@pytest.fixture
+def parent(finished_run):
+    """A finished run of 12 steps."""
+    return finished_run()
+
+
+def from_step(parent, step, settings_of, *more):
+    start = parent / "checkpoints" / f"step{step:08d}"
+    return settings_of(f"start={start}", "name=next", f"tokenizer.path={parent}/tokenizer", "tokenizer=hub", *more)
+
+
+def test_a_run_that_starts_from_step_0_is_the_run_itself(parent, settings_of):
+    settings = settings_of(f"start={parent}/checkpoints/step00000000", "name=again", "seeds.init=7")
+    train_run(settings)
+    assert settings.folder.name == "tiny-1536-char-small_corpus-si7d0-again"
+    for mine, original in zip(checkpoints(settings.folder), checkpoints(parent), strict=True):
+        assert (mine / "model.safetensors").read_bytes() == (original / "model.safetensors").read_bytes()
+    assert run_faults(settings.folder) == []
+
+
+def test_a_later_start_is_named_in_every_record(parent, settings_of):
+    settings = from_step(parent, 12, settings_of)
+    train_run(settings)
+    run, last = settings.folder, read_manifest(checkpoints(parent)[-1])
+    assert run_faults(run) == []
+    first = read_manifest(checkpoints(run)[0])
+    assert first.weights_sha256 == last.weights_sha256
+    assert first.config_sha256 != last.config_sha256
+    for record in (read_run_facts(run), *map(read_manifest, checkpoints(run))):
+        assert (record.start.run, record.start.step) == (parent.name, 12)
+        assert record.start.weights_sha256 == last.weights_sha256
+    losses = [json.loads(line)["loss"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+    trained = [json.loads(line)["loss"] for line in (parent / "metrics.jsonl").read_text().splitlines()]
+    assert losses[0] < trained[0], "it begins with what the other run learned"
+    assert "start" not in json.loads((checkpoints(parent)[-1] / "manifest.json").read_text())
+    shutil.rmtree(parent)
+    assert load_settings(run) == settings, "what a run is does not need the run that it starts from"
+    assert run_faults(run) == []
+
+
+def test_the_place_of_the_start_is_no_part_of_the_identity(parent, settings_of, tmp_path):
+    moved = tmp_path / "elsewhere" / parent.name
+    shutil.copytree(parent, moved)
+    one, other = (from_step(folder, 5, settings_of).identity() for folder in (parent, moved))
+    assert one["started_from"] == other["started_from"]
+    assert "started_from" not in settings_of().identity()
+    assert config_sha256(pick_identity(plain(asdict(settings_of())))) == config_sha256(plain(settings_of().identity()))
+
+
+def test_mistakes_are_named(parent, settings_of):
+    place = parent / "checkpoints" / "step00000012"
+    with pytest.raises(UserError, match=r"start=.*step00000012 needs name=SUFFIX"):
+        settings_of(f"start={place}")
+    with pytest.raises(UserError, match=r"start=.*: no checkpoint of a run, which holds manifest\.json"):
+        settings_of(f"start={parent}", "name=next")
+    with pytest.raises(UserError, match=r"made with another tokenizer than .* tokenizer\.path=.*/tokenizer takes that"):
+        train_run(settings_of(f"start={place}", "name=next", "tokenizer.coverage=0.5"))
+    with pytest.raises(UserError, match=r"a model of another shape; give the model="):
+        train_run(from_step(parent, 12, settings_of, "model=14m"))
+    (place / "model.safetensors").write_bytes(b"")
+    with pytest.raises(UserError, match="its weights are missing or not what its manifest says"):
+        train_run(from_step(parent, 12, settings_of))
