@@ -259,6 +259,16 @@ class RunRequest:
         return self
 
     @model_validator(mode="after")
+    def _stages_have_a_sequence(self) -> "RunRequest":
+        for number, part in enumerate(self.data.parts):
+            if part.tokens is not None and part.tokens < self.batch.length:
+                length = self.batch.length
+                raise ValueError(
+                    f"data.parts.{number}.tokens={part.tokens} is less than one sequence (batch.length={length})"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _a_start_has_a_name(self) -> "RunRequest":
         if self.start is not None and self.name is None:
             raise ValueError(f"start={self.start} needs name=SUFFIX, which tells the run from one with random weights")

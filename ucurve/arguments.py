@@ -22,6 +22,7 @@ _LONGEST_VALUE = 500  # characters of a value in a message
 _IMPLIED = {  # by a key that is given, or a key with its value
     "data.path": ("data", "text"),
     "data.dataset": ("data", "hub"),
+    "data.parts": ("data", "mixture"),
     "tokenizer.path": ("tokenizer", "hub"),
     "data=demo": ("tokenizer", "char"),
 }

@@ -63,6 +63,15 @@ class CorpusSettings:
     def _parts_have_all_keys(cls, parts: object) -> object:
         return [_complete_part(part) for part in parts] if isinstance(parts, list | tuple) else parts
 
+    @field_validator("interventions", mode="before")
+    @classmethod
+    def _interventions_are_keys(cls, steps: object) -> object:
+        for step in steps if isinstance(steps, list | tuple) else ():
+            if not isinstance(step, Mapping | Intervention):
+                example = "{name: no_any, do: drop, unit: sentence, contains: any}"
+                raise ValueError(f"got {step!r}; a step is a mapping of keys, as {example}")
+        return steps
+
     @model_validator(mode="after")
     def _parts_fit_the_kind(self) -> "CorpusSettings":
         if self.kind not in _JOINED:
@@ -72,7 +81,7 @@ class CorpusSettings:
         if len(self.parts) < 2:
             example = "{data: demo, weight: .7}, {path: TEXTS, weight: .3}"
             example = example if self.kind == "mixture" else "{data: demo, tokens: 5M}, {path: TEXTS}"
-            raise ValueError(f"parts: at least two corpora are expected, as data.parts=[{example}]")
+            raise ValueError(f"parts: at least two corpora are expected, as 'data.parts=[{example}]'")
         for key in _OF_ONE:
             if getattr(self, key):
                 raise ValueError(f"{key} is not for data={self.kind}; it can stand in each of the parts")
@@ -187,8 +196,10 @@ def _check_lengths(kind: str, parts: Sequence[CorpusPart]) -> None:
 
 def _complete_part(given: object) -> object:
     """Add to the keys of a part the defaults of its corpus, and put those of the corpus below ``data``."""
-    if not isinstance(given, Mapping):
+    if isinstance(given, CorpusPart):
         return given
+    if not isinstance(given, Mapping):
+        raise ValueError(f"got {given!r}; a part is keys of a corpus, as {{data: demo, weight: .7}}")
     data = given.get("data")
     keys = {key: value for key, value in given.items() if key not in ("data", "weight", "tokens")}
     if isinstance(data, Mapping):

@@ -237,6 +237,13 @@ def test_mistakes_are_named(given, message):
         check(CorpusSettings, {"kind": "demo", "interventions": [one]})
 
 
+def test_a_step_without_keys_is_named():
+    with pytest.raises(
+        UserError, match=r"interventions: got 'drop'; a step is a mapping of keys, as \{name: no_any, do"
+    ):
+        check(CorpusSettings, {"kind": "demo", "interventions": ["drop"]})
+
+
 def test_two_steps_of_one_name_and_files_that_do_not_fit_are_named(tmp_path):
     with pytest.raises(UserError, match="interventions: two steps have one name: step, step"):
         corpus(tmp_path / "t", step("shuffle", "word"), step("shuffle", "sentence"))

@@ -73,9 +73,9 @@ def test_what_config_yaml_holds_is_read_back():
 @pytest.mark.parametrize(
     ("kind", "parts", "message"),
     [
-        ("mixture", [], "parts: at least two corpora are expected, as data.parts=.{data: demo, weight: .7}"),
+        ("mixture", [], "parts: at least two corpora are expected, as .data.parts=.{data: demo, weight: .7}"),
         ("mixture", TWO[:1], "parts: at least two corpora are expected"),
-        ("stages", [], "parts: at least two corpora are expected, as data.parts=.{data: demo, tokens: 5M}"),
+        ("stages", [], "parts: at least two corpora are expected, as .data.parts=.{data: demo, tokens: 5M}"),
         ("text", TWO, "parts is for data=mixture and data=stages only; this is data.kind=text"),
         ("mixture", [TWO[0], TWO[0]], "parts: two have one name, demo, demo; name: NAME in a part gives it another"),
         ("mixture", [TWO[0], {"path": "x"}], r"parts\.1: weight is missing"),
@@ -97,12 +97,24 @@ def test_what_config_yaml_holds_is_read_back():
         ("mixture", [{"data": "c4_zz", "weight": 1}, TWO[1]], "unknown data 'c4_zz'.*'c4_zh'"),
         ("mixture", [{"data": 3, "weight": 1}, TWO[1]], r"data: got 3; a choice of conf/data/ is expected"),
         ("mixture", [{"data": "demo", "colour": 1, "weight": 1}, TWO[1]], r"parts\.0\.data\.colour: unknown key"),
-        ("mixture", ["demo", TWO[1]], r"parts\.0"),
+        ("mixture", ["demo", TWO[1]], "parts: got 'demo'; a part is keys of a corpus, as {data: demo, weight: .7}"),
     ],
 )
 def test_mistakes_are_named(kind, parts, message):
     with pytest.raises(UserError, match=message):
         settings(kind, parts)
+
+
+def test_parts_alone_are_a_mixture_and_other_choices_refuse_them():
+    parts = "data.parts=[{data: demo, weight: .7}, {path: texts/en.txt, weight: .3}]"
+    assert read(parts).data.kind == "mixture"
+    with pytest.raises(UserError, match=r"the key 'data\.parts' is not for what is chosen for data=; it is for"):
+        read("data=demo", parts)
+
+
+def test_a_stage_is_a_sequence_at_least():
+    with pytest.raises(UserError, match=r"data\.parts\.0\.tokens=10 is less than one sequence \(batch\.length=64\)"):
+        read("data=stages", "data.parts=[{data: demo, tokens: 10}, {path: texts/en.txt}]")
 
 
 def test_keys_of_one_corpus_belong_to_the_parts():
