@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.installed-docs
 CODE := ucurve train eval generation validation analysis launch workbench tokenizers measurements studies tests train.py score.py analyze.py verify.py generate.py
 
-.PHONY: demo notebooks docs test long lint types unit format install clean
+.PHONY: demo notebooks docs bench test long lint types unit format install clean
 
 demo: install
 	$(PYTHON) -m launch.demo
@@ -39,6 +39,12 @@ unit: install
 # What make test has no time for: runs that are killed, moved and requeued, changed bytes, full disks.
 long: install
 	$(TESTS) --dist worksteal -m long
+
+# All stages of the measurements of an accelerator, small and on the processor, with the tools that they compare with.
+bench: install
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	$(PYTHON) measurements/gpu.py --device cpu --models tiny --sequences 8 --length 32 --vocabulary 300 --steps 12 \
+		--most-pairs 400 --out cache/gpu
 
 format: install
 	$(RUFF) check --fix $(CODE)

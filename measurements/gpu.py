@@ -1,28 +1,36 @@
-"""Measure an accelerator: training against Hugging Face Trainer, scoring against lm-eval, and a resumed run.
+"""Measure an accelerator, stage after stage: training, where the time of a step goes, a resumed run, and scoring.
 
-python measurements/gpu.py [--out gpu]        writes gpu.json and gpu.md; about ten minutes on one CUDA device
-python measurements/gpu.py --device cpu --models tiny --sequences 8 --length 32 --vocabulary 300
+python measurements/gpu.py [--out gpu]        all stages on one CUDA device, each in less than ten minutes
+python measurements/gpu.py --device cpu --models tiny --sequences 8 --length 32 --vocabulary 300 --steps 12
+python measurements/gpu.py --list             names of the stages, for --stages, where a command may not run for long
 
-Every contestant runs in a process of its own. A run is trained by train.py as a user would start it, on made text; then
-Trainer trains the same model from the same first checkpoint on the same batches, in the same precision. Speeds are of
-the median step after the first few, in which models are compiled. The share of the peak (MFU) is of a large matrix
-product in the same precision, measured here. Scoring takes the run's last checkpoint, and lm-eval sets its own batch.
-The resumed run gets SIGTERM after its first steps, goes on, and is compared with one that was never stopped. A tool
-that is not installed is named in the table and left out.
+The folder of ``--out`` gets ``gpu.json``, the tables for the docs as ``gpu.md``, the result of each stage in
+``stages/`` as it ends, and what the stages make in ``work/``. A stage with a result is not run again, so that the same
+command goes on where it was stopped; one that failed is tried again. The exit code is 1 while a stage has failed.
+
+Everything is computed in processes of their own, which see one device, except those of the stages of several processes
+(torch's DistributedDataParallel and DeepSpeed), which share all devices, or are two on the processor. A run is trained
+by train.py as a user would start it, on made text; then Trainer trains the same model from the same first checkpoint on
+the same batches, in the same precision. Speeds are of the median step after the first few, in which models compile.
+The share of the peak is that of a large matrix product in the same precision, measured here. Scoring takes a run's last
+checkpoint, on an accelerator after a first pass over a few pairs that is not timed, and lm-eval sets its own batch. The
+resumed run gets SIGTERM after its first steps, goes on, and is compared with one that was never stopped.
 """
 
 import argparse
-import importlib.util
 import json
 import os
 import platform
+import shutil
 import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,62 +38,239 @@ ROOT = Path(__file__).resolve().parents[1]
 MODELS = ("14m", "70m", "160m", "410m", "1.4b")
 WARM_UP = 8  # steps whose time is not counted; the first ones compile
 COMPARED = 20  # losses that are compared
-PEERS = {"trainer": ("accelerate", "transformers"), "lm-eval": ("lm_eval",)}
+SHOWN = 12  # rows of a profile
+LONGEST = 9.5 * 60  # seconds of a stage
+ENGINES = {
+    "ddp": ("engine=torch",),
+    "deepspeed-0": ("engine=deepspeed", "engine.zero_stage=0"),
+    "deepspeed-2": ("engine=deepspeed", "engine.zero_stage=2"),
+}
+TRAINERS = ("ours", "trainer", *ENGINES)
+SCORERS = ("ours", "lm-eval")
+PACKAGES = {"ours": "eval", "lm-eval": "lm_eval"}
+Facts = dict[str, Any]
 
 
-def measure(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Return everything that is measured, as JSON."""
-    write_text(
-        folder / "text.txt", arguments.vocabulary, arguments.steps * arguments.sequences * (arguments.length + 2)
-    )
-    training = []
-    for model in arguments.models:
-        facts = {"ours": train(arguments, folder, model), "trainer": start_peer("trainer", arguments, folder, model)}
-        training.append(compare_training(arguments, folder, model, facts))
-        say_progress(f"{model}: {json.dumps(training[-1]['tokens_per_second'])} tokens/s")
-    scored = arguments.models[len(arguments.models) // 2]
-    return {
-        "machine": describe_machine(arguments.device),
-        "batch": {key: getattr(arguments, key) for key in ("sequences", "length", "steps")},
-        "training": training,
-        "scoring": compare_scoring(arguments, folder, scored),
-        "resumed": compare_resumed(arguments, folder, arguments.models[0]),
-    }
+@dataclass(frozen=True)
+class Bench:
+    """What is measured, and where."""
+
+    given: argparse.Namespace
+
+    @property
+    def work(self) -> Path:
+        """The folder of texts and runs."""
+        return Path(self.given.out) / "work"
+
+    @property
+    def middle(self) -> str:
+        """The model of the stages that take one alone."""
+        return str(self.given.models[len(self.given.models) // 2])
+
+    def stages(self) -> dict[str, Callable[[], Facts]]:
+        """Return every stage by its name, in the order in which they need each other."""
+        stages: dict[str, Callable[[], Facts]] = {"machine": self.machine}
+        for model in self.given.models:
+            stages[f"train-{model}-ours"] = partial(self.train, model)
+            stages[f"train-{model}-trainer"] = partial(self.train_by_trainer, model)
+        for engine in ENGINES:
+            stages[f"train-{self.middle}-{engine}"] = partial(self.train_by_several, self.middle, engine)
+        stages["profile"] = self.profile
+        stages["resumed"] = self.resume
+        return stages | {f"score-{name}": partial(self.score, name) for name in SCORERS}
+
+    def machine(self) -> Facts:
+        """Return device, versions, and what a large matrix product reaches."""
+        return self.start("machine", [self.given.device])
+
+    def train(self, model: str) -> Facts:
+        """Train a run by train.py; return the facts of each step and its memory."""
+        self.write_text()
+        run = self.run_folder(model, "whole")
+        shutil.rmtree(run, ignore_errors=True)  # of a stage that was stopped
+        return self.start("train", self.run_arguments(model, "whole")) | self.facts_of(run)
+
+    def train_by_trainer(self, model: str) -> Facts:
+        """Train by Trainer from the checkpoint and the batches of our run."""
+        return self.start("trainer", [str(self.run_folder(model, "whole"))])
+
+    def train_by_several(self, model: str, engine: str) -> Facts:
+        """Train a run on several processes."""
+        run = self.run_folder(model, engine)
+        shutil.rmtree(run, ignore_errors=True)
+        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node"]
+        processes = 2 if self.given.device == "cpu" else count_devices()
+        command = [*launcher, str(processes), str(ROOT / "train.py"), *self.run_arguments(model, engine)]
+        run_quietly([*command, *ENGINES[engine]], environment(self.given.device, all_devices=True))
+        return {"processes": processes} | self.facts_of(run)
+
+    def profile(self) -> Facts:
+        """Return what a step of training spends its time on."""
+        return self.start("profile", [str(self.run_folder(self.middle, "whole"))])
+
+    def resume(self) -> Facts:
+        """Stop a run after its first steps and let it go on; compare it with the run that was never stopped."""
+        import numpy as np
+        from safetensors.numpy import load_file
+
+        model = self.given.models[0]
+        whole, resumed = (self.run_folder(model, name) for name in ("whole", "resumed"))
+        shutil.rmtree(resumed, ignore_errors=True)
+        arguments = self.run_arguments(model, "resumed")
+        started = resumed / "checkpoints" / "step00000001"
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        command = worker_command("train", arguments, self.work / "resumed.json")
+        with subprocess.Popen(command, env=environment(self.given.device), **quiet) as process:  # type: ignore[call-overload]
+            while process.poll() is None and not started.exists():
+                time.sleep(0.002)
+            process.send_signal(signal.SIGTERM)
+        self.start("train", arguments)
+        one, other = (load_file(max((run / "checkpoints").iterdir()) / "model.safetensors") for run in (whole, resumed))
+        losses = [read_metrics(run)["losses"] for run in (whole, resumed)]
+        return {
+            "model": model,
+            "interrupted": process.returncode == 75,
+            "weights_differ_by": max(float(np.abs(one[key] - other[key]).max()) for key in one),
+            "losses_differ_by": max(abs(a - b) for a, b in zip(*losses, strict=True)),
+        }
+
+    def score(self, name: str) -> Facts:
+        """Return the speed of a scorer on a run's last checkpoint, and how many decisions are not ours."""
+        import numpy as np
+
+        from eval.benchmarks.load import load_benchmark
+        from measurements import scoring
+
+        if find_spec(PACKAGES[name]) is None:
+            raise StageError(f"{PACKAGES[name]} is not installed: pip install 'ucurve[bench]'")
+        run, pairs, own = self.run_folder(self.middle, "whole"), self.work / "pairs.parquet", self.work / "ours.npy"
+        given = self.given.pairs
+        table = load_benchmark(given.name, given.parent) if given else load_benchmark("demo")
+        table = table.head(self.given.most_pairs)
+        table.to_parquet(pairs)
+        checkpoint, dtype = max((run / "checkpoints").iterdir()), precision_of(run)
+        threads = os.cpu_count() or 1
+        took, scores = scoring.run(name, checkpoint, pairs, self.work, threads, self.given.device, dtype)
+        if name == "ours":
+            np.save(own, scores)
+        return {
+            "model": self.middle,
+            "dtype": dtype,
+            "pairs": len(table),
+            "pairs_per_second": len(table) / took["seconds"],
+            "memory_mb": took["peak"],
+            "other_decisions": scoring.other_decisions(scores, np.load(own)),
+        }
+
+    def write_text(self) -> None:
+        """Write lines of Chinese characters, rare ones rarer as in text."""
+        import numpy as np
+
+        path, vocabulary = self.work / "text.txt", self.given.vocabulary
+        characters = self.given.steps * self.given.sequences * (self.given.length + 2)
+        blocks = ((0x4E00, 0x9FF0), (0x3400, 0x4DB0), (0x20000, 0x2A6D0))  # without surrogates, which no file can hold
+        kinds = [chr(code) for first, end in blocks for code in range(first, end)]
+        ranks = vocabulary ** np.random.default_rng(0).random((characters // 64 + 2, 64))
+        text = "\n".join("".join(kinds[int(rank)] for rank in line) for line in ranks - 1)
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+
+    def run_arguments(self, model: str, name: str) -> list[str]:
+        """Return the arguments of train.py for a run that keeps its steps 0, 1 and last."""
+        given, work = self.given, self.work.resolve()
+        tokens = given.steps * given.sequences * given.length
+        paths = [f"paths.{key}={work / key}" for key in ("runs", "cache", "tokenizers")]
+        batch = [f"batch.sequences={given.sequences}", f"batch.length={given.length}", f"tokens={tokens}"]
+        data = ["data=text", f"data.path={work / 'text.txt'}", "data.max_epochs=9", "tokenizer=char"]
+        rest = [f"engine.device={given.device}", "schedule=list", "schedule.steps=[1]", "eval.when=never"]
+        return [f"model={model}", f"name={name}", *batch, *data, *rest, *paths]
+
+    def run_folder(self, model: str, name: str) -> Path:
+        """Return the folder of a run."""
+        from train.config import read_settings
+        from ucurve.config import compose
+
+        return read_settings(compose("train", self.run_arguments(model, name))).folder
+
+    def facts_of(self, run: Path) -> Facts:
+        """Return what a run's files say of it: losses, times, precision, and the FLOPs of a step."""
+        from train.run_folder.config_file import load_settings
+
+        settings, record = load_settings(run), json.loads((run / "run.json").read_text())
+        tokens, vocabulary = settings.batch.tokens, record["vocabulary"]
+        flops = settings.model.design.count_flops(vocabulary, settings.batch.length, tokens)
+        known = {"vocabulary": vocabulary, "tokens": tokens, "flops": flops, "precision": precision_of(run)}
+        return known | read_metrics(run)
+
+    def start(self, work: str, arguments: Sequence[str]) -> Facts:
+        """Do a piece of work in a process of its own and return what it found."""
+        out = self.work / f"{work}.json"
+        run_quietly(worker_command(work, arguments, out), environment(self.given.device))
+        return dict(json.loads(out.read_text()))
 
 
-def write_text(path: Path, vocabulary: int, characters: int) -> None:
-    """Write lines of Chinese characters, rare ones rarer as in text."""
-    import numpy as np
-
-    blocks = ((0x4E00, 0x9FF0), (0x3400, 0x4DB0), (0x20000, 0x2A6D0))  # without surrogates, which no file can hold
-    kinds = [chr(code) for first, end in blocks for code in range(first, end)]
-    ranks = vocabulary ** np.random.default_rng(0).random((characters // 64 + 2, 64))
-    path.write_text("\n".join("".join(kinds[int(rank)] for rank in line) for line in ranks - 1), "utf-8")
+class StageError(Exception):
+    """A stage failed; the message says how."""
 
 
-def run_arguments(arguments: argparse.Namespace, folder: Path, model: str, name: str) -> list[str]:
-    """Return the arguments of train.py for a run that keeps its steps 0, 1 and last."""
-    tokens = arguments.steps * arguments.sequences * arguments.length
-    paths = [f"paths.{key}={folder / key}" for key in ("runs", "cache", "tokenizers")]
-    batch = [f"batch.sequences={arguments.sequences}", f"batch.length={arguments.length}", f"tokens={tokens}"]
-    data = ["data=text", f"data.path={folder / 'text.txt'}", "data.max_epochs=9", "tokenizer=char"]
-    rest = [f"engine.device={arguments.device}", "schedule=list", "schedule.steps=[1]", "eval.when=never"]
-    return [f"model={model}", f"name={name}", *batch, *data, *rest, *paths]
+def run_quietly(command: Sequence[str], variables: dict[str, str]) -> None:
+    """Run a command whose output is only shown when it fails, and end it with all it started when it takes too long."""
+    with subprocess.Popen(
+        command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=LONGEST)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise StageError(f"took longer than {LONGEST / 60:.1f} minutes") from error
+            raise
+    if process.returncode:
+        errors = [line for line in said.splitlines() if line.startswith(("error:", "ImportError", "ModuleNotFound"))]
+        raise StageError(errors[0] if errors else f"ended with {process.returncode}:\n{said[-2000:]}")
 
 
-def run_folder(arguments: argparse.Namespace, folder: Path, model: str, name: str) -> Path:
-    """Return the folder of a run."""
-    from train.config import read_settings
-    from ucurve.config import compose
-
-    return read_settings(compose("train", run_arguments(arguments, folder, model, name))).folder
+def worker_command(work: str, given: Sequence[str], out: Path) -> list[str]:
+    """Return the command of a piece of work."""
+    return [sys.executable, "-W", "ignore", __file__, "--work", work, "--out", str(out), "--given", *given]
 
 
-def train(arguments: argparse.Namespace, folder: Path, model: str) -> dict[str, Any]:
-    """Train a run by train.py; return the facts of each step and its memory."""
-    facts = start_worker("ours", run_arguments(arguments, folder, model, "whole"), folder)
-    run = run_folder(arguments, folder, model, "whole")
-    return facts | json.loads((run / "run.json").read_text())["engine"] | read_metrics(run)
+def environment(device: str, all_devices: bool = False) -> dict[str, str]:
+    """Return the variables of a process; with one device only, since Trainer would take all, and a larger batch."""
+    quiet = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+    if device == "cpu":
+        return os.environ | quiet | {"CUDA_VISIBLE_DEVICES": ""}
+    one = {} if all_devices else {"CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]}
+    return os.environ | quiet | one
+
+
+def count_devices() -> int:
+    """Return how many devices there are, asked in another process, since asking takes memory of the device."""
+    code = "import torch; print(torch.cuda.device_count())"
+    return int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+
+
+def work(name: str, given: Sequence[str], out: Path) -> None:
+    """Do a piece of work in this process."""
+    from measurements.processes import peak_of_device
+
+    facts: Facts
+    if name == "machine":
+        facts = describe_machine(given[0])
+    elif name == "train":
+        facts = train_ours(given)
+    else:
+        facts = (train_by_peer if name == "trainer" else profile_step)(Path(given[0]))
+    out.write_text(json.dumps(facts | {"memory_mb": peak_of_device()}))
+
+
+def train_ours(given: Sequence[str]) -> Facts:
+    """Train as train.py does."""
+    from train.cli import train_command
+    from ucurve.config import Composed, compose
+
+    train_command([Composed(compose("train", list(given)), tuple(given))])
+    return {}
 
 
 def read_metrics(run: Path) -> dict[str, Any]:
@@ -99,52 +284,7 @@ def read_metrics(run: Path) -> dict[str, Any]:
     return {"losses": [line["loss"] for line in lines], "seconds": seconds}
 
 
-def start_peer(peer: str, arguments: argparse.Namespace, folder: Path, model: str) -> dict[str, Any] | str:
-    """Train by a peer from the checkpoint and the batches of our run; return why not where it is not installed."""
-    missing = [package for package in PEERS[peer] if importlib.util.find_spec(package) is None]
-    if missing:
-        return f"not installed: {', '.join(missing)}"
-    return start_worker(peer, [str(run_folder(arguments, folder, model, "whole"))], folder)
-
-
-def start_worker(work: str, given: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Run one contestant in a process of its own and return what it found; what it prints is shown if it fails."""
-    out = folder / f"{work}.json"
-    done = subprocess.run(
-        worker_command(work, given, out), capture_output=True, text=True, check=False, env=child_environment()
-    )
-    if done.returncode:
-        raise SystemExit(f"{work} {' '.join(given)} ended with {done.returncode}:\n{done.stderr}")
-    return dict(json.loads(out.read_text()))
-
-
-def worker_command(work: str, given: Sequence[str], out: Path) -> list[str]:
-    """Return the command of one contestant."""
-    return [sys.executable, "-W", "ignore", __file__, "--work", work, "--out", str(out), "--given", *given]
-
-
-def child_environment() -> dict[str, str]:
-    """Return the variables of a contestant."""
-    quiet = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
-    return {"CUDA_VISIBLE_DEVICES": "0"} | os.environ | quiet  # else Trainer takes all devices, and a larger batch
-
-
-def work(name: str, given: Sequence[str], out: Path) -> None:
-    """Do the work of one contestant in this process."""
-    facts = train_ours(given) if name == "ours" else train_by_peer(Path(given[0]))
-    out.write_text(json.dumps(facts | {"memory_mb": peak_memory()}))
-
-
-def train_ours(given: Sequence[str]) -> dict[str, Any]:
-    """Train as train.py does."""
-    from train.cli import train_command
-    from ucurve.config import Composed, compose
-
-    train_command([Composed(compose("train", list(given)), tuple(given))])
-    return {}
-
-
-def train_by_peer(run: Path) -> dict[str, Any]:
+def train_by_peer(run: Path) -> Facts:
     """Train by Trainer what our run was trained on, compiled on CUDA, in the run's precision."""
     import itertools
 
@@ -182,140 +322,130 @@ def precision_of(run: Path) -> str:
     return str(getattr(load_settings(run).engine, "precision", "float32"))
 
 
-def peak_memory() -> float:
-    """Return the most memory that this process has used, in MB: of the device, or of the processor without one."""
+def profile_step(run: Path) -> Facts:
+    """Return the operations that take most of the time of a training step, as shares of it, the largest first."""
+    import numpy as np
     import torch
+    from torch.profiler import ProfilerActivity, profile
 
-    from measurements.processes import peak
-
-    return torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else peak()
-
-
-def compare_training(
-    arguments: argparse.Namespace, folder: Path, model: str, facts: dict[str, dict[str, Any] | str]
-) -> dict[str, Any]:
-    """Return speeds, shares of the peak, memory and the largest difference of a loss."""
-    from measurements.training import product_flops
+    from train.engine.engine import TorchEngine
+    from train.engine.execution import choose_device
+    from train.replay import open_batches
     from train.run_folder.config_file import load_settings
 
-    run = run_folder(arguments, folder, model, "whole")
-    settings, precision = load_settings(run), precision_of(run)
+    settings, batches = load_settings(run), open_batches(run)
+    device = choose_device(settings.engine.device)
     vocabulary = json.loads((run / "run.json").read_text())["vocabulary"]
-    tokens = settings.batch.tokens
-    flops = settings.model.design.count_flops(vocabulary, settings.batch.length, tokens)
-    top = product_flops(8192 if arguments.device == "cuda" else 1024, arguments.device, precision)
-    there = {name: each for name, each in facts.items() if isinstance(each, dict)}
-    seconds = {name: statistics.median(each["seconds"][WARM_UP:]) for name, each in there.items()}
-    own = there["ours"]["losses"][:COMPARED]
-    return {
-        "model": model,
-        "vocabulary": vocabulary,
-        "precision": precision,
-        "tokens_per_second": {name: tokens / each for name, each in seconds.items()},
-        "share_of_peak": {name: flops / each / top for name, each in seconds.items()},
-        "memory_mb": {name: each["memory_mb"] for name, each in there.items()},
-        "losses_differ_by": {
-            name: max(abs(a - b) for a, b in zip(own, each["losses"], strict=False)) for name, each in there.items()
-        },
-        "left_out": {name: each for name, each in facts.items() if isinstance(each, str)},
-    }
+    on_device = device.type == "cuda"
+    model = settings.model.design.build_model(vocabulary, settings.batch.length, 0, seed=0)
+    engine = TorchEngine(model, settings.optimizer, "auto", device, precision_of(run), on_device)  # type: ignore[arg-type]
+    windows = engine.place(np.array([one.ids for one in batches.of_step(1)]))
+    for step in range(1, WARM_UP):
+        engine.step(windows, 1e-4, step)
+    kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_device else [])]
+    with profile(activities=kinds) as recorded:
+        engine.step(windows, 1e-4, WARM_UP)
+        if on_device:
+            torch.cuda.synchronize()
+    times = {event.key: event.self_device_time_total if on_device else event.self_cpu_time_total
+             for event in recorded.key_averages()}  # fmt: skip
+    counts = {event.key: event.count for event in recorded.key_averages()}
+    largest = sorted(times, key=lambda key: -times[key])[:SHOWN]
+    total = sum(times.values())
+    rows = [{"name": key, "share": times[key] / total, "calls": counts[key]} for key in largest]
+    return {"model": settings.model.name, "milliseconds": total / 1e3, "operations": rows}
 
 
-def compare_scoring(arguments: argparse.Namespace, folder: Path, model: str) -> dict[str, Any]:
-    """Return pairs per second of both scorers on a run's last checkpoint, and the pairs they decide differently."""
-    from eval.benchmarks.load import load_benchmark
-    from measurements import scoring
-
-    run, pairs = run_folder(arguments, folder, model, "whole"), folder / "pairs.parquet"
-    table = load_benchmark(arguments.pairs.name, arguments.pairs.parent) if arguments.pairs else load_benchmark("demo")
-    table = table.head(arguments.most_pairs)
-    table.to_parquet(pairs)
-    checkpoint = max((run / "checkpoints").iterdir())
-    facts: dict[str, Any] = {"model": model, "pairs": len(table), "dtype": precision_of(run), "left_out": {}}
-    scores = {}
-    for name in ("ours", "lm-eval"):
-        if name in PEERS and (missing := [one for one in PEERS[name] if importlib.util.find_spec(one) is None]):
-            facts["left_out"][name] = f"not installed: {', '.join(missing)}"
-            continue
-        took, scores[name] = scoring.run(
-            name, checkpoint, pairs, folder, os.cpu_count() or 1, arguments.device, facts["dtype"]
-        )
-        facts[name] = {"pairs_per_second": len(table) / took["seconds"], "memory_mb": took["peak"]}
-        facts[name]["other_decisions"] = scoring.other_decisions(scores[name], scores["ours"])
-    return facts
-
-
-def compare_resumed(arguments: argparse.Namespace, folder: Path, model: str) -> dict[str, Any]:
-    """Stop a run after its first steps and let it go on; compare it with the run that was never stopped."""
-    import numpy as np
-    from safetensors.numpy import load_file
-
-    given = run_arguments(arguments, folder, model, "resumed")
-    whole, resumed = (run_folder(arguments, folder, model, name) for name in ("whole", "resumed"))
-    started = resumed / "checkpoints" / "step00000001"
-    command = worker_command("ours", given, folder / "resumed.json")
-    with subprocess.Popen(
-        command, env=child_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        while process.poll() is None and not started.exists():
-            time.sleep(0.002)
-        process.send_signal(signal.SIGTERM)
-    start_worker("ours", given, folder)
-    one, other = (load_file(max((run / "checkpoints").iterdir()) / "model.safetensors") for run in (whole, resumed))
-    losses = [read_metrics(run)["losses"] for run in (whole, resumed)]
-    return {
-        "model": model,
-        "interrupted": process.returncode == 75,
-        "weights_differ_by": max(float(np.abs(one[key] - other[key]).max()) for key in one),
-        "losses_differ_by": max(abs(a - b) for a, b in zip(*losses, strict=True)),
-    }
-
-
-def describe_machine(device: str) -> dict[str, Any]:
-    """Return what was measured on: device and versions."""
+def describe_machine(device: str) -> Facts:
+    """Return what was measured on: device, versions, and operations per second of a large product by precision."""
     import torch
 
+    from measurements.training import product_flops
     from ucurve.provenance import code_revision, versions
 
-    name = torch.cuda.get_device_name() if device == "cuda" else f"{os.cpu_count()} cores, {platform.machine()}"
-    return {"device": name, "code_revision": code_revision(), "versions": versions()}
+    on_device = device == "cuda"
+    name = torch.cuda.get_device_name() if on_device else f"{os.cpu_count()} cores, {platform.machine()}"
+    peaks = {"float32": product_flops(4096 if on_device else 1024, device, "float32")}
+    if on_device:
+        peaks["bfloat16"] = product_flops(8192, device, "bfloat16")
+    return {"device": name, "code_revision": code_revision(), "versions": versions(), "peak_flops": peaks}
 
 
-def format_tables(facts: dict[str, Any]) -> str:
+def run_stages(bench: Bench, names: Sequence[str]) -> bool:
+    """Run the stages that have no result yet, write the tables after each, and tell whether all have ended well."""
+    stages, folder = bench.stages(), Path(bench.given.out) / "stages"
+    for place in (folder, bench.work):
+        place.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        file = folder / f"{name}.json"
+        if file.exists() and json.loads(file.read_text())["state"] == "run":
+            say_progress(f"{name}: there already")
+            continue
+        start, result = time.perf_counter(), {"state": "run"}
+        try:
+            result["facts"] = stages[name]()
+        except (Exception, SystemExit) as error:  # a stage that fails is recorded, and the others go on
+            result = {"state": "failed", "message": f"{type(error).__name__}: {error}"}
+        result["seconds"] = time.perf_counter() - start
+        file.with_suffix(".tmp").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+        file.with_suffix(".tmp").replace(file)
+        say_progress(f"{name}: {result['state']} in {result['seconds']:.0f} s {result.get('message', '')}")
+    there = {name: file for name in stages if (file := folder / f"{name}.json").exists()}
+    results = {name: json.loads(file.read_text()) for name, file in there.items()}
+    batch = {key: getattr(bench.given, key) for key in ("sequences", "length", "steps")}
+    (Path(bench.given.out) / "gpu.json").write_text(json.dumps({"batch": batch, "stages": results}, indent=2) + "\n")
+    (Path(bench.given.out) / "gpu.md").write_text(format_tables(bench, results), "utf-8")
+    return all(results[name]["state"] == "run" for name in names)
+
+
+def format_tables(bench: Bench, results: dict[str, Facts]) -> str:
     """Return the tables for the docs in Markdown."""
-    batch = facts["batch"]
+    facts = {name: result.get("facts", {}) for name, result in results.items()}
+    given, machine = bench.given, facts.get("machine", {})
     lines = [
-        f"{facts['machine']['device']}; {batch['steps']} steps of {batch['sequences']} x {batch['length']} tokens.",
+        f"{machine.get('device', 'unknown device')}; {given.steps} steps of {given.sequences} x {given.length} tokens.",
         "",
-        "| model | precision | tool | tokens/s | share of the peak | memory, MB | losses differ by |",
+    ]
+    lines += ["| model | precision | by | processes | tokens/s | share of the peak | memory, MB | losses differ by |"]
+    lines += ["|---|---|---|---|---|---|---|---|"]
+    for model in given.models:
+        own = facts.get(f"train-{model}-ours")
+        for trainer in TRAINERS:
+            if own and (theirs := facts.get(f"train-{model}-{trainer}")):
+                lines.append(format_training(model, trainer, own, theirs, machine.get("peak_flops", {})))
+    lines += [
+        "",
+        "| scoring by | model | type | pairs | pairs/s | memory, MB | other decisions |",
         "|---|---|---|---|---|---|---|",
     ]
-    for row in facts["training"]:
-        for tool, speed in row["tokens_per_second"].items():
-            lines.append(
-                f"| {row['model']} | {row['precision']} | {tool} | {speed:,.0f} | {row['share_of_peak'][tool]:.0%} "
-                f"| {row['memory_mb'][tool]:,.0f} | {row['losses_differ_by'][tool]:.1e} |"
-            )
-        lines += [f"| {row['model']} | | {tool} | {why} | | | |" for tool, why in row["left_out"].items()]
-    scoring, resumed = facts["scoring"], facts["resumed"]
-    lines += [
-        "",
-        f"Scoring {scoring['pairs']:,} pairs with {scoring['model']} in {scoring['dtype']}.",
-        "",
-        "| tool | pairs/s | other decisions |",
-        "|---|---|---|",
-    ]
-    for tool in ("ours", "lm-eval"):
-        if tool in scoring:
-            lines.append(f"| {tool} | {scoring[tool]['pairs_per_second']:,.0f} | {scoring[tool]['other_decisions']} |")
-    lines += [f"| {tool} | {why} | |" for tool, why in scoring["left_out"].items()]
-    stopped = "was stopped by SIGTERM and resumed" if resumed["interrupted"] else "ENDED BEFORE IT COULD BE STOPPED"
-    lines += [
-        "",
-        f"A run of {resumed['model']} that {stopped} differs from one that was not by at most "
-        f"{resumed['weights_differ_by']:.1e} in a weight and {resumed['losses_differ_by']:.1e} in a loss.",
-    ]
+    for name in SCORERS:
+        if score := facts.get(f"score-{name}"):
+            speed = f"{score['pairs_per_second']:,.0f} | {score['memory_mb']:,.0f} | {score['other_decisions']}"
+            lines.append(f"| {name} | {score['model']} | {score['dtype']} | {score['pairs']:,} | {speed} |")
+    if profile := facts.get("profile"):
+        lines += ["", f"A step of {profile['model']} takes {profile['milliseconds']:.1f} ms in these operations:", ""]
+        lines += ["| operation | share | calls |", "|---|---|---|"]
+        lines += [f"| `{row['name'][:80]}` | {row['share']:.1%} | {row['calls']} |" for row in profile["operations"]]
+    if resumed := facts.get("resumed"):
+        stopped = "was stopped by SIGTERM and resumed" if resumed["interrupted"] else "ENDED BEFORE IT COULD BE STOPPED"
+        apart = f"{resumed['weights_differ_by']:.1e} in a weight and {resumed['losses_differ_by']:.1e} in a loss"
+        lines += ["", f"A run of {resumed['model']} that {stopped} differs from one that was not by at most {apart}."]
+    lines += ["", "| stage | | seconds |", "|---|---|---|"]
+    for name, result in results.items():
+        said = result["state"] if result["state"] == "run" else f"failed: {result['message'].splitlines()[0]}"
+        lines.append(f"| {name} | {said} | {result['seconds']:.0f} |")
     return "\n".join(lines) + "\n"
+
+
+def format_training(model: str, trainer: str, own: Facts, theirs: Facts, peaks: dict[str, float]) -> str:
+    """Return the row of one way to train a model."""
+    seconds = statistics.median(theirs["seconds"][WARM_UP:])
+    peak, processes = peaks.get(own["precision"]), theirs.get("processes", 1)
+    share = "" if peak is None else f"{own['flops'] / seconds / peak / processes:.0%}"
+    memory = f"{theirs['memory_mb']:,.0f}" if "memory_mb" in theirs else ""
+    apart = max(abs(a - b) for a, b in zip(own["losses"][:COMPARED], theirs["losses"], strict=False))
+    speed = f"{own['tokens'] / seconds:,.0f} | {share} | {memory} | {apart:.1e}"
+    return f"| {model} | {own['precision']} | {trainer} | {processes} | {speed} |"
 
 
 def say_progress(line: str) -> None:
@@ -334,26 +464,30 @@ def main() -> None:
     parser.add_argument("--vocabulary", type=int, default=50000, help="different characters of the made text")
     parser.add_argument("--pairs", type=Path, help="folder of a benchmark's files; without it, the demo's pairs")
     parser.add_argument("--most-pairs", type=int, default=50_000, help="how many of them at most")
-    parser.add_argument("--out", type=Path, default=Path("gpu"), help="where to write, without .json and .md")
-    parser.add_argument("--work", choices=["ours", "trainer"], help=argparse.SUPPRESS)
+    parser.add_argument("--stages", nargs="+", help="those to run; without it, all")
+    parser.add_argument("--list", action="store_true", help="print the names of the stages")
+    parser.add_argument("--out", type=Path, default=Path("gpu"), help="the folder of the results")
+    parser.add_argument("--work", choices=["machine", "train", "trainer", "profile"], help=argparse.SUPPRESS)
     parser.add_argument("--given", nargs="+", default=[], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     sys.path.insert(0, str(ROOT))
     if arguments.work:
         work(arguments.work, arguments.given, arguments.out)
         return
+    bench = Bench(arguments)
+    names = arguments.stages or list(bench.stages())
+    if unknown := set(names) - set(bench.stages()):
+        parser.error(f"--stages: {', '.join(sorted(unknown))}; there are {', '.join(bench.stages())}")
+    if arguments.list:
+        print("\n".join(names))
+        return
     if arguments.steps <= WARM_UP:
         parser.error(f"--steps={arguments.steps}: the first {WARM_UP} are not timed, so more are needed")
-    if arguments.device == "cuda":
-        import torch
-
-        if not torch.cuda.is_available():
-            parser.error("no CUDA device is available here; --device cpu --models tiny measures a small model")
-    with tempfile.TemporaryDirectory() as folder:
-        facts = measure(arguments, Path(folder))
-    arguments.out.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
-    arguments.out.with_suffix(".md").write_text(format_tables(facts), "utf-8")
-    print(format_tables(facts))
+    if arguments.device == "cuda" and count_devices() == 0:
+        parser.error("no CUDA device is available here; --device cpu --models tiny measures a small model")
+    ended_well = run_stages(bench, names)
+    print((arguments.out / "gpu.md").read_text("utf-8"))
+    sys.exit(0 if ended_well else 1)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,14 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def peak_of_device() -> float:
+    """Return the most memory that this process has used so far, in MB: of the device where it uses one."""
+    import torch
+
+    used = torch.cuda.is_available() and torch.cuda.max_memory_allocated() > 0
+    return torch.cuda.max_memory_allocated() / 2**20 if used else peak()
+
+
 def run_alone(script: str, out: Path, options: Mapping[str, object], threads: int | None = None) -> dict[str, Any]:
     """Start a script with options and ``--out``, and return what it wrote there as JSON.
 

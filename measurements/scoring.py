@@ -23,19 +23,21 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from measurements.processes import peak, run_alone
+from measurements.processes import peak, peak_of_device, run_alone
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from eval.scoring.loading import Device, Dtype
 
 BATCH = 64  # sentences at once for the peers
+FIRST = 2000  # pairs that are scored before the timed ones on an accelerator, whose first calls take longer
 Scores = np.ndarray[Any, np.dtype[np.float64]]
+Score = Callable[["pd.DataFrame"], Scores]
 
 
-def ours(model: Path, pairs: Path, device: "Device", dtype: "Dtype") -> Callable[[], Scores]:
+def ours(model: Path, device: "Device", dtype: "Dtype") -> Score:
     """Score as score.py does, from the pair table to the score table."""
-    import pandas as pd
-
     from eval.models.targets import model_targets
     from eval.scoring.batching import within_memory
     from eval.scoring.loading import load_model
@@ -43,12 +45,11 @@ def ours(model: Path, pairs: Path, device: "Device", dtype: "Dtype") -> Callable
     from eval.sweep.cache import SweepCache
     from eval.sweep.prepare import prepare
 
-    table = pd.read_parquet(pairs)
     loaded = load_model(model, dtype=dtype, device=device)
     (target,), cache = model_targets(str(model)), SweepCache()
     cache.tokenizer(target.folder)  # the others load theirs with the model
 
-    def score() -> Scores:
+    def score(table: "pd.DataFrame") -> Scores:
         (job,) = prepare(target, [table], ScoreSettings(scorer=("sentence",)), cache)
         scores, _ = within_memory(None, loaded, lambda size: job.scorer.score(loaded, size))
         return scores[["lp_good", "lp_bad"]].to_numpy().T.ravel()
@@ -56,34 +57,33 @@ def ours(model: Path, pairs: Path, device: "Device", dtype: "Dtype") -> Callable
     return score
 
 
-def lm_eval(model: Path, pairs: Path, device: "Device", dtype: "Dtype") -> Callable[[], Scores]:
+def lm_eval(model: Path, device: "Device", dtype: "Dtype") -> Score:
     """Score by lm-eval's ``HFLM.loglikelihood``: every sentence as the continuation of an empty context."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
-    texts = _texts(pairs)
     batch = BATCH if device == "cpu" else "auto"
     harness = HFLM(pretrained=str(model), device=device, dtype=dtype, batch_size=batch)
 
-    def score() -> Scores:
+    def score(table: "pd.DataFrame") -> Scores:
         requests = [
             Instance(request_type="loglikelihood", doc={}, arguments=("", text), idx=place)
-            for place, text in enumerate(texts)
+            for place, text in enumerate(_texts(table))
         ]
         return np.array([answer[0] for answer in harness.loglikelihood(requests, disable_tqdm=True)])
 
     return score
 
 
-def minicons(model: Path, pairs: Path, device: "Device", dtype: "Dtype") -> Callable[[], Scores]:
+def minicons(model: Path, device: "Device", dtype: "Dtype") -> Score:
     """Score by minicons' ``sequence_score``, summed, after the start token."""
     from minicons.scorer import IncrementalLMScorer
 
-    texts = _texts(pairs)
     scorer = IncrementalLMScorer(str(model), device, dtype=dtype)
 
-    def score() -> Scores:
+    def score(table: "pd.DataFrame") -> Scores:
         scores: list[float] = []
+        texts = _texts(table)
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
             scores += scorer.sequence_score(batch, reduction=lambda steps: steps.sum(0).item(), bos_token=True)
@@ -95,11 +95,8 @@ def minicons(model: Path, pairs: Path, device: "Device", dtype: "Dtype") -> Call
 SCORERS = {"ours": ours, "lm-eval": lm_eval, "minicons": minicons}
 
 
-def _texts(pairs: Path) -> list[str]:
+def _texts(table: "pd.DataFrame") -> list[str]:
     """Return all good members, then all bad ones; a text that occurs twice is scored twice, as its tool would."""
-    import pandas as pd
-
-    table = pd.read_parquet(pairs)
     return [*table["good"], *table["bad"]]
 
 
@@ -107,16 +104,19 @@ def work(
     scorer: str, model: Path, pairs: Path, out: Path, threads: int, device: "Device" = "cpu", dtype: "Dtype" = "float32"
 ) -> None:
     """Time one scorer in this process and write seconds, memory and scores."""
+    import pandas as pd
     import torch
 
     torch.set_num_threads(threads)
-    score = SCORERS[scorer](model, pairs, device, dtype)
+    score, table = SCORERS[scorer](model, device, dtype), pd.read_parquet(pairs)
+    if device != "cpu":
+        score(table.head(FIRST))
     before = peak()
     start = time.perf_counter()
-    scores = score()
+    scores = score(table)
     seconds = time.perf_counter() - start
     np.save(out.with_suffix(".npy"), scores)
-    out.write_text(json.dumps({"seconds": seconds, "peak": peak(), "before": before}))
+    out.write_text(json.dumps({"seconds": seconds, "peak": peak_of_device(), "before": before}))
 
 
 def make_pairs(folder: Path, paradigms: int | None, out: Path) -> int:
@@ -137,13 +137,14 @@ def make_model(pairs: Path, vocabulary: int, out: Path) -> None:
 
     The weights are spread wider than at the start of a training, so that pairs differ by more than rounding.
     """
+    import pandas as pd
     import torch
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
     from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
 
     from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
 
-    characters = sorted({character for text in _texts(pairs) for character in text})
+    characters = sorted({character for text in _texts(pd.read_parquet(pairs)) for character in text})
     ids = {token: place for place, token in enumerate(["<eos>", "<unk>", *characters])}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token="<unk>"))  # noqa: S106
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(ANY_CHARACTER), "isolated")  # as our tokenizer=char

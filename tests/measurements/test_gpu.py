@@ -1,6 +1,5 @@
 """The accelerator's benchmark, small and on the processor."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -10,25 +9,47 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = "--device cpu --models tiny --sequences 8 --length 32 --vocabulary 300 --steps 12 --most-pairs 40"
+STAGES = ["machine", "train-tiny-ours", "train-tiny-ddp", "resumed", "score-ours"]  # make bench runs all
+
+
+def measure(folder, stages):
+    command = [sys.executable, str(ROOT / "measurements/gpu.py"), *SMALL.split(), "--out", str(folder), "--stages"]
+    done = subprocess.run([*command, *stages], capture_output=True, text=True, cwd=folder.parent, check=False)
+    return done, json.loads((folder / "gpu.json").read_text())["stages"]
 
 
 @pytest.mark.long
-def test_the_benchmark_runs_on_a_processor_and_its_comparisons_hold(tmp_path):
-    command = [sys.executable, str(ROOT / "measurements/gpu.py"), *SMALL.split(), "--out", str(tmp_path / "gpu")]
-    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
-    facts = json.loads((tmp_path / "gpu.json").read_text())
-    [training] = facts["training"]
-    assert training["precision"] == "float32"
-    assert training["tokens_per_second"]["ours"] > 0
-    if importlib.util.find_spec("accelerate"):
-        assert training["losses_differ_by"]["trainer"] < 1e-3
-    else:
-        assert "accelerate" in training["left_out"]["trainer"]
-    assert facts["scoring"]["ours"]["pairs_per_second"] > 0
-    assert ("lm-eval" in facts["scoring"]) == (importlib.util.find_spec("lm_eval") is not None)
-    resumed = facts["resumed"]
+def test_stages_run_on_a_processor_their_comparisons_hold_and_none_is_run_twice(tmp_path):
+    out = tmp_path / "gpu"
+    done, stages = measure(out, STAGES)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {name: stage["state"] for name, stage in stages.items()} == dict.fromkeys(STAGES, "run")
+    resumed, score = stages["resumed"]["facts"], stages["score-ours"]["facts"]
     assert (resumed["interrupted"], resumed["weights_differ_by"], resumed["losses_differ_by"]) == (True, 0, 0)
-    assert "| tiny | float32 | ours |" in (tmp_path / "gpu.md").read_text()
+    assert (score["pairs"], score["other_decisions"]) == (40, 0)
+    own, several = (stages[f"train-tiny-{name}"]["facts"] for name in ("ours", "ddp"))
+    assert several["processes"] == 2
+    assert several["losses"] == pytest.approx(own["losses"], abs=1e-3)
+    tables = (out / "gpu.md").read_text()
+    assert "| tiny | float32 | ours | 1 |" in tables
+    assert "was stopped by SIGTERM and resumed differs" in tables
+    again, stages_again = measure(out, STAGES)
+    assert again.returncode == 0
+    assert stages_again == stages
+    assert again.stdout.count("there already") == len(STAGES)
+
+
+@pytest.mark.long
+def test_a_stage_that_fails_is_recorded_and_tried_again(tmp_path):
+    for _ in range(2):
+        done, stages = measure(tmp_path / "gpu", ["train-tiny-trainer", "machine"])  # without the run that it goes by
+        assert done.returncode == 1
+        assert {name: stage["state"] for name, stage in stages.items()} == {
+            "machine": "run",
+            "train-tiny-trainer": "failed",
+        }
+        assert "train-tiny-trainer: failed in" in done.stdout
+        assert "| train-tiny-trainer | failed: StageError:" in (tmp_path / "gpu" / "gpu.md").read_text()
 
 
 @pytest.mark.long
