@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from eval.scoring.sharing import own_batches
-from eval.scoring.sizes import device_sizes
+from eval.scoring.sizes import device_sizes, logits_at_once
 from eval.scoring.text.sentences import Ids
 from ucurve.errors import RunError
 from ucurve.progress import log_line
@@ -66,7 +66,7 @@ def side_by_side(
 
 def rows_of_logits(model: "PreTrainedModel", length: int = 1) -> int:
     """Return how many rows of ``length`` tokens a model may be asked for the logits of at once; at least one."""
-    held = device_sizes(model.device.type).logits
+    held = logits_at_once(model.device)
     return max(1, held // (length * int(model.config.get_text_config().vocab_size)))
 
 

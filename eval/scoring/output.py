@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import linear
 from transformers import PreTrainedModel
 
-from eval.scoring.sizes import device_sizes
+from eval.scoring.sizes import device_sizes, logits_at_once
 from eval.scoring.text.sentences import Ids, Scores
 from ucurve.huggingface.attention import register_without_mask
 
@@ -29,6 +29,7 @@ class OutputLayer:
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None) -> None:
         self._weight, self._bias = weight, bias
         self._sizes = device_sizes(weight.device.type)
+        self._logits = logits_at_once(weight.device)
 
     def log_probabilities(self, hidden: torch.Tensor, contexts: Ids, targets: Ids) -> npt.NDArray[np.float64]:
         """Return natural log probabilities of tokens after contexts, float64[targets].
@@ -88,7 +89,7 @@ class OutputLayer:
 
     def _rows(self, hidden: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Split contexts so that their logits of the whole vocabulary can be held at once."""
-        return torch.split(hidden, max(1, self._sizes.logits // len(self._weight)))
+        return torch.split(hidden, max(1, self._logits // len(self._weight)))
 
     def _shifted(self, hidden: torch.Tensor) -> torch.Tensor:
         logits = hidden @ self._weight.T
