@@ -50,6 +50,15 @@ def test_a_subset_is_scored_while_training_and_verify_does_not_mind(scored):
     assert run_faults(run) == []
 
 
+@pytest.mark.parametrize("model", ["llama-14m", "mamba-14m", "lstm-14m"])
+def test_other_architectures_are_scored_while_training(scored, model):
+    settings = scored(f"model={model}", "model.config.hidden_size=32", "model.config.num_hidden_layers=1")
+    train_run(settings)
+    table = read_table(ACCURACY, ACCURACY.path(settings.folder))
+    assert sorted(table["step"].unique()) == [0, 12]
+    assert run_faults(settings.folder) == []
+
+
 def test_another_way_to_score_is_no_other_run(scored):
     first, second = scored("eval.subset=2"), scored("eval.preset=zhoblimp", "eval.when=end")
     assert first.identity() == second.identity()
