@@ -109,7 +109,8 @@ def error_of(credits_: Array, paradigms: Ids, clusters: Ids, sizes: Ids | None =
     _, steps, items = credits_.shape
     sizes = np.zeros(len(credits_), dtype=np.int64) if sizes is None else sizes
     runs_of = np.bincount(sizes)
-    count = int(clusters.max()) + 1
+    sizes_of = np.bincount(clusters)
+    count = len(sizes_of)
     if count < FEWEST_CLUSTERS:  # each pair by itself tells what is noise of single pairs
         clusters = np.arange(items)
     stratum_of = strata_of(paradigms, clusters)
@@ -119,7 +120,7 @@ def error_of(credits_: Array, paradigms: Ids, clusters: Ids, sizes: Ids | None =
     one_pair = np.eye(steps) / (2 * items**2)
     pairs = apart @ apart.T + one_pair
     none = np.zeros((steps, steps))
-    freedom = _pair_freedom(apart, stratum_of, np.bincount(clusters))
+    freedom = _pair_freedom(apart, stratum_of, sizes_of)
     if (runs := 1 + len(credits_) - len(runs_of)) == 1:
         return Error(pairs, none, none, 1, items, freedom, count)
     of_runs, of_sizes = (
@@ -370,8 +371,9 @@ def _change_ps(changes: dict[str, float], functions: Array, covariance: Array, f
 def deepest(curve: Array) -> tuple[float, int]:
     """Return the largest of the smaller sides of all dips of a curve, and where it is."""
     sides = [min(curve[: at + 1].max(), curve[at:].max()) - value for at, value in enumerate(curve)]
-    place = int(np.argmax(np.round(sides, 9)))
-    return (float(sides[place]) if sides[place] >= 1e-9 else 0.0), place
+    sides = [side if side >= 1e-9 else 0.0 for side in sides]
+    place = int(np.argmax(sides))
+    return float(sides[place]), place
 
 
 def holm(p: Array) -> Array:

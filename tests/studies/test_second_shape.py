@@ -87,6 +87,18 @@ def test_errors_are_those_of_the_program(scope, clusters_of_last, design):
     assert freedom == pytest.approx(expected.freedom)
 
 
+@pytest.mark.parametrize("edits", [1, 40])
+def test_where_nothing_changes_the_edits_give_the_degrees_of_freedom(edits):
+    half_points, clusters = np.full((3, 10, 40), 2, dtype=np.uint8), np.arange(40) % edits
+    expected = estimate_curve(TOKENS, half_points, 0 * clusters, clusters).item_freedom
+    assert second_shape.error_of(half_points / 2, 0 * clusters, clusters).freedom == expected == max(1, edits - 1)
+
+
+def test_of_dips_that_are_nearly_alike_the_deeper_one_counts():
+    assert second_shape.deepest(np.array([1.0, 0.5, 0.8, 0.5 - 1e-11, 1.0]))[1] == 3
+    assert second_shape.deepest(np.array([0.5, 0.5 - 1e-11, 0.5])) == (0, 0)
+
+
 def credits_of(accuracies, pairs=200):
     random = np.random.default_rng(3)
     return random.binomial(1, np.repeat(accuracies, pairs).reshape(1, -1, pairs).repeat(3, axis=0)).astype(float)
