@@ -94,10 +94,10 @@ def test_a_shorter_budget_is_a_prefix_and_a_killed_run_goes_on_to_the_same_bytes
     shutil.rmtree(whole.folder)
     step = TorchEngine.step
 
-    def cut(self, windows, rate, number):
+    def cut(self, windows, rate, number, *flags):
         if number > 5:
             raise KeyboardInterrupt
-        return step(self, windows, rate, number)
+        return step(self, windows, rate, number, *flags)
 
     monkeypatch.setattr(TorchEngine, "step", cut)
     again = choice(kind, first, "resume.seconds=0", second=second)
