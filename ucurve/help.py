@@ -1,5 +1,6 @@
 """What ``--help`` of a command prints, made of the comments in ``conf/``: what it does, examples, and its keys."""
 
+import itertools
 import re
 import textwrap
 from collections.abc import Iterator
@@ -68,10 +69,13 @@ def _text(file: str) -> str:
 
 
 def _read_keys(file: str) -> Iterator[Key]:
-    """Yield the keys of a configuration file in order; words about one stand behind it, or in lines above it."""
+    """Yield the keys of a configuration file in order; words about one stand behind it, or in lines above it.
+
+    Lines at the beginning are about the file.
+    """
     above: list[str] = []
     parts: list[str] = []
-    for line in _text(file).splitlines():
+    for line in itertools.dropwhile(lambda line: line.startswith("# "), _text(file).splitlines()):
         if line.lstrip().startswith("# "):
             above.append(line.strip().removeprefix("# "))
             continue
@@ -91,7 +95,9 @@ def _by_part(keys: list[Key]) -> dict[str, list[Key]]:
             known[key.name] = key
     parts: dict[str, list[Key]] = {"": []}
     for name, key in known.items():
-        parts.setdefault(name.rpartition(".")[0], []).append(key)
+        part = name.rpartition(".")[0]
+        if part not in known:  # otherwise it is part of a mapping that is shown as a whole
+            parts.setdefault(part, []).append(key)
     return {part: found for part, found in parts.items() if found}
 
 
@@ -100,7 +106,8 @@ def _group_keys(name: str, group: str, prefix: str) -> Iterator[Key]:
     if group == "experiment" or (group == _SCORING and prefix):
         return
     default = f"{group}/{config_files.default_choice(name, group)}.yaml"
-    for file in sorted(config_files.choices(group), key=lambda file: file != default):
+    # Choices that change another one come last: their words are about their own values.
+    for file in sorted(config_files.choices(group), key=lambda file: (file != default, "\ndefaults:" in _text(file))):
         above = "" if config_files.package(file) == config_files.AT_THE_TOP else prefix
         for key in _read_keys(file):
             if key.name not in ("kind", group, f"{group}.kind"):

@@ -327,8 +327,7 @@ def test_logits_that_differ_from_the_live_models_stop_the_run(settings_of, monke
 
     def other(*given, **named):
         model, report = real(*given, **named)
-        with torch.no_grad():
-            model.get_output_embeddings().weight[0, 0] += 1e-3
+        model.base_model.rotary_emb.inv_freq *= 1.1  # which is not saved
         return model, report
 
     monkeypatch.setattr("transformers.GPTNeoXForCausalLM.from_pretrained", other)
