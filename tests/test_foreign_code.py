@@ -67,7 +67,14 @@ FORBIDDEN = {
     "importlib.util.spec_from_file_location": CODE,
     "os.system": STRING,
 }
-PRESENT = {"from_pretrained", "load_dataset", "get_dataset_config_names", "hf_hub_download", "snapshot_download"}
+PRESENT = {
+    "from_pretrained",
+    "from_config",
+    "load_dataset",
+    "get_dataset_config_names",
+    "hf_hub_download",
+    "snapshot_download",
+}
 
 
 def name_of(call):
@@ -129,7 +136,7 @@ def test_the_home_never_trusts():
     assert found == PRESENT
     for node, name in calls(tree):
         given = {word.arg: getattr(word.value, "value", None) for word in node.keywords}
-        if name.endswith(("from_pretrained", "load_dataset")):
+        if name.endswith(("from_pretrained", "from_config", "load_dataset")):
             assert given.get("trust_remote_code") is False, name
 
 

@@ -12,6 +12,7 @@ from train.model.parameters import EMBEDDING, OUTPUT, Parameters
 from train.model.refusals import hidden_states, refuse_behaviour, refuse_configuration
 from ucurve.errors import UserError, unknown_name
 from ucurve.huggingface.attention import register_without_mask
+from ucurve.huggingface.pretrained import new_model
 
 if TYPE_CHECKING:  # torch and transformers are imported where a model is built
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -101,14 +102,11 @@ class LibraryModel:
             return self._build(vocabulary, context, document_token=0)
 
     def _build(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedModel":
-        from transformers import AutoModelForCausalLM
-
         with self._explaining():
             configuration = self._configuration(vocabulary, context, document_token)
         refuse_configuration(configuration)
         with self._explaining():
-            model: PreTrainedModel = AutoModelForCausalLM.from_config(configuration)
-        return model
+            return new_model(configuration)
 
     def _configuration(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedConfig":
         from transformers import AutoConfig

@@ -23,7 +23,7 @@ from ucurve.huggingface.tokenizer_files import (
 from ucurve.storage.files import read_json_or_empty
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 ModelClass = Literal["AutoModelForCausalLM", "AutoModelForMaskedLM", "GPTNeoXForCausalLM"]
 
@@ -163,6 +163,15 @@ def load_model(
     except Exception as error:  # broken files raise errors of several libraries
         raise UserError(f"{folder}: the model does not load ({_reason(error)})") from error
     return model, report
+
+
+def new_model(configuration: "PreTrainedConfig") -> "PreTrainedModel":
+    """Build a causal model of transformers with weights drawn at random; errors are those of the architecture."""
+    from transformers import AutoModelForCausalLM
+
+    with _never_asking():
+        model: PreTrainedModel = AutoModelForCausalLM.from_config(configuration, trust_remote_code=False)
+    return model
 
 
 def load_rows(
