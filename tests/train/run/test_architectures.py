@@ -33,10 +33,10 @@ def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch, mode
     train_run(alone)
     step = TorchEngine.step
 
-    def stop_in_step_5(engine, windows, rate, number):
+    def stop_in_step_5(engine, windows, rate, number, *flags):
         if number == 5:
             os.kill(os.getpid(), signal.SIGTERM)
-        return step(engine, windows, rate, number)
+        return step(engine, windows, rate, number, *flags)
 
     monkeypatch.setattr(TorchEngine, "step", stop_in_step_5)
     with pytest.raises(SystemExit):

@@ -83,10 +83,10 @@ def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypat
 def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
     signal_in_step(monkeypatch, signal.SIGTERM)
 
-    def saving(run, step, state, owner):
+    def saving(run, step, state, owner, *kept):
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGUSR1)
-        save_state(run, step, state, owner)
+        save_state(run, step, state, owner, *kept)
 
     monkeypatch.setattr("train.run.saving.save_state", saving)
     settings = settings_of()
