@@ -2,19 +2,23 @@
 
 python -m studies.hundred_million.same_seed --run RUN --same RUN --others RUN RUN [--docs docs] [--benchmark zhoblimp]
 
-Writes ``data/hundred_million/same_seed.csv``: at each checkpoint the accuracies under SLLN-LP of all pairs and of the
-phenomena that the paper names, in percent, and on which pairs two runs are right alike (Cohen's kappa), for the two
-runs of one seed and as the mean over every two runs of different seeds. Prints the largest differences.
+Writes ``data/hundred_million/same_seed.csv``, from which the page has its paragraph. A row for each checkpoint has the
+accuracies under SLLN-LP of all pairs and of the phenomena that the paper names, in percent, how far the two runs of one
+seed are apart, and the standard deviation of ``--same`` and ``--others``; on which pairs two runs are right alike
+(Cohen's kappa), for the two runs of one seed and as the mean over every two runs of different seeds; and how far the
+held-out losses of the two runs are apart.
 """
 
 import argparse
-import sys
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+
+from studies.hundred_million.page import data_folder
+from studies.pages import write_tables
 
 SLLN_LP = 0.5  # the exponent of the length
 PARTS = ("all", "fci_licensing", "topicalization")
@@ -47,16 +51,18 @@ def compare(run: Path, same: Path, others: list[Path], benchmark: str) -> pd.Dat
         row: dict[str, float] = {"step": step, "pairs": len(phenomena)}
         for part in PARTS:
             chosen = np.asarray((phenomena == part) | (part == "all"))
-            row |= {f"{part}_{of}": 100 * one[chosen].mean() for of, one in zip(("run", "same"), right, strict=False)}
-            row[f"{part}_sd_of_seeds"] = float(np.std([100 * one[chosen].mean() for one in right[1:]], ddof=1))
+            first, *seeds = (100 * one[chosen].mean() for one in right)
+            row |= {f"{part}_run": first, f"{part}_same": seeds[0], f"{part}_apart": abs(first - seeds[0])}
+            row[f"{part}_sd_of_seeds"] = float(np.std(seeds, ddof=1))
         row["kappa_same_seed"] = kappa(*right[:2])
         row["kappa_other_seeds"] = float(np.mean([kappa(*two) for two in combinations(right[1:], 2)]))
         rows.append(row)
-    return pd.DataFrame(rows)
+    losses = [pd.read_csv(one / "held_out.csv", index_col="step")["bits_per_byte"] for one in (run, same)]
+    return pd.DataFrame(rows).merge((losses[0] - losses[1]).abs().rename("bits_per_byte_apart"), on="step")
 
 
 def main() -> None:
-    """Write the table and print the largest differences."""
+    """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, required=True, help="the run to compare")
     parser.add_argument("--same", type=Path, required=True, help="a run of the same seed")
@@ -65,16 +71,7 @@ def main() -> None:
     parser.add_argument("--benchmark", default="zhoblimp")
     arguments = parser.parse_args()
     table = compare(arguments.run, arguments.same, arguments.others, arguments.benchmark)
-    table.to_csv(arguments.docs / "data" / "hundred_million" / "same_seed.csv", index=False, float_format="%.6g")
-    for part in PARTS:
-        apart = (table[f"{part}_run"] - table[f"{part}_same"]).abs()
-        sd = table[f"{part}_sd_of_seeds"].max()
-        sys.stdout.write(
-            f"{part}: at most {apart.max():.2f} points apart, mean {apart.mean():.2f}; seeds: sd to {sd:.1f}\n"
-        )
-    same, others = table["kappa_same_seed"], table["kappa_other_seeds"]
-    sys.stdout.write(f"kappa at least {same.min():.2f}, at the end {same.iloc[-1]:.2f}; ")
-    sys.stdout.write(f"of other seeds at most {others.max():.2f}, at the end {others.iloc[-1]:.2f}\n")
+    write_tables({"same_seed": table}, data_folder(arguments.docs))
 
 
 if __name__ == "__main__":
