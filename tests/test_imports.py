@@ -50,7 +50,7 @@ ORDER = {
         "scorers",
     ],
     "train": [
-        "corpus model optim checkpoint_schedule evaluation",
+        "corpus model optim checkpoint_schedule evaluation identity",
         "tokenizer",
         "data config",
         "engine plan",

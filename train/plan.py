@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from train.checkpoint_schedule import checkpoint_steps
-from train.config import RunSettings, config_sha256
+from train.config import RunSettings
+from train.identity import config_sha256
 from train.model.parameters import Parameters, flops_6nd
 from train.model.precision import describe_precision
 from train.optim import learning_rate

@@ -3,7 +3,8 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from train.config import config_sha256, differing_keys, pick_identity, read_request, without_seeds
+from train.config import read_request
+from train.identity import config_sha256, differing_keys, pick_identity, without_seeds
 from train.model import precision
 from ucurve.config import compose, plain
 from ucurve.errors import UserError

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from train.config import config_sha256, pick_identity, read_request
+from train.config import read_request
+from train.identity import config_sha256, pick_identity
 from train.optim import OptimizerSettings, RateSettings, learning_rate
 from ucurve.config import compose
 from ucurve.errors import UserError

@@ -4,7 +4,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from train.config import RunSettings, config_sha256, without_seeds
+from train.config import RunSettings
+from train.identity import config_sha256, without_seeds
 from train.plan import Plan, make_plan
 from train.run.prepare import pin_as
 from train.run_folder.checkpoint import copy_checkpoint

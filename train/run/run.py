@@ -7,11 +7,12 @@ import shutil
 from collections.abc import Iterator
 
 from train import evaluation
-from train.config import RunRequest, config_sha256, without_seeds
+from train.config import RunRequest
 from train.corpus.corpus import Corpus
 from train.engine.execution import Execution, check_processes, choose_execution
 from train.engine.processes import Processes, read_processes
 from train.engine.signals import Interrupted, StopSignals
+from train.identity import config_sha256, without_seeds
 from train.plan import count_start_tokens, warn_of_start_token
 from train.run.group import score_in_all
 from train.run.prepare import PreparedRun, check_inputs, prepare

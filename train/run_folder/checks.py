@@ -4,7 +4,8 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from train.config import RunRequest, RunSettings, config_sha256, differing_keys, pick_identity
+from train.config import RunRequest, RunSettings
+from train.identity import config_sha256, differing_keys, pick_identity
 from train.run_folder.config_file import read_configuration, recall_settings
 from ucurve.config import plain
 from ucurve.errors import DamagedError, UserError

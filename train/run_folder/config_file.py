@@ -6,15 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from train.config import (
-    PARTLY_IDENTITY,
-    Configuration,
-    RunRequest,
-    RunSettings,
-    config_sha256,
-    pick_identity,
-    read_settings,
-)
+from train.config import RunRequest, RunSettings, read_settings
+from train.identity import PARTLY_IDENTITY, Configuration, config_sha256, pick_identity
 from ucurve.config import plain
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import CONFIGURATION

@@ -4,8 +4,9 @@ from dataclasses import asdict
 
 import pytest
 
-from train.config import config_sha256, pick_identity, read_request
+from train.config import read_request
 from train.corpus.corpus import Corpus, CorpusSettings
+from train.identity import config_sha256, pick_identity
 from ucurve.config import check, compose, plain
 from ucurve.errors import UserError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from train.cli import train_command
-from train.config import config_sha256
+from train.identity import config_sha256
 from train.run.prepare import expect_run, prepare
 from train.run.run import train_run
 from train.run_folder.checks import check_same_configuration

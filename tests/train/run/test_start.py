@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from train.config import config_sha256, pick_identity
+from train.identity import config_sha256, pick_identity
 from train.run.run import train_run
 from train.run_folder.config_file import load_settings
 from train.verify import run_faults
