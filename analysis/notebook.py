@@ -452,7 +452,7 @@ def _describe_runs(runs: Collection[Run]) -> pd.DataFrame:
 def _size_shapes(scored: BenchmarkScores) -> pd.DataFrame:
     found = read_size_shapes(scored)
     if found is None or found.shapes.classes.empty:
-        why = "no mean over sizes could be tested; that takes two sizes or more of one tokenizer, text and budget."
+        why = "no mean over sizes could be tested; that takes two sizes or more of runs alike in all else."
         raise UserError(" ".join([f"{scored.benchmark}: {why}", *(found.shapes.notes if found else ())]))
     return _dips_first(found.shapes.classes, _SHAPES | {"sizes": "sizes", "holm_sizes": "p_sizes_differ"})
 
@@ -461,7 +461,7 @@ def _flops_shapes(scored: BenchmarkScores) -> pd.DataFrame:
     if (found := read_flops_shapes(scored)) is None:
         raise UserError(
             f"{scored.benchmark}: no curve over FLOPs could be tested; that takes four sizes, or sizes and budgets, of "
-            "one tokenizer and text, over tenfold FLOPs."
+            "runs alike in all else, over tenfold FLOPs."
         )
     named = {"dip_place": "dip_flops", "onset": "onset_flops"}
     return _dips_first(found.classes, {"at": "at", "cells": "points"} | _SHAPES | named)

@@ -28,9 +28,9 @@ _NOTE = (
 def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Say of every point of the learning curves which model it belongs to and whether it is a finished one.
 
-    The rows with FLOPs above 0 and a score get ``model``, ``parameters``, ``variant`` (tokenizer and data), ``series``
-    (name without the budget) and ``final``: the end of a finished run. Only those are models of their own; on the way
-    there the learning rate has not come down yet.
+    The rows with FLOPs above 0 and a score get ``model``, ``parameters``, ``variant`` (all but size and budget),
+    ``series`` (name without the budget) and ``final``: the end of a finished run. Only those are models of their own;
+    on the way there the learning rate has not come down yet.
     """
     facts = ("group", "model", "parameters", "variant", "series", "has_ended")
     described = pd.DataFrame([{name: getattr(run, name) for name in facts} for run in runs])

@@ -23,7 +23,7 @@ _SMOOTHER = f"local linear regression on log tokens, Gaussian weights of {WIDTH:
 
 
 def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
-    """Average the curves of all sizes and seeds of one tokenizer, text and budget at equal tokens.
+    """Average the curves of runs that differ only in size and seed at equal tokens.
 
     A run's accuracy between two of its checkpoints is interpolated linearly on log tokens; never outside its own range,
     never across a checkpoint that is missing or not scored, and not between step 0 and the first step.
@@ -63,15 +63,15 @@ def local_linear(x: Array, y: Array, width: float = WIDTH) -> Array:
 def draw_mean_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
     """Draw the rows of ``mean_curves``, at least one: overall and, where there are phenomena, a panel for each."""
     note = (
-        f"Accuracy against training tokens, {title}: mean over all sizes and seeds of one tokenizer, text and budget "
-        f"at equal tokens, where every run has a value. Dots: means; line: smoothed ({_SMOOTHER}). Band: {_BAND}, "
-        "smoothed in the same way; it is not a confidence interval of the mean."
+        f"Accuracy against training tokens, {title}: mean over the runs that differ only in size and seed, at equal "
+        f"tokens, where every run has a value. Dots: means; line: smoothed ({_SMOOTHER}). Band: {_BAND}, smoothed in "
+        "the same way; it is not a confidence interval of the mean."
     )
     return overall_and_phenomena(table, name, "Mean learning curves", note, _draw_curves)
 
 
 def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
-    """Make the mean curves of one benchmark; none where no sizes share tokenizer, text and budget."""
+    """Make the mean curves of one benchmark; none where no runs differ in size alone."""
     rows = scored.curve_rows()
     table = rows if rows.empty else mean_curves(rows, scored.study.runs)
     if not table.empty:

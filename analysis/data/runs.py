@@ -41,6 +41,7 @@ class Run:
     facts: RunFacts | None  # what run.json says; None for a model that was not trained here
     precision: str | None = None  # of the products that trained it, where the runs of the analysis differ in it
     architecture: str | None = None  # the name in transformers, where the runs of the analysis differ in it
+    suffix: str | None = None  # of its name, such as rate=wsd, where the runs of the analysis differ in it
 
     def __repr__(self) -> str:
         """Name it, without all that its files record."""
@@ -73,10 +74,11 @@ class Run:
 
     @property
     def variant(self) -> str:
-        """What distinguishes the model besides size and budget: architecture, tokenizer, training text, precision."""
+        """What distinguishes the model besides size and budget: architecture, tokenizer, text, suffix, precision."""
         if self.facts is None:
             return self.group
-        return ", ".join(filter(None, (self.architecture, self.facts.tokenizer, self.facts.data, self.precision)))
+        parts = (self.architecture, self.facts.tokenizer, self.facts.data, self.suffix, self.precision)
+        return ", ".join(filter(None, parts))
 
     @property
     def family(self) -> str:
@@ -94,11 +96,15 @@ class Run:
     @property
     def series(self) -> str:
         """Label of the line without the budget; lines that share it are the budgets of one model."""
+        return self.group.replace(f"-{self.budget}-", "-", 1) if self.facts else self.group
+
+    @property
+    def budget(self) -> str:
+        """The budget as it was given: ``10M`` tokens, ``102Mw`` words; empty for a model that was not trained here."""
         if self.facts is None:
-            return self.group
+            return ""
         words = self.facts.words
-        budget = format_words(words.asked) if words else format_count(self.facts.tokens_budget)
-        return self.group.replace(f"-{budget}-", "-", 1)
+        return format_words(words.asked) if words else format_count(self.facts.tokens_budget)
 
 
 def find_runs(patterns: Iterable[str]) -> list[Run]:
@@ -206,13 +212,24 @@ def _with_groups(runs: Sequence[Run]) -> list[Run]:
 
 
 def _with_differences(runs: list[Run]) -> list[Run]:
-    precisions = {run.label: run.facts.engine.precision for run in runs if run.facts}
-    architectures = {run.label: _read_architecture(run.folder / CONFIGURATION) for run in runs if run.facts}
-    if len(set(precisions.values())) > 1:
-        runs = [replace(run, precision=precisions.get(run.label)) for run in runs]
-    if len(set(architectures.values())) > 1:
-        runs = [replace(run, architecture=architectures.get(run.label)) for run in runs]
+    """Say of each run what it was trained with, where the runs differ in that."""
+    trained = {run.label: (run.folder, run.facts) for run in runs if run.facts}
+    precision = {label: facts.engine.precision for label, (_, facts) in trained.items()}
+    architecture = {label: _read_architecture(folder / CONFIGURATION) for label, (folder, _) in trained.items()}
+    suffix = {label: _suffix_of(facts.name) for label, (_, facts) in trained.items()}
+    if len(set(precision.values())) > 1:
+        runs = [replace(run, precision=precision.get(run.label)) for run in runs]
+    if len(set(architecture.values())) > 1:
+        runs = [replace(run, architecture=architecture.get(run.label)) for run in runs]
+    if len(set(suffix.values())) > 1:
+        runs = [replace(run, suffix=suffix.get(run.label)) for run in runs]
     return runs
+
+
+def _suffix_of(name: str) -> str:
+    """Return what a run's name has after the seed: choices that differ from their default, then ``name=``."""
+    seed = _SEED_IN_NAME.search(name)
+    return "" if seed is None else re.sub(r"-(?=\w+=)", ", ", name[seed.end() :].removeprefix("-"))
 
 
 def _read_architecture(configuration: Path) -> str:

@@ -126,7 +126,7 @@ def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
     }
     note = (
         f"{what[name]}, under SLLN-LP, against its exponent alpha: 0 is LP, 1 mean LP. Last scored checkpoint of each "
-        "run. Line: mean over the models of a tokenizer and text (sizes and budgets; seeds are averaged first). "
+        "run. Line: mean over the models that differ only in size and budget (seeds are averaged first). "
         f"{band}."
     )
     table = bands[["benchmark", "variant", "alpha", "models", name, f"{name}_sd"]]

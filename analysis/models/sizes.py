@@ -102,7 +102,7 @@ _PANELS, _ROWS = 16, 60
 
 
 def find_families(runs: Sequence[Run]) -> pd.DataFrame:
-    """Say which runs are a family: those alike in tokenizer, data and token budget, sizes apart.
+    """Say which runs are a family: those that differ only in size.
 
     Models that were not trained here have None and NaN. Only runs that have ended belong to a family: before that the
     learning rate has not come down yet.

@@ -32,7 +32,7 @@ def checkpoint_bits(metrics: pd.DataFrame, held_out: pd.DataFrame, runs: Sequenc
 
 
 def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
-    """Keep the end of every finished run; a ``line`` is a tokenizer and its data, over sizes, budgets and seeds."""
+    """Keep the end of every finished run; a ``line`` has the runs that differ only in size, budget and seed."""
     last = {run.label: max(run.planned or run.saved, default=None) for run in runs if run.has_ended}
     kept = points[points["step"] == points["run"].astype(str).map(last)]
     return kept.assign(line=kept["run"].astype(str).map({run.label: run.variant for run in runs}))

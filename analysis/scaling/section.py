@@ -120,7 +120,7 @@ def _fit(
 
 def _fit_note(law: Law, kind: str) -> str:
     what = {
-        FINISHED: "one point for every finished run; sizes, budgets and seeds of one tokenizer and text are one line",
+        FINISHED: "one point for every finished run; runs that differ only in size, budget and seed are one line",
         ON_THE_WAY: "the checkpoints of the runs that differ in the seed only, whose learning rate has not come down "
         "yet: the course of one training, no law over models",
     }
@@ -166,7 +166,7 @@ def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
 
 
 def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
-    """Give each tokenizer and text a color and each size dashes; of one tokenizer and text, each size its color."""
+    """Give each variant a color and each model dashes; of one variant, each model its color."""
     if table["variant"].nunique() == 1:
         return line_styles(table["group"])
     lines = table[["group", "variant", "model"]].drop_duplicates()
@@ -180,5 +180,6 @@ def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
 def _against_bits_note(table: pd.DataFrame) -> str:
     several = bool((table["runs"] > 1).any())
     band = f"; band: ± {OVER_RUNS} where there are several" if several else ""
-    colors = "; a colour for each tokenizer and text, dashes for each size" if table["variant"].nunique() > 1 else ""
+    several_variants = table["variant"].nunique() > 1
+    colors = "; lines of one colour differ only in size and budget, dashes tell sizes apart" if several_variants else ""
     return f"Dots: checkpoints, joined in the order of training{colors}{band}."

@@ -55,7 +55,7 @@ _DEPTHS = (
     Column("holm_sizes", "Sizes differ in it: p (Holm)", "p"),
 )  # fmt: skip
 _NOTE = (
-    "Mean over all sizes of one tokenizer, text and budget at equal tokens, each size with equal weight, tested like "
+    "Mean over the runs that differ only in size, at equal tokens, each size with equal weight, tested like "
     "the curve of one model. The claim is about these sizes; seeds vary within sizes. All sizes are scored on the same "
     "pairs, so more sizes do not count as more pairs. A second p value says whether the sizes differ in the depth of "
     "the dip of the mean (of the bump, for an inverted U): an analysis of variance over pairs and seeds. Where they "

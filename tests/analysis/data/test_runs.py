@@ -59,8 +59,21 @@ def test_two_precisions_are_two_lines_with_labels_of_their_own(make_run: MakeRun
     runs = find_runs(["runs/*"])
     assert [(run.group, run.variant) for run in runs] == [
         ("14m-10M-char-demo", "char, demo, float32"),
-        ("14m-10M-char-demo-half", "char, demo, bfloat16"),
+        ("14m-10M-char-demo-half", "char, demo, half, bfloat16"),
         ("14m-10M-char-demo", "char, demo, float32"),
+    ]
+
+
+def test_choices_in_the_names_of_runs_are_in_those_of_their_lines(make_run: MakeRun) -> None:
+    for seed in (0, 1):
+        make_run(seed=seed)
+    make_run(suffix="-rate=wsd", cell="wsd")
+    make_run(suffix="-objective=masked-optimizer=muon-mine", cell="masked")
+    assert [(run.group, run.variant) for run in find_runs(["runs/*"])] == [
+        ("14m-10M-char-demo", "char, demo"),
+        ("14m-10M-char-demo-objective=masked-optimizer=muon-mine", "char, demo, objective=masked, optimizer=muon-mine"),
+        ("14m-10M-char-demo-rate=wsd", "char, demo, rate=wsd"),
+        ("14m-10M-char-demo", "char, demo"),
     ]
 
 
