@@ -22,7 +22,7 @@ ORDER = {
     ],
     "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts", "score_key"],
     "ucurve.huggingface": [
-        "attention lstm tokenizer_files model_files",
+        "attention lstm selective_scan tokenizer_files model_files",
         "registration",
         "foreign_code",
         "file_tokenizer",

@@ -153,6 +153,8 @@ def load_model(
     """Load a model of a local folder, and what transformers reports of keys that are missing or left over."""
     import transformers
 
+    from ucurve.huggingface.selective_scan import take_quick_scan
+
     check_model(folder, model_class, weights)
     always = {"local_files_only": True, "weights_only": True, "output_loading_info": True}
     always["use_safetensors"] = weights == "safetensors"
@@ -162,6 +164,7 @@ def load_model(
             model, report = loader.from_pretrained(folder, trust_remote_code=False, **always, **options)
     except Exception as error:  # broken files raise errors of several libraries
         raise UserError(f"{folder}: the model does not load ({_reason(error)})") from error
+    take_quick_scan(model)
     return model, report
 
 
@@ -169,8 +172,11 @@ def new_model(configuration: "PreTrainedConfig") -> "PreTrainedModel":
     """Build a causal model of transformers with weights drawn at random; errors are those of the architecture."""
     from transformers import AutoModelForCausalLM
 
+    from ucurve.huggingface.selective_scan import take_quick_scan
+
     with _never_asking():
         model: PreTrainedModel = AutoModelForCausalLM.from_config(configuration, trust_remote_code=False)
+    take_quick_scan(model)
     return model
 
 
