@@ -24,12 +24,12 @@ from pydantic.dataclasses import dataclass
 from train.checkpoint_schedule import ScheduleSettings, fill_count
 from train.corpus.corpus import CorpusSettings, WordCounter
 from train.evaluation import EvalSettings
-from train.identity import Configuration, pick_identity
+from train.identity import Configuration, config_sha256, pick_identity
 from train.model.design import ModelDesign
 from train.model.library import LibraryModel
 from train.model.neox import PythiaShape
 from train.model.precision import Precision, choose_precision
-from train.optim import OptimizerSettings, RateSettings
+from train.optim import USUAL_DECAY, OptimizerSettings, RateSettings, usual_optimizer
 from train.tokenizer.build import TokenizerSettings
 from ucurve.config import check
 from ucurve.errors import DamagedError, UserError
@@ -226,6 +226,7 @@ class RunRequest:
     start: str | None = None
     started_from: Start | None = None  # what is at ``start``, once it is read; no key of conf/train.yaml
     words: PositiveInt | None = None  # the budget in words; no key of conf/train.yaml, which has ``tokens=102Mw``
+    keys_in_name: bool = True  # False for a run from before they were; no key of conf/train.yaml
 
     @model_validator(mode="after")
     def _words_can_be_counted(self) -> "RunRequest":
@@ -273,12 +274,24 @@ class RunRequest:
 
     @property
     def run_name(self) -> str:
-        """The name of the run: ``<model>-<budget>-<tokenizer>-<data>-s<seed>[-<key>=<value>][-<name>]``."""
+        """The name of the run: ``<model>-<budget>-<tokenizer>-<data>-s<seed>[-<key>=<value>...][-<name>]``."""
         same = self.seeds.init == self.seeds.data
         seed = f"s{self.seeds.init}" if same else f"si{self.seeds.init}d{self.seeds.data}"
         parts = [self.model.name, self.budget, self.tokenizer.name, self.data.run_name, seed]
-        differing = [f"rate={self.rate.kind}"] if self.rate.kind != "cosine" else []
-        return "-".join([*parts, *differing, *([self.name] if self.name else [])])
+        keys = [f"{key}={value}" for key, value in self._differing.items() if self.keys_in_name or key == "rate"]
+        return "-".join([*parts, *keys, *([self.name] if self.name else [])])
+
+    @property
+    def _differing(self) -> dict[str, object]:
+        """The keys that are not at their default, in the order in which the name has them."""
+        rate, optimizer = self.rate, self.optimizer
+        usual = usual_optimizer(rate.kind, self.model.learning_rate)
+        found: dict[str, tuple[object, object]] = {
+            "rate": (rate.kind, "cosine"),
+            "rate.decay": (rate.decay, USUAL_DECAY.get(rate.kind)),
+            **{f"optimizer.{key}": (getattr(optimizer, key), value) for key, value in usual.items()},
+        }
+        return {key: value for key, (value, default) in found.items() if value != default}
 
     @property
     def folder(self) -> Path:
@@ -356,6 +369,11 @@ def read_request(values: Configuration) -> RunRequest:
     ``engine.precision=auto`` is what a run that exists was started in, on whatever machine it goes on.
     """
     values = values | _read_start(values)
+    before, request = (_read_in_its_precision(values | {"keys_in_name": named}) for named in (False, True))
+    return before if before.run_name != request.run_name and _is_there(before) else request
+
+
+def _read_in_its_precision(values: Configuration) -> RunRequest:
     request = _read_request(values)
     engine = values["engine"]
     if isinstance(engine, dict) and engine.get("precision") == "auto":
@@ -364,6 +382,16 @@ def read_request(values: Configuration) -> RunRequest:
             if facts is not None and facts.engine.precision != request.engine.precision:
                 return _read_request(values | {"engine": engine | {"precision": facts.engine.precision}})
     return request
+
+
+def _is_there(request: RunRequest) -> bool:
+    """Tell whether the folder of a run holds it."""
+    with contextlib.suppress(DamagedError):
+        facts = read_run_facts(request.folder)
+        if facts is not None:
+            settings = request if isinstance(request, RunSettings) else request.with_tokens(facts.tokens_budget)
+            return facts.config_sha256 == config_sha256(settings.identity())
+    return False
 
 
 def _read_start(values: Configuration) -> Configuration:

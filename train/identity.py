@@ -5,7 +5,18 @@ from typing import Any
 from ucurve.storage.files import sha256_json
 
 # Keys that change how or where a run is computed, but not its outcome.
-_NOT_IDENTITY = ("eval", "tracker", "resume", "paths", "benchmark_root", "dry_run", "grid", "seed", "start")
+_NOT_IDENTITY = (
+    "eval",
+    "tracker",
+    "resume",
+    "paths",
+    "benchmark_root",
+    "dry_run",
+    "grid",
+    "seed",
+    "start",
+    "keys_in_name",
+)
 _NOT_IDENTITY_OF = {
     "data": ("path", "max_epochs", "benchmarks", "commit"),
     "tokenizer": ("commit",),

@@ -67,6 +67,22 @@ class RateSettings:
 
 COSINE = RateSettings()
 
+# What conf/ has where nobody chooses; what differs from it is in the names of runs.
+USUAL_DECAY: dict[RateKind, float] = {"wsd": 0.2}
+_USUAL_MINIMUM: dict[RateKind, float] = {"constant": 1.0, "wsd": 0.0}
+
+
+def usual_optimizer(rate: RateKind, learning_rate: float) -> dict[str, float | int]:
+    """Return the keys of ``OptimizerSettings`` that are numbers as conf/ has them with a form of the rate."""
+    return {
+        "learning_rate": learning_rate,
+        "minimum": _USUAL_MINIMUM.get(rate, 0.1),
+        "warmup": 100 if rate in ("constant", "wsd") else 0.01,
+        "eps": 1e-8,
+        "weight_decay": 0.1,
+        "clip": 1.0,
+    }
+
 
 def learning_rate(settings: OptimizerSettings, step: int, total_steps: int, rate: RateSettings = COSINE) -> float:
     """Return the learning rate of 1-based ``step``.

@@ -91,6 +91,22 @@ def test_another_rate_is_in_identity_and_name():
     assert read("rate=wsd", "optimizer.warmup=0.01").optimizer.warmup == 0.01
 
 
+@pytest.mark.parametrize("rate", ["cosine", "linear", "constant", "wsd"])
+@pytest.mark.parametrize("model", ["14m", "tiny", "llama-160m"])
+def test_what_conf_has_by_itself_is_in_no_name(rate, model):
+    request = read(f"rate={rate}", f"model={model}")
+    assert request.run_name == f"{model}-10M-char-text-s0" + f"-rate={rate}" * (rate != "cosine")
+
+
+def test_other_values_are_in_the_name_in_a_fixed_order():
+    keys = ["optimizer.clip=2", "optimizer.eps=1e-6", "optimizer.weight_decay=0", "optimizer.learning_rate=3e-3"]
+    assert read(*keys, "rate=wsd", "rate.decay=.1", "optimizer.warmup=50", "optimizer.minimum=.1").run_name == (
+        "14m-10M-char-text-s0-rate=wsd-rate.decay=0.1-optimizer.learning_rate=0.003-optimizer.minimum=0.1"
+        "-optimizer.warmup=50-optimizer.eps=1e-06-optimizer.weight_decay=0.0-optimizer.clip=2.0"
+    )
+    assert read("optimizer.learning_rate=1e-3", "optimizer.betas=[.9,.99]").run_name == "14m-10M-char-text-s0"
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

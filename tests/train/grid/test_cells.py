@@ -99,9 +99,9 @@ def test_the_users_own_choice_narrows_an_experiment():
 def test_two_unlike_cells_of_one_name_are_refused():
     with pytest.raises(
         UserError,
-        match=r"14m-10M-char-text-s0; .* differ in optimizer.clip=1 against optimizer.clip=2; an axis .* needs name=",
+        match=r"14m-10M-char-text-s0; .* differ in batch.length=32 against batch.length=64; an axis .* needs name=",
     ):
-        settings_of("tokens=10M", "tokenizer=char", "data=text", grid=[{"optimizer.clip": [1, 2]}])
+        settings_of("tokens=10M", "tokenizer=char", "data=text", grid=[{"batch.length": [32, 64]}])
 
 
 def test_a_value_that_makes_cells_of_an_experiment_alike_is_named():

@@ -16,7 +16,7 @@ from ucurve.storage.run_folder import checkpoints, step_name
 
 WSD = ["rate=wsd", "rate.decay=0.25", "optimizer.warmup=2"]
 BUDGETS = {8: 6, 16: 12, 24: 18}  # steps, and the last of them before the decay
-TRUNK = "tiny-2304-char-small_corpus-s0-rate=constant-trunk"
+TRUNK = "tiny-2304-char-small_corpus-s0-rate=constant-optimizer.warmup=2-trunk"
 
 
 @pytest.fixture

@@ -46,11 +46,13 @@ def statuses(run):
 
 def test_a_refused_change_leaves_the_record_of_a_finished_run(cells):
     GridRun(cells, finish).work()
-    changed = [Cell(replace(cell.settings, optimizer=replace(cell.settings.optimizer, clip=2.0)), ()) for cell in cells]
+    changed = [
+        Cell(replace(cell.settings, optimizer=replace(cell.settings.optimizer, betas=(0.9, 0.5))), ()) for cell in cells
+    ]
     run = GridRun(changed, finish)
     run.work()
     assert statuses(run) == ["failed"] * 4
-    assert "optimizer.clip: 1.0 -> 2.0" in run.outcomes[0].reason
+    assert "optimizer.betas: [0.9, 0.95] -> [0.9, 0.5]" in run.outcomes[0].reason
     assert read_failure(cells[0].settings.folder) is None
 
 
@@ -228,7 +230,7 @@ def test_two_workers_share_twenty_runs_with_two_faults_which_a_later_start_mends
     runs, faulty = tmp_path / "runs", {name(3), name(7)}
     one = settings_of("tokens=256", "schedule.count=2")
     cells = [Cell(replace(one, seed=seed, seeds=Seeds(seed, seed)), ()) for seed in range(20)]
-    occupy(runs, settings_of("tokens=256", "schedule.count=2", "optimizer.clip=2"))
+    occupy(runs, settings_of("tokens=256", "schedule.count=2", "optimizer.betas=[0.9,0.5]"))
     found = two_workers(cells)
     done = [of_status(outcomes, "done") for outcomes in found]
     assert all(done), "both had a share"
@@ -236,7 +238,7 @@ def test_two_workers_share_twenty_runs_with_two_faults_which_a_later_start_mends
     assert done[0] | done[1] == {cell.name for cell in cells} - faulty
     assert of_status(found[0], "failed") | of_status(found[1], "failed") == faulty
     assert all(of_status(outcomes, "failed") <= faulty for outcomes in found)
-    assert "optimizer.clip: 2.0 -> 1.0" in (runs / ".grid" / f"{name(3)}.log").read_text()
+    assert "optimizer.betas: [0.9, 0.5] -> [0.9, 0.95]" in (runs / ".grid" / f"{name(3)}.log").read_text()
     for cell in faulty:
         shutil.rmtree(runs / cell)
     before = {path: path.stat().st_mtime_ns for path in runs.glob("*/run.json")}
@@ -248,7 +250,7 @@ def test_two_workers_share_twenty_runs_with_two_faults_which_a_later_start_mends
 
 
 def test_a_grid_through_the_command_names_every_cell_and_exits_with_one(overrides, start, tmp_path, settings_of):
-    occupy(tmp_path / "runs", settings_of("tokens=256", "schedule.count=2", "optimizer.clip=2"))
+    occupy(tmp_path / "runs", settings_of("tokens=256", "schedule.count=2", "optimizer.betas=[0.9,0.5]"))
     code, text, errors = start("-m", *overrides, "tokens=256", "schedule.count=2", "seed=2,3,7")
     assert code == 1
     assert outcomes(text) == {"done": {name(2)}, "failed": {name(3), name(7)}}

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -38,7 +39,7 @@ def learning_rates(run):
 
 def test_up_to_its_decay_a_run_is_the_beginning_of_every_longer_one(train):
     longer, shorter, constant = train(16, "wsd"), train(8, "wsd"), train(6, "constant")
-    assert shorter.name == "tiny-1024-char-small_corpus-s0-rate=wsd"
+    assert shorter.name == "tiny-1024-char-small_corpus-s0-rate=wsd-rate.decay=0.25-optimizer.warmup=2"
     assert weights(shorter)[:7] == weights(longer)[:7] == weights(constant)
     assert weights(shorter)[7] != weights(longer)[7], "after step 6 the shorter one decays"
     assert learning_rates(shorter)[:6] == learning_rates(constant) == learning_rates(longer)[:6]
@@ -86,3 +87,17 @@ def test_states_are_kept_for_good_and_verified(settings_of):
 def test_a_state_that_no_run_can_keep_is_refused(settings_of, places, message):
     with pytest.raises(UserError, match=message):
         settings_of(f"resume.keep_states={places}")
+
+
+@pytest.mark.parametrize("name", ["null", "mine"])
+def test_a_run_from_before_keys_were_in_names_goes_on_in_its_folder(settings_of, name):
+    keys = ["optimizer.clip=2", "rate=linear", f"name={name}"]
+    before = replace(settings_of(*keys), keys_in_name=False)
+    assert before.run_name == "tiny-1536-char-small_corpus-s0-rate=linear" + "-mine" * (name == "mine")
+    assert settings_of(*keys).run_name == before.run_name.replace("linear", "linear-optimizer.clip=2.0")
+    train_run(before)
+    assert settings_of(*keys) == before
+    assert settings_of(*keys, "optimizer.clip=3").run_name == before.run_name.replace(
+        "linear", "linear-optimizer.clip=3.0"
+    )
+    assert run_faults(before.folder) == []
