@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 from train.model.parameters import Parameters
 
 if TYPE_CHECKING:  # plans are made without torch
+    import torch
     from transformers import PreTrainedModel
 
 
@@ -28,5 +29,7 @@ class ModelDesign(Protocol):
         Two for each multiply-add, the backward pass twice the forward; scores of attention over the full context.
         """
 
-    def build_model(self, vocabulary: int, context: int, document_token: int, seed: int) -> "PreTrainedModel":
-        """Build a model in float32 with initial weights drawn from ``seed``."""
+    def build_model(
+        self, vocabulary: int, context: int, document_token: int, seed: int, device: "torch.device | None" = None
+    ) -> "PreTrainedModel":
+        """Build a model in float32 on a device, with initial weights that the processor draws from ``seed``."""

@@ -15,6 +15,7 @@ from ucurve.huggingface.attention import register_without_mask
 from ucurve.huggingface.pretrained import new_model
 
 if TYPE_CHECKING:  # torch and transformers are imported where a model is built
+    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from transformers import PreTrainedConfig, PreTrainedModel
 
@@ -82,13 +83,19 @@ class LibraryModel:
         """Let torch count the FLOPs of matrix products, in sequences of ``context``; see ``ModelDesign``."""
         return _flops_of_a_sequence(self, vocabulary, context) / context * tokens
 
-    def build_model(self, vocabulary: int, context: int, document_token: int, seed: int) -> "PreTrainedModel":
+    def build_model(
+        self, vocabulary: int, context: int, document_token: int, seed: int, device: "torch.device | None" = None
+    ) -> "PreTrainedModel":
         """Build a model in float32 with the initialization of its family, drawn from ``seed``."""
         import torch
 
-        with torch.random.fork_rng(devices=[]):  # the global generators are not changed
+        from train.model.placing import built_on
+
+        device = device or torch.device("cpu")
+        with torch.random.fork_rng(devices=[]), built_on(device):  # the global generators are not changed
             torch.manual_seed(seed)
             model: PreTrainedModel = self._build(vocabulary, context, document_token).float()
+        torch.nn.Module.to(model, device)
         refuse_behaviour(model, self.architecture)
         for name, parameter in model.named_parameters():
             parameter._no_weight_decay = name.endswith(_WITHOUT_DECAY)  # type: ignore[attr-defined]
@@ -141,11 +148,12 @@ def _leave_out_mask(model: "PreTrainedModel", context: int) -> None:
     It does not where a window of attention is shorter than the context, or where positions are told by the mask.
     """
     import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
 
     if model.config._attn_implementation != "sdpa":
         return
-    ids = torch.arange(context)[None] % model.config.vocab_size
-    with torch.no_grad():
+    ids = torch.arange(context, device=model.device)[None] % model.config.vocab_size
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):  # on a device, other kernels with a mask compute other bits
         before = hidden_states(model, ids)
         model.set_attn_implementation(register_without_mask())
         if not torch.equal(before, hidden_states(model, ids)):

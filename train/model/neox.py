@@ -8,6 +8,7 @@ from train.model.parameters import Parameters
 from ucurve.huggingface.attention import register_without_mask
 
 if TYPE_CHECKING:  # parameters and FLOPs are counted without torch
+    import torch
     from transformers import GPTNeoXForCausalLM
 
 
@@ -45,10 +46,15 @@ class PythiaShape:
         per_token = self.layers * (projections + attention) + vocabulary * self.width
         return 3.0 * 2.0 * per_token * tokens
 
-    def build_model(self, vocabulary: int, context: int, document_token: int, seed: int) -> "GPTNeoXForCausalLM":
+    def build_model(
+        self, vocabulary: int, context: int, document_token: int, seed: int, device: "torch.device | None" = None
+    ) -> "GPTNeoXForCausalLM":
         """Build a model in float32 with Pythia's architecture and initialisation (Biderman et al. 2023, 2.2)."""
         import torch
         from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+        from transformers.initialization import no_init_weights
+
+        from train.model.placing import built_on
 
         config = GPTNeoXConfig(
             vocab_size=vocabulary,
@@ -64,10 +70,13 @@ class PythiaShape:
             eos_token_id=document_token,
             use_cache=False,
         )
-        with torch.random.fork_rng(devices=[]):  # the global generators are not changed
-            model: GPTNeoXForCausalLM = GPTNeoXForCausalLM(config).float()
+        device = device or torch.device("cpu")
+        with built_on(device):
+            with no_init_weights():  # all of them are drawn below
+                model: GPTNeoXForCausalLM = GPTNeoXForCausalLM(config).float()
+            initialize(model, seed)
+        torch.nn.Module.to(model, device)
         model.set_attn_implementation(register_without_mask())  # windows of text have no padding
-        initialize(model, seed)
         return model
 
 

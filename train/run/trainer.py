@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
@@ -39,7 +40,7 @@ class Trainer:
     def __init__(self, run: PreparedRun, execution: Execution, signals: StopSignals, record: RunRecord) -> None:
         self._run, self._signals, self._record = run, signals, record
         self._plan, self._settings, self._processes = run.plan, run.plan.settings, execution.processes
-        model = self._build_model()
+        model = self._build_model(execution.device)
         beside = self._processes.is_rank0 and self._settings.resume.background
         self._copied = HostCopy(model) if beside else None
         self._engine: Engine = execution.build_engine(self._settings, model)
@@ -107,9 +108,13 @@ class Trainer:
         )
         return self._plan.flops_exact(self._plan.tokens) / self._plan.tokens / (self._peak * self._processes.size)
 
-    def _build_model(self) -> PreTrainedModel:
+    def _build_model(self, device: torch.device) -> PreTrainedModel:
         model = self._settings.model.design.build_model(
-            self._plan.vocabulary, self._settings.batch.length, self._run.document_token, self._settings.seeds.init
+            self._plan.vocabulary,
+            self._settings.batch.length,
+            self._run.document_token,
+            self._settings.seeds.init,
+            device,
         )
         assert parameters_by_group(model) == self._plan.parameters, "the plan counts other parameters"
         if self._settings.start is not None:

@@ -48,9 +48,12 @@ class HostCopy:
     """The weights and the optimizer's state of one moment, which stay as they are, pinned, while training goes on."""
 
     def __init__(self, model: "PreTrainedModel") -> None:
-        self.model: PreTrainedModel = copy.deepcopy(model)
-        for parameter in self.model.parameters():
-            parameter.data = _pinned(parameter.data)
+        import torch
+
+        held = {one: _pinned(torch.empty_like(one, device="cpu")) for one in model.parameters()}
+        memo = {id(one): torch.nn.Parameter(values, one.requires_grad) for one, values in held.items()}
+        self.model: PreTrainedModel = copy.deepcopy(model, memo)
+        torch.nn.Module.to(self.model, "cpu")
         self._held = {f"weights/{name}": parameter.data for name, parameter in self.model.named_parameters()}
 
     def take_weights(self, model: "PreTrainedModel") -> "PreTrainedModel":
