@@ -1,12 +1,14 @@
 """Compare training with Hugging Face Trainer and with a plain loop: same model, weights, batches and settings, in turn.
 
-python measurements/training.py [--vocabulary 50000] [--rounds 3] [--threads 2]
+python measurements/training.py [--models 14m llama-14m gpt2-14m] [--vocabulary 50000] [--rounds 3] [--threads 2]
 
-Every contestant runs in a process of its own, round after round: a Pythia-14M shape in float32 on the CPU, 64 x 64
-tokens per step, fused AdamW, clipping at 1. A step's time is from the end of the step before to its own end, so
-loading the batch is in it; building the model and the first steps are not. Ratios are of medians. The matrix-product
-peak is that of two 2048 x 2048 matrices, measured in the same rounds. Peak memory is the resident set of the whole
-process, and beside it what training added to it.
+Every contestant runs in a process of its own, round after round: a model of conf/model in float32 on the CPU, 64 x 64
+tokens per step, fused AdamW, clipping at 1. Trainer and the plain loop have the attention that transformers takes by
+itself. A step's time is from the end of the step before to its own end, so loading the batch is in it; building the
+model and the first steps are not. It is told twice: by the clock, and by the time of the processor, which other
+programs on the machine change less. Ratios are of medians. The matrix-product peak is that of two 2048 x 2048
+matrices, measured in the same rounds. Peak memory is the resident set of the whole process, and beside it what training
+added to it.
 """
 
 import argparse
@@ -33,14 +35,14 @@ PRODUCT = 2048
 Step = Callable[[float, float], None]  # takes the time at a step's end and its loss
 
 
-def ours(vocabulary: int, steps: int) -> Callable[[Step], None]:
+def ours(name: str, vocabulary: int, steps: int) -> Callable[[Step], None]:
     """Train as train.py does, with the batch in one piece."""
     import torch
 
     from train.engine.engine import TorchEngine
     from train.optim import learning_rate
 
-    engine = TorchEngine(_model(vocabulary), _optimizer(), SEQUENCES, torch.device("cpu"))
+    engine = TorchEngine(_model(name, vocabulary), _optimizer(), SEQUENCES, torch.device("cpu"))
     batches = _batches(vocabulary, steps)
 
     def train(record: Step) -> None:
@@ -51,11 +53,11 @@ def ours(vocabulary: int, steps: int) -> Callable[[Step], None]:
     return train
 
 
-def plain(vocabulary: int, steps: int) -> Callable[[Step], None]:
+def plain(name: str, vocabulary: int, steps: int) -> Callable[[Step], None]:
     """Train by the loop one would write by hand: the model's own loss, backward, clip, fused AdamW."""
     import torch
 
-    model, batches = _model(vocabulary).train(), torch.from_numpy(_batches(vocabulary, steps))
+    model, batches = _plain_model(name, vocabulary).train(), torch.from_numpy(_batches(vocabulary, steps))
     optimizer, schedule = _adamw(model, _optimizer(), steps)
 
     def train(record: Step) -> None:
@@ -71,9 +73,9 @@ def plain(vocabulary: int, steps: int) -> Callable[[Step], None]:
     return train
 
 
-def trainer(vocabulary: int, steps: int) -> Callable[[Step], None]:
+def trainer(name: str, vocabulary: int, steps: int) -> Callable[[Step], None]:
     """Train by Hugging Face Trainer."""
-    model, batches = _model(vocabulary), _batches(vocabulary, steps)
+    model, batches = _plain_model(name, vocabulary), _batches(vocabulary, steps)
 
     def train(record: Step) -> None:
         train_by_trainer(model, batches, _optimizer(), record, use_cpu=True)
@@ -123,14 +125,24 @@ def train_by_trainer(model: Any, batches: Any, settings: Any, record: Step, **op
 CONTESTANTS = {"ours": ours, "trainer": trainer, "plain": plain}
 
 
-def _model(vocabulary: int) -> Any:
-    return _shape().build_model(vocabulary, LENGTH, 0, seed=0)
+def _model(name: str, vocabulary: int) -> Any:
+    return _design(name).build_model(vocabulary, LENGTH, 0, seed=0)
 
 
-def _shape() -> Any:
-    from train.model.neox import PythiaShape
+def _plain_model(name: str, vocabulary: int) -> Any:
+    model = _model(name, vocabulary)
+    model.set_attn_implementation("sdpa")
+    return model
 
-    return PythiaShape(layers=6, width=128, heads=4, feed_forward=512)
+
+def _design(name: str) -> Any:
+    import yaml
+    from pydantic import TypeAdapter
+
+    from train.config import AnyModelSettings
+
+    file = Path(__file__).resolve().parents[1] / "conf" / "model" / f"{name}.yaml"
+    return TypeAdapter(AnyModelSettings).validate_python(yaml.safe_load(file.read_text(encoding="utf-8"))).design
 
 
 def _optimizer() -> Any:
@@ -170,24 +182,28 @@ def _inputs(windows: Any) -> dict[str, Any]:
     return {"input_ids": windows[..., :-1].contiguous(), "labels": targets, "shift_labels": targets}
 
 
-def work(name: str, vocabulary: int, steps: int, out: Path, threads: int) -> None:
+def work(contestant: str, model: str, vocabulary: int, steps: int, out: Path, threads: int) -> None:
     """Train by one contestant in this process and write the seconds of each step, the losses and the memory."""
     import torch
 
     torch.set_num_threads(threads)
-    if name == "product":
+    if contestant == "product":
         out.write_text(json.dumps({"flops": product_flops(PRODUCT)}))
         return
-    train = CONTESTANTS[name](vocabulary, steps)
-    ends, losses, before = [time.perf_counter()], [], peak()
+    train = CONTESTANTS[contestant](model, vocabulary, steps)
+    ends, used, losses, before = [time.perf_counter()], [time.process_time()], [], peak()
 
     def record(end: float, loss: float) -> None:
         ends.append(end)
+        used.append(time.process_time())
         losses.append(loss)
 
     train(record)
-    seconds = [later - earlier for earlier, later in itertools.pairwise(ends)][WARM_UP:]
-    out.write_text(json.dumps({"seconds": seconds, "losses": losses, "peak": peak(), "before": before}))
+    seconds, processor = (
+        [later - earlier for earlier, later in itertools.pairwise(times)][WARM_UP:] for times in (ends, used)
+    )
+    facts = {"seconds": seconds, "processor": processor, "losses": losses, "peak": peak(), "before": before}
+    out.write_text(json.dumps(facts))
 
 
 def product_flops(size: int, device: str = "cpu", dtype: str = "float32") -> float:
@@ -203,43 +219,52 @@ def product_flops(size: int, device: str = "cpu", dtype: str = "float32") -> flo
     return 2 * size**3 / min(seconds)
 
 
-def run(name: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def run(contestant: str, model: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Run one contestant, or the measuring of the product, in a process of its own."""
-    given = {"work": name} | {key: getattr(arguments, key) for key in ("vocabulary", "steps", "threads")}
-    return run_alone(__file__, folder / f"{name}.json", given, arguments.threads)
+    given = {"work": contestant, "models": model}
+    given |= {key: getattr(arguments, key) for key in ("vocabulary", "steps", "threads")}
+    return run_alone(__file__, folder / f"{contestant}.json", given, arguments.threads)
 
 
 def compare(arguments: argparse.Namespace, folder: Path) -> bool:
     """Run all contestants round after round, print what they took; tell whether the losses agree."""
-    taken: dict[str, list[dict[str, Any]]] = {name: [] for name in CONTESTANTS}
+    taken: dict[str, dict[str, list[dict[str, Any]]]] = {
+        model: {name: [] for name in CONTESTANTS} for model in arguments.models
+    }
     peaks = []
     for number in range(arguments.rounds):
-        peaks.append(run("product", arguments, folder)["flops"])
-        for name in CONTESTANTS:
-            facts = run(name, arguments, folder)
-            taken[name].append(facts)
+        peaks.append(run("product", arguments.models[0], arguments, folder)["flops"])
+        for model, name in itertools.product(arguments.models, CONTESTANTS):
+            facts = run(name, model, arguments, folder)
+            taken[model][name].append(facts)
             speed = SEQUENCES * LENGTH / statistics.median(facts["seconds"])
-            print(f"round {number + 1}: {name:7} {speed:7.0f} tokens/s", flush=True)
-    return report(arguments, max(peaks), taken)
+            print(f"round {number + 1}: {model} {name:7} {speed:7.0f} tokens/s", flush=True)
+    agree = [report(model, arguments, max(peaks), each) for model, each in taken.items()]
+    return all(agree)
 
 
-def report(arguments: argparse.Namespace, best: float, taken: dict[str, list[dict[str, Any]]]) -> bool:
+def report(model: str, arguments: argparse.Namespace, best: float, taken: dict[str, list[dict[str, Any]]]) -> bool:
     """Print medians, ratios, memory and how far the losses lie apart; tell whether they agree."""
     tokens = SEQUENCES * LENGTH
-    flops = _shape().count_flops(arguments.vocabulary, LENGTH, tokens)
-    seconds = {
-        name: statistics.median([value for facts in each for value in facts["seconds"]]) for name, each in taken.items()
-    }
+    flops = _design(model).count_flops(arguments.vocabulary, LENGTH, tokens)
+    seconds, processor = (
+        {name: statistics.median([value for facts in each for value in facts[key]]) for name, each in taken.items()}
+        for key in ("seconds", "processor")
+    )
     memory = {name: statistics.median([facts["peak"] for facts in each]) for name, each in taken.items()}
     first = {name: each[0]["losses"][:COMPARED] for name, each in taken.items()}
     apart = {name: max(abs(a - b) for a, b in zip(first["ours"], first[name], strict=True)) for name in first}
-    print(f"\nvocabulary {arguments.vocabulary:,}, {arguments.threads} threads; medians of {arguments.rounds} rounds")
+    print(f"\n{model}, vocabulary {arguments.vocabulary:,}, {arguments.threads} threads; medians")
     print(f"product of {PRODUCT} x {PRODUCT} matrices: {best / 1e9:.0f} GFLOP/s; a step is {flops / 1e9:.1f} GFLOP")
-    print("         tokens/s  ours is  of the peak  peak MB  of it training  ours takes  losses differ by at most")
+    print(
+        "         tokens/s  ours is  by processor time  of the peak  peak MB  of it training  ours takes  "
+        "losses differ by at most"
+    )
     for name, each in taken.items():
         added = memory[name] - statistics.median([facts["before"] for facts in each])
         print(
             f"{name:7} {tokens / seconds[name]:9.0f} {seconds[name] / seconds['ours']:7.2f}x "
+            f"{processor[name] / processor['ours']:17.2f}x "
             f"{flops / seconds[name] / best:11.0%} {memory[name]:8.0f} {added:15.0f} "
             f"{memory['ours'] / memory[name]:10.2f}x {apart[name]:25.1e}"
         )
@@ -251,6 +276,7 @@ def report(arguments: argparse.Namespace, best: float, taken: dict[str, list[dic
 def main() -> None:
     """Read the command line; ``--work`` is for the processes this one starts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=["14m"], help="names of files of conf/model")
     parser.add_argument("--vocabulary", type=int, default=8000, help="rows of the output layer: 8000 or 50000")
     parser.add_argument("--steps", type=int, default=COMPARED + WARM_UP, help=f"more than {WARM_UP}")
     parser.add_argument("--rounds", type=int, default=3)
@@ -261,7 +287,8 @@ def main() -> None:
     if arguments.steps <= WARM_UP:
         parser.error(f"--steps={arguments.steps}: the first {WARM_UP} are not timed, so more are needed")
     if arguments.work:
-        work(arguments.work, arguments.vocabulary, arguments.steps, arguments.out, arguments.threads)
+        (model,) = arguments.models
+        work(arguments.work, model, arguments.vocabulary, arguments.steps, arguments.out, arguments.threads)
         return
     with tempfile.TemporaryDirectory() as folder:
         sys.exit(0 if compare(arguments, Path(folder)) else 1)

@@ -1,21 +1,23 @@
 """Kill a run again and again, at random times, and see that it ends as if left alone.
 
-``python -m tests.train.stress KILLS [SEED]`` kills KILLS times in all, engines in turn; the suite runs a short version
-(``test_stress.py``). The first run of each engine is left alone and tells how long a run takes; then SIGKILL, SIGTERM
-or SIGUSR1 comes at a random moment after the start, so also during the preparation, a save or a scoring.
+``python -m tests.train.stress KILLS [--seed 0] [--model llama-14m]`` kills KILLS times in all, engines in turn, with a
+small model of that family; the suite runs a short version (``test_stress.py``). The first run of each engine is left
+alone and tells how long a run takes; then SIGKILL, SIGTERM or SIGUSR1 comes at a random moment after the start, so also
+during the preparation, a save or a scoring.
 """
 
+import argparse
 import json
 import random
 import signal
-import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.train.launching import finish, start
+from tests.train.tiny_models import TINY
 from ucurve.progress import log_line
 from ucurve.storage.run_folder import HELD_OUT
 
@@ -25,11 +27,12 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1)
 
 @dataclass(frozen=True)
 class Way:
-    """One way to run: the engine's overrides and the number of processes."""
+    """One way to run: the engine's overrides, the number of processes and the model."""
 
     name: str
     overrides: tuple[str, ...]
     processes: int = 1
+    model: tuple[str, ...] = TINY["14m"]
 
 
 WAYS = (
@@ -60,7 +63,7 @@ def write_inputs(folder):
 def command(folder, way, runs, steps):
     return [
         "train.py",
-        "model=tiny",
+        *way.model,
         f"tokens={128 * steps}",
         "tokenizer=char",
         f"data.path={folder / 'corpus'}",
@@ -150,14 +153,21 @@ def compare(folder, way, alone, killed, steps):
     assert not differing, differing
 
 
-def main(kills, seed):
-    for number, way in enumerate(WAYS):
-        share = len(range(number, kills, len(WAYS)))
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kills", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", choices=TINY, default="14m")
+    parser.add_argument("--steps", type=int, default=300)
+    arguments = parser.parse_args()
+    for number, way in enumerate(replace(way, model=TINY[arguments.model]) for way in WAYS):
+        share = len(range(number, arguments.kills, len(WAYS)))
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             write_inputs(folder)
-            log_line(f"{way.name}: {dict(stress(folder, way, share, 300, seed))}")
+            happened = stress(folder, way, share, arguments.steps, arguments.seed)
+            log_line(f"{arguments.model}, {way.name}: {dict(happened)}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    main()

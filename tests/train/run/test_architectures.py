@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.train.tiny_models import TINY
 from train.engine.engine import TorchEngine
 from train.run.run import train_run
 from train.verify import run_faults
 from ucurve.config import compose
-
-SMALL = {
-    "llama-14m": ["num_hidden_layers=2", "hidden_size=32", "intermediate_size=48"],
-    "mamba-14m": ["num_hidden_layers=2", "hidden_size=32", "state_size=8"],
-}
 
 
 def outcome(run):
@@ -25,10 +21,9 @@ def outcome(run):
     return weights, [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
 
 
-@pytest.mark.parametrize("model", SMALL)
+@pytest.mark.parametrize("model", ["llama-14m", "mamba-14m"])
 def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch, model):
-    small = [f"model={model}", *(f"model.config.{key}" for key in SMALL[model])]
-    alone, settings = settings_of(*small, "name=alone"), settings_of(*small)
+    alone, settings = settings_of(*TINY[model], "name=alone"), settings_of(*TINY[model])
     assert settings.run_name.startswith(f"{model}-")
     train_run(alone)
     step = TorchEngine.step
@@ -47,6 +42,19 @@ def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch, mode
     assert found == expected
     assert len(found[1]) == settings.steps
     assert run_faults(settings.folder) == []
+
+
+@pytest.mark.parametrize("model", ["llama-14m", "mamba-14m"])
+def test_half_a_budget_is_the_beginning_of_the_whole(settings_of, model):
+    half, whole = (settings_of(*TINY[model], "rate=constant", f"tokens={tokens}") for tokens in (768, 1536))
+    first, both = (outcome_of(settings) for settings in (half, whole))
+    assert len(first) == half.steps == whole.steps / 2
+    assert both[: half.steps] == first
+
+
+def outcome_of(settings):
+    train_run(settings)
+    return outcome(settings.folder)[1]
 
 
 def test_keys_of_a_model_are_set_and_added_on_the_command_line():

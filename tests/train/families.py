@@ -1,0 +1,182 @@
+"""Train models of all families by train.py and by a plain loop over the library's own model, and compare them.
+
+``python -m tests.train.families FOLDER [MODEL ...] [--steps 200] [--tiny]`` trains each model on the demo's grammar in
+one process, in two by DistributedDataParallel and in two by DeepSpeed, scores it, checks its files and draws all models
+in one figure; the suite runs a short version (``test_families.py``). FOLDER keeps what was trained.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import torch
+import yaml
+from safetensors.torch import load_file
+from torch import nn
+from transformers import AutoModelForCausalLM
+
+from tests.train.launching import ROOT, environment, finish, free_port, start
+from tests.train.tiny_models import TINY
+from train.replay import open_batches
+from train.verify import verify_folder
+from ucurve.progress import log_line
+from ucurve.storage.facts import read_run_facts
+
+SEQUENCES, LENGTH = 16, 32
+WAYS = {  # the number of processes, and overrides
+    "one": (1, ["engine=torch"]),
+    "ddp": (2, ["engine=torch"]),
+    "deepspeed": (2, ["engine=deepspeed"]),
+}
+WITHIN = 1e-4
+
+
+def overrides(folder, way, model, steps, tiny):
+    """The words of train.py."""
+    return [
+        *(TINY[model] if tiny else [f"model={model}"]),
+        "data=demo",
+        "tokenizer=char",
+        f"tokens={steps * SEQUENCES * LENGTH}",
+        f"batch.sequences={SEQUENCES}",
+        f"batch.length={LENGTH}",
+        "schedule.count=4",
+        "eval.benchmarks=[demo]",
+        *[f"paths.{name}={folder / place}" for name, place in (("runs", way), ("cache", "c"), ("tokenizers", "t"))],
+        *WAYS[way][1],
+    ]
+
+
+def train_all(folder, models, steps, tiny):
+    """Train every model in every way, with one start for each number of processes; returns each model's run folders."""
+    for size in (1, 2):
+        jobs = [
+            overrides(folder, way, model, steps, tiny)
+            for way, (processes, _) in WAYS.items()
+            if processes == size
+            for model in models
+        ]
+        (folder / "jobs.json").write_text(json.dumps(jobs))
+        worker = ["-m", "tests.train.families_worker", folder / "jobs.json"]
+        launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={size}", f"--master_port={free_port()}"]
+        codes, errors = finish(start([*(launcher if size > 1 else ()), *worker]), timeout=7200)
+        assert codes == [0], errors
+    names = sorted(path.parent.name for path in folder.glob("one/*/run.json"))
+    return [{way: folder / way / name for way in WAYS} for name in names]
+
+
+class PlainLSTM(nn.Module):
+    """torch's own LSTM between an embedding and the same matrix, with the weights of a checkpoint."""
+
+    def __init__(self, checkpoint):
+        super().__init__()
+        weights = load_file(checkpoint / "model.safetensors")
+        layers = json.loads((checkpoint / "config.json").read_text())["num_hidden_layers"]
+        self.embedding = nn.Embedding.from_pretrained(weights["lstm.embedding.weight"], freeze=False)
+        self.lstm = nn.LSTM(self.embedding.embedding_dim, self.embedding.embedding_dim, layers, batch_first=True)
+        of_torch = {
+            f"{kind}_l{layer}": weights[f"lstm.layers.{layer}.{kind}"]
+            for layer in range(layers)
+            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        }
+        self.lstm.load_state_dict(of_torch)
+
+    def forward(self, ids):
+        return self.lstm(self.embedding(ids))[0] @ self.embedding.weight.T
+
+
+def reference(checkpoint):
+    """The library's model of a checkpoint, and the function from token ids to logits."""
+    if json.loads((checkpoint / "config.json").read_text())["model_type"] == "lstm":
+        model = PlainLSTM(checkpoint)
+        return model, model
+    model = AutoModelForCausalLM.from_pretrained(checkpoint, attn_implementation="eager")
+    return model, lambda ids: model(input_ids=ids).logits
+
+
+def cosine(settings, step, steps):
+    """The factor of the peak at a step: up in a hundredth of the steps, then half a cosine down to a tenth."""
+    warmup = max(1, round(settings["warmup"] * steps))
+    if step <= warmup:
+        return step / warmup
+    left = (1 + torch.tensor(torch.pi * (step - warmup) / (steps - warmup), dtype=torch.float64).cos().item()) / 2
+    return settings["minimum"] + (1 - settings["minimum"]) * left
+
+
+def plain_losses(run):
+    """The mean loss per token of each step, by the library's model and loss, and two AdamW; and its parameters."""
+    settings = yaml.safe_load((run / "config.yaml").read_text())["optimizer"]
+    model, logits_of = reference(run / "checkpoints/step00000000")
+    model.train()
+    groups = ([], [])
+    for name, parameter in model.named_parameters():
+        groups[parameter.ndim < 2 or name.endswith("A_log")].append(parameter)
+    adamw = partial(torch.optim.AdamW, lr=settings["learning_rate"], betas=settings["betas"], eps=settings["eps"])
+    optimizers = [adamw(groups[0], weight_decay=settings["weight_decay"]), adamw(groups[1], weight_decay=0.0)]
+    seen, losses = open_batches(run), []
+    for step in range(1, seen.run.steps + 1):
+        ids = torch.from_numpy(seen.batches.of_step(step))
+        logits = logits_of(ids[:, :-1])
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
+        for optimizer in optimizers:
+            optimizer.param_groups[0]["lr"] = settings["learning_rate"] * cosine(settings, step, seen.run.steps)
+            optimizer.step()
+            optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses, sum(parameter.numel() for parameter in model.parameters())
+
+
+def run_losses(run):
+    return [json.loads(line)["loss"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def largest_difference(ours, others):
+    assert len(ours) == len(others) > 0
+    return max(abs(one - other) for one, other in zip(ours, others, strict=True))
+
+
+def compare(runs):
+    """Train a model by the plain loop; returns its parameters, and by how much the losses in each way differ."""
+    facts = read_run_facts(runs["one"])
+    expected, parameters = plain_losses(runs["one"])
+    assert facts.parameters["total"] == parameters, (facts.name, parameters)
+    ours = run_losses(runs["one"])
+    apart = {way: largest_difference(run_losses(run), expected) for way, run in runs.items()}
+    return {"model": facts.model, "parameters": parameters, "first": ours[0], "last": ours[-1], "apart": apart}
+
+
+def check(run):
+    """Check that the files of a run are whole and that each checkpoint is scored."""
+    verify_folder(run)
+    scored = {path.stem for path in run.glob("eval/demo/sentence/*.parquet")}
+    assert scored == {f"step{step:08d}" for step in read_run_facts(run).checkpoint_steps}, scored
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("models", nargs="*", default=list(TINY))
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--tiny", action="store_true")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    folder = arguments.folder.resolve()
+    trained = train_all(folder, arguments.models, arguments.steps, arguments.tiny)
+    found = [compare(runs) for runs in trained]  # before a run is checked, which makes transformers' Mamba quick
+    for run in [run for runs in trained for run in runs.values()]:
+        check(run)
+    for facts in found:
+        log_line(json.dumps(facts))
+    drawing = ["analyze.py", f"runs={folder}/one/*", f"out={folder}/figures"]
+    subprocess.run([sys.executable, *drawing], cwd=ROOT, env=environment(), check=True)
+    far = [facts["model"] for facts in found if max(facts["apart"].values()) > WITHIN]
+    sys.exit(f"more than {WITHIN} from the plain loop: {far}" if far else 0)
+
+
+if __name__ == "__main__":
+    main()
