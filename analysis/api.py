@@ -25,6 +25,7 @@ from analysis.data.frames import metric_frame, overall, score_frame
 from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import read_study
+from analysis.lines.section import side_by_side_sections
 from analysis.linking.length_bias import length_bias_sections
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.ngrams.section import ngram_sections
@@ -43,7 +44,8 @@ __all__ = [
     "change_sections", "curve_table", "draw_flops_curves", "draw_learning_curves", "draw_loss_curves", "find_runs",
     "flops_shape_sections", "flops_table", "headline", "length_bias_sections", "linking_by_line", "linking_by_run",
     "loss_scaling_sections", "loss_table", "metric_frame", "missing", "ngram_sections", "open_study", "overall",
-    "provenance", "read_shapes", "score_frame", "shape_sections", "size_shape_sections",
+    "provenance", "read_shapes", "score_frame", "shape_sections",
+    "side_by_side_sections", "size_shape_sections",
 ]  # fmt: skip
 
 

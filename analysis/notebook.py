@@ -29,6 +29,7 @@ from analysis.items.seeds import Line, agreement_table, describe_left_out, lines
 from analysis.items.table import VERDICT_NAMES, item_summary, item_table
 from analysis.items.variance import seed_components, why_not_crossed
 from analysis.items.verdicts import RIGHT, WRONG
+from analysis.lines.table import SideBySide, set_side_by_side
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.shape.over_flops import read_flops_shapes
 from analysis.shape.over_sizes import read_size_shapes
@@ -166,6 +167,25 @@ class NotebookStudy(Study):
             raise UserError(f"{scored.benchmark}: no checkpoint after step 0 is scored, so there are no FLOPs to draw")
         chart = flops_chart(with_references(points), scored.benchmark, band_note(points))
         return chart.properties(title=scored.curve_title)
+
+    def side_by_side(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Compare lines that differ in architecture, objective, corpus or learning rate, where they are equal.
+
+        There is a row for each line and phenomenon at each ``level`` of what lines are ``equal_in``: tokens, FLOPs or
+        bits per byte. ``low`` and ``high`` are the 95 % interval over the ``runs`` of the line.
+
+        Examples:
+            >>> study.side_by_side().query("phenomenon == 'all'").pivot(index=["equal_in", "level"], columns="line")
+        """
+        return self._side_by_side(benchmark, linking).lines
+
+    def side_by_side_differences(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+        """Subtract the accuracies of every two lines of ``side_by_side``, with 95 % intervals and tests over runs.
+
+        Examples:
+            >>> study.side_by_side_differences().query("equal_in == 'FLOPs' and p_holm < .05")
+        """
+        return self._side_by_side(benchmark, linking).differences
 
     def loss_curve(self) -> OfflineChart:
         """Draw the loss in bits per byte against training tokens.
@@ -419,6 +439,15 @@ class NotebookStudy(Study):
                 f"{scored.benchmark}: no checkpoints of a training run were scored on it, so it has no curves"
             )
         return scored
+
+    def _side_by_side(self, benchmark: str | None, linking: str | None) -> SideBySide:
+        scored = self._with_checkpoints(benchmark, linking)
+        if (found := set_side_by_side(scored)) is None:
+            raise UserError(
+                f"{scored.benchmark}: no runs of one size and budget differ in architecture, objective, corpus or "
+                "learning rate, so there is nothing to set side by side"
+            )
+        return found
 
     def _histories(self, scored: BenchmarkScores) -> list[History]:
         if not (found := read_histories(scored)):

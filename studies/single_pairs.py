@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.items.histories import History
 from analysis.items.seeds import ALL_RUNS, agreement_table, lines_of
 from analysis.items.table import SHARES, item_summary, item_table
-from studies.seeds import mean_over_seeds
+from analysis.lines.over_seeds import mean_over_seeds
 
 _AGREEMENT = ("phenomenon", "step", "tokens", "runs", "n", "kappa", "kappa_low", "kappa_high", "agreement")
 

@@ -67,7 +67,7 @@ ORDER = {
         "items tokens linking",
         "paradigms",
         "curves shape scaling models",
-        "pairs languages ngrams change_points summary",
+        "pairs languages ngrams change_points summary lines",
         "overview power",
         "notebook",
         "api sections",

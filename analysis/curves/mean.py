@@ -81,7 +81,7 @@ def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
 
 def _average_family(rows: pd.DataFrame) -> pd.DataFrame:
     grid = np.unique(rows.loc[rows["accuracy"].notna(), "tokens"].to_numpy(dtype=np.float64))
-    values = np.array([_interpolate(part, grid) for _, part in rows.groupby("run", sort=False)])
+    values = np.array([interpolate_run(part, grid) for _, part in rows.groupby("run", sort=False)])
     mean, sd = values.mean(axis=0), values.std(axis=0, ddof=1)  # NaN where a run has none
     smoothed, spread = (_smooth_stretches(grid, one) for one in (mean, sd))
     return pd.DataFrame({
@@ -90,8 +90,8 @@ def _average_family(rows: pd.DataFrame) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _interpolate(rows: pd.DataFrame, grid: Array) -> Array:
-    """Interpolate one run's curve; NaN outside its range and, as NaN spreads to its neighbors, within a gap."""
+def interpolate_run(rows: pd.DataFrame, grid: Array) -> Array:
+    """Read one run's ``accuracy`` at these tokens; NaN outside its range and, as NaN spreads, within a gap."""
     curve = rows.sort_values("tokens")
     tokens, accuracy = (curve[name].to_numpy(dtype=np.float64) for name in ("tokens", "accuracy"))
     trained, start = tokens > 0, accuracy[tokens == 0]

@@ -41,6 +41,7 @@ class Run:
     facts: RunFacts | None  # what run.json says; None for a model that was not trained here
     precision: str | None = None  # of the products that trained it, where the runs of the analysis differ in it
     architecture: str | None = None  # the name in transformers, where the runs of the analysis differ in it
+    flops_per_token: float | None = None  # of its matrix products, which manifests record; None without a checkpoint
     suffix: str | None = None  # of its name, such as rate=wsd, where the runs of the analysis differ in it
 
     def __repr__(self) -> str:
@@ -66,6 +67,11 @@ class Run:
     def parameters(self) -> int | None:
         """All parameters of the model; None for one that was not trained here."""
         return self.facts.parameters["total"] if self.facts else None
+
+    @property
+    def size(self) -> str:
+        """The end of the model's name, which sizes of several architectures share: ``14m`` of ``llama-14m``."""
+        return self.model.rpartition("-")[2]
 
     @property
     def has_ended(self) -> bool:
@@ -180,10 +186,14 @@ def _read_run(folder: Path, label: str) -> Run:
         raise DamagedError(f"{folder / RECORD}: missing, and the folder is a run's; restore it from a copy")
     whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
     saved = {step: path for path in whole if (step := parse_step(path.name)) is not None}
+    flops_per_token = None
     for step, path in saved.items():
-        if (recorded := read_manifest(path).step) != step:
-            raise DamagedError(f"{path / MANIFEST}: of step {recorded}, in the folder of step {step}")
-    return Run(folder, label, label, tuple(sorted(saved)), read_run_facts(folder))
+        manifest = read_manifest(path)
+        if manifest.step != step:
+            raise DamagedError(f"{path / MANIFEST}: of step {manifest.step}, in the folder of step {step}")
+        if manifest.tokens:
+            flops_per_token = manifest.flops_exact / manifest.tokens
+    return Run(folder, label, label, tuple(sorted(saved)), read_run_facts(folder), flops_per_token=flops_per_token)
 
 
 def _size_and_budget(run: Run) -> tuple[float, float]:

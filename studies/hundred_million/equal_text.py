@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.runs import Run
-from studies.differences import differences_between
+from analysis.lines.differences import differences_between
 
 _FIRST = 1e6  # the smallest amount of tokens, and of bytes, at which tokenizers are compared
 
@@ -34,7 +34,7 @@ def differences_at_equal_text(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.D
                 tables.append(_at_amounts(of_size))
     columns = ["model", "unit", "amount"]
     found = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*columns, "phenomenon"])
-    return differences_between(found, columns) if len(found) else found
+    return differences_between(found, columns, "tokenizer") if len(found) else found
 
 
 def _at_amounts(rows: pd.DataFrame) -> pd.DataFrame:

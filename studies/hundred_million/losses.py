@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.data.runs import Run
-from studies.seeds import mean_over_seeds
+from analysis.lines.over_seeds import mean_over_seeds
 
 
 def held_out_table(bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.items.histories import read_histories
+from analysis.lines.over_seeds import mean_over_seeds
 from analysis.linking.tables import order_by_linking
 from analysis.scaling.points import checkpoint_bits
 from analysis.shape.over_sizes import read_size_shapes
@@ -16,7 +17,6 @@ from studies.dips import named_orders, one_order_of_each, under_each_linking
 from studies.hundred_million.courses import PAPER, paradigm_courses, shape_courses, size_courses
 from studies.hundred_million.equal_text import differences_at_equal_text
 from studies.hundred_million.losses import held_out_changes, held_out_table
-from studies.seeds import mean_over_seeds
 from studies.single_pairs import seed_agreement
 from ucurve.errors import UserError
 

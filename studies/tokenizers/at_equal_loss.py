@@ -12,32 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.runs import Run
-from studies.seeds import mean_over_seeds
+from analysis.lines.levels import shared_levels, tokens_at_bits
+from analysis.lines.over_seeds import mean_over_seeds
 
 Array = npt.NDArray[np.float64]
-LEVEL_STEP = 0.25  # bits per byte between the levels at which accuracies are compared
-LEVELS = 3
-
-
-def tokens_at_bits(tokens: Array, bits: Array, level: float) -> float:
-    """Return the tokens at which a loss curve first comes down to a level, between checkpoints on the log axis.
-
-    NaN where the curve does not come down to it, or is below it from the first checkpoint on.
-    """
-    below = np.flatnonzero(bits <= level)
-    if not len(below) or below[0] == 0:
-        return float("nan")
-    after = below[0]
-    share = (bits[after - 1] - level) / (bits[after - 1] - bits[after])
-    left, right = np.log(tokens[after - 1 : after + 1])
-    return float(np.exp(left + share * (right - left)))
-
-
-def shared_levels(bits: pd.DataFrame) -> list[float]:
-    """Choose levels of bits per byte that every run reaches: the lowest such level, and two above it."""
-    lowest = bits.groupby("run", observed=True)["bits_per_byte"].min().max()
-    first = np.ceil(lowest * 100) / 100
-    return [round(first + place * LEVEL_STEP, 2) for place in reversed(range(LEVELS))]
 
 
 def runs_at_levels(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from analysis.data.study import BenchmarkScores
+from analysis.lines.over_seeds import mean_over_seeds
 from analysis.tokens.table import region_rows
-from studies.seeds import mean_over_seeds
 
 _PARTS = ("margin", "margin_critical", "margin_after")
 

@@ -11,13 +11,14 @@ from analysis.data.frames import stack
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.items.histories import read_histories
+from analysis.lines.differences import differences_between
+from analysis.lines.over_seeds import mean_over_seeds
 from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
 from analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
 from analysis.scaling.points import accuracy_against_bits, checkpoint_bits
 from analysis.shape.tables import Shapes
-from studies.differences import differences_between
 from studies.dips import dip_table, named_orders, under_each_linking
-from studies.seeds import mean_over_seeds, of_all_runs
+from studies.seeds import of_all_runs
 from studies.single_pairs import pair_table, seed_agreement
 from studies.tokenizers.alpha import alpha_by_checkpoint, alpha_changes, alpha_over_seeds
 from studies.tokenizers.at_equal_loss import (
@@ -65,7 +66,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "runs": run_table(study.runs, bits),
         "curves": curves,
         "accuracy_at_equal_loss": accuracy_at_levels(at_levels),
-        "differences_at_equal_loss": differences_between(at_levels, ["bits_per_byte"]),
+        "differences_at_equal_loss": differences_between(at_levels, ["bits_per_byte"], "tokenizer"),
         "onsets": onsets,
         "learned_first": first_learners(onsets, list(dict.fromkeys(tokenizer_of(study.runs).values()))),
         "best_alpha": alpha_over_seeds(alphas),

@@ -3,60 +3,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import t as student
-from scipy.stats import ttest_1samp, ttest_ind
+from scipy.stats import ttest_ind
 
 from analysis.data.runs import Run
+from analysis.lines.differences import differences_between
+from analysis.lines.over_seeds import mean_over_seeds
 from analysis.shape.tables import Shapes
-from studies.differences import differences_between
 from studies.dips import LinkingShapes, dip_table, named_orders
-from studies.seeds import contrast_over_seeds, difference_over_seeds, mean_over_seeds
 from studies.tokenizers.alpha import alpha_changes, alpha_over_seeds
 from studies.tokenizers.at_equal_loss import (
     first_learners,
     onsets_in_bits,
-    shared_levels,
-    tokens_at_bits,
 )
 from tests.facts import run_facts
-
-FLOATS = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), min_size=2, max_size=5)
-
-
-@given(FLOATS.filter(lambda values: np.std(values) > 1e-3))
-def test_a_mean_has_the_interval_of_students_t(values):
-    known = ttest_1samp(values, 0).confidence_interval(0.95)
-    assert mean_over_seeds(values) == pytest.approx((np.mean(values), known.low, known.high))
-
-
-@given(*[FLOATS.filter(lambda values: np.std(values) > 1e-3)] * 2)
-def test_a_difference_has_welchs_interval(first, second):
-    known = ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
-    found = difference_over_seeds(first, second)
-    assert found == pytest.approx((np.mean(first) - np.mean(second), known.low, known.high), abs=1e-6)
-
-
-def test_too_few_seeds_have_no_interval():
-    assert mean_over_seeds([np.nan, 2.0]) == pytest.approx((2.0, np.nan, np.nan), nan_ok=True)
-    assert mean_over_seeds([]) == pytest.approx((np.nan,) * 3, nan_ok=True)
-    assert difference_over_seeds([3.0], [1.0, 2.0]) == pytest.approx((1.5, np.nan, np.nan), nan_ok=True)
-    assert mean_over_seeds([2.0, 2.0]) == (2.0, 2.0, 2.0)
-
-
-def test_a_level_of_the_loss_lies_between_checkpoints_on_the_log_axis():
-    tokens, bits = np.array([10.0, 100.0, 1000.0]), np.array([4.0, 3.0, 2.0])
-    assert tokens_at_bits(tokens, bits, 3.0) == pytest.approx(100)
-    assert tokens_at_bits(tokens, bits, 2.5) == pytest.approx(10**2.5)
-    assert np.isnan(tokens_at_bits(tokens, bits, 1.9))  # never reached
-    assert np.isnan(tokens_at_bits(tokens, bits, 4.0))  # reached before the first checkpoint
-
-
-def test_levels_are_those_that_every_run_reaches():
-    bits = pd.DataFrame({"run": list("aabb"), "bits_per_byte": [5.0, 2.123, 5.0, 2.311]})
-    assert shared_levels(bits) == [2.82, 2.57, 2.32]
-
 
 FROM_START = 9.0
 
@@ -116,12 +75,6 @@ def studied_run(label, tokenizer):
     return Run(Path(label), label, tokenizer, saved=(), facts=run_facts(tokenizer=tokenizer))
 
 
-def test_equal_variances_give_a_mean_of_settings_their_degrees_of_freedom_together():
-    found = contrast_over_seeds([[0, 1, 2], [5, 6, 7], [10, 11, 12]], [1 / 3] * 3)
-    half = student.ppf(0.975, 6) / 3  # variances of 1 and 3 seeds: an error of sqrt(3 / 9 / 3), 3 times 2 degrees
-    assert found == pytest.approx((6, 6 - half, 6 + half))
-
-
 def at_levels(**by_tokenizer):
     return pd.DataFrame([
         {"bits_per_byte": 2.5, "phenomenon": phenomenon, "tokenizer": name, "run": f"{name}{seed}", "tokens": 1.0,
@@ -137,7 +90,7 @@ def test_differences_at_a_level_are_welchs_with_holm_over_phenomena():
         name: {key: values[place] for key, values in sides.items()} | {"all": values}
         for place, (name, values) in enumerate({"char": [0.7, 0.72, 0.74], "word": [0.6, 0.61, 0.65]}.items())
     })  # fmt: skip
-    table = differences_between(found, ["bits_per_byte"]).set_index("phenomenon")
+    table = differences_between(found, ["bits_per_byte"], "tokenizer").set_index("phenomenon")
     plain = {name: ttest_ind(*pair, equal_var=False).pvalue for name, pair in sides.items()}
     assert table["p"][list(plain)].to_dict() == pytest.approx(plain)
     assert table.loc["passive", "p_holm"] == pytest.approx(2 * plain["passive"])
@@ -147,20 +100,12 @@ def test_differences_at_a_level_are_welchs_with_holm_over_phenomena():
 
 
 def test_seeds_that_are_all_alike_are_not_tested():
-    [row] = differences_between(at_levels(char={"BA": [0.5, 0.5]}, word={"BA": [0.4, 0.4]}), ["bits_per_byte"]).to_dict(
-        "records"
-    )
+    [row] = differences_between(
+        at_levels(char={"BA": [0.5, 0.5]}, word={"BA": [0.4, 0.4]}), ["bits_per_byte"], "tokenizer"
+    ).to_dict("records")
     assert row["difference"] == pytest.approx(0.1)
     assert np.isnan(row["p"])
     assert np.isnan(row["p_holm"])
-
-
-@given(*[FLOATS.filter(lambda values: np.std(values) > 1e-3)] * 3)
-def test_a_mean_of_settings_moves_with_them(first, second, third):
-    whole = contrast_over_seeds([first, second, third], [1 / 3] * 3)
-    assert whole.value == pytest.approx(np.mean([np.mean(first), np.mean(second), np.mean(third)]), abs=1e-9)
-    moved = contrast_over_seeds([first, second, [value + 3 for value in third]], [1 / 3] * 3)
-    assert np.subtract(moved, whole) == pytest.approx([1, 1, 1], abs=1e-6)
 
 
 def test_the_slope_of_the_best_alpha_is_over_the_last_decade():

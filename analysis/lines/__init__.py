@@ -1,0 +1,1 @@
+"""Lines of runs side by side, where they are equal in tokens, FLOPs or loss."""

@@ -1,0 +1,159 @@
+"""The section of the report that sets lines side by side where they are equal in tokens, FLOPs or loss."""
+
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+
+from analysis.data.study import BenchmarkScores
+from analysis.lines.levels import FLOPS, LOSS, TOKENS
+from analysis.lines.table import SideBySide, set_side_by_side
+from analysis.plotting.figures import Drawing, NamedRows
+from analysis.plotting.style import DASHES, LineStyle, drawing_style, line_styles, percent_bottom, readable
+from analysis.report.html import Column, ReportSection, TableView, interval_columns
+from eval.metrics.sampling import CONFIDENCE
+from ucurve.fields import format_count
+
+_MOST_ROWS = 40  # in a table of the report
+_PER_ROW, _LEGEND_ROW = 4, 0.13  # lines in a row of a legend, and its height in inches
+_LINES = (
+    Column("size", "Size"), Column("budget", "Budget"), Column("equal", "Equal in"), Column("line", "Line"),
+    Column("runs", "Runs", "count"), Column("accuracy", "Accuracy (%)", "percent"), *interval_columns("percent"),
+    Column("read_at", "Read at tokens"),
+)  # fmt: skip
+_DIFFERENCES = (
+    Column("size", "Size"), Column("budget", "Budget"), Column("equal", "Equal in"), Column("of", "Line - other line"),
+    Column("difference", "Difference (points)", "percent"), *interval_columns("percent"), Column("p", "p", "p"),
+    Column("better", "Phenomena: line better", "count"), Column("worse", "Phenomena: other better", "count"),
+)  # fmt: skip
+_OVER_RUNS = (
+    "Intervals are 95 %, by Student's t over the runs of a line, so they are about other seeds on these pairs; a line "
+    "of one run has none."
+)
+
+
+def side_by_side_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
+    """Compare lines of one size and budget; nothing where none differ in architecture, corpus or learning rate."""
+    if (found := set_side_by_side(scored)) is None:
+        return
+    present = set(found.runs["equal_in"])
+    kinds = [kind for kind in (TOKENS, FLOPS, LOSS) if kind in present]
+    names = " and ".join(filter(None, (", ".join(kinds[:-1]), *kinds[-1:])))
+    views = (_lines_view(found, scored), _differences_view(found, scored))
+    heading = f"Lines at equal {names} on {scored.benchmark}"
+    yield ReportSection(heading, (*found.notes, *views, *_draw_sets(found, scored)))
+
+
+def _lines_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
+    note = (
+        f"Accuracy of lines of one size and budget, {scored.curve_title}, where they are equal, at the largest amount "
+        f"that all runs reach. {_OVER_RUNS}{_describe_kinds(found)} The CSV has smaller amounts and every phenomenon."
+    )
+    rows = _at_last(found.lines, found)
+    rows = rows[rows["phenomenon"] == "all"]
+    shown = rows.assign(read_at=rows["tokens"].map(_count))
+    return TableView(note, _LINES, shown, {f"side_by_side_{scored.file_name}": found.lines})
+
+
+def _differences_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
+    rows = _at_last(found.differences, found)
+    overall, phenomena = rows[rows["phenomenon"] == "all"], rows[rows["phenomenon"] != "all"]
+    keys = ["size", "budget", "equal_in", "of"]
+    shown = phenomena["p_holm"] <= 1 - CONFIDENCE
+    signs = phenomena.assign(better=shown & (phenomena["difference"] > 0), worse=shown & (phenomena["difference"] < 0))
+    counts = signs.groupby(keys, sort=False)[["better", "worse"]].sum().reset_index()
+    table = overall.merge(counts, on=keys, how="left").fillna({"better": 0, "worse": 0})
+    note = (
+        "The differences between these accuracies, p by Welch's t over runs, and in how many phenomena either line is "
+        "better (p < .05 after Holm over the phenomena and pairs of lines at this amount)."
+    )
+    if len(table) > _MOST_ROWS:
+        note += f" The {_MOST_ROWS} largest of {len(table)}; the CSV has all."
+        table = table.loc[table["difference"].abs().sort_values(ascending=False, kind="stable").index[:_MOST_ROWS]]
+    return TableView(note, _DIFFERENCES, table, {f"side_by_side_differences_{scored.file_name}": found.differences})
+
+
+def _describe_kinds(found: SideBySide) -> str:
+    """Say how FLOPs and loss are measured, and what is not the same in lines that are equal in them."""
+    counted = f" FLOPs are those of {found.flops}." if found.flops == "matrix products" else " FLOPs are 6ND."
+    text = counted if found.flops else ""
+    if found.loss:
+        text += f" The loss is {found.loss} loss in bits per byte, which models with a masked objective do not have."
+    if text:
+        text += (
+            " Where lines are equal in FLOPs or loss, some are read between checkpoints on the way, before their "
+            "learning rate has come down."
+        )
+    return text
+
+
+def _at_last(table: pd.DataFrame, found: SideBySide) -> pd.DataFrame:
+    """Keep the rows of the largest amount of everything that lines are equal in, and describe it as ``equal``."""
+    keys = ["size", "budget", "equal_in", "level"]
+    last = found.runs.loc[found.runs["last"], keys].drop_duplicates()
+    rows = table.merge(last, on=keys)
+    return rows.assign(equal=[_describe(*one) for one in zip(rows["equal_in"], rows["level"], strict=True)])
+
+
+def _describe(equal_in: str, level: float) -> str:
+    number = {TOKENS: _count(level), FLOPS: f"{level:.2g}", LOSS: f"{level:.2f}"}[equal_in]
+    return f"{number} {equal_in}"
+
+
+def _count(tokens: float) -> str:
+    return format_count(int(float(f"{tokens:.3g}")))
+
+
+def _draw_sets(found: SideBySide, scored: BenchmarkScores) -> Iterator[Drawing]:
+    """Draw the lines of each size and budget at the largest amount of everything they are equal in."""
+    of_runs = found.runs[found.runs["last"]].drop(columns="last")
+    several = of_runs[["size", "budget"]].drop_duplicates().shape[0] > 1
+    file_names = {TOKENS: "tokens", FLOPS: "flops", LOSS: "loss"}
+    for (size, budget, kind), rows in of_runs.groupby(["size", "budget", "equal_in"], sort=False):
+        of_set, equal_in = f"_{size}_{budget}" if several else "", str(kind)
+        equal = _describe(equal_in, rows["level"].iloc[0])
+        note = (
+            f"Accuracy of lines that are equal in {equal_in} ({equal}), {scored.curve_title}. Large dots: mean over "
+            "the runs of a line; small dots: its runs."
+        )
+        name = f"side_by_side_{scored.file_name}{of_set}_{file_names[equal_in]}"
+        in_set = f", {size}, {budget}" if several else ""
+        yield Drawing(name, f"Lines at {equal}{in_set}", note, _draw_dots(rows, note), rows)
+
+
+def _draw_dots(of_runs: pd.DataFrame, note: str) -> Figure:
+    """Draw a row for all pairs and each phenomenon, with the lines below each other in it."""
+    styles = line_styles(of_runs["line"])
+    means = of_runs.groupby("phenomenon")["accuracy"].mean().drop("all", errors="ignore")
+    order = ["all", *means.sort_values(ascending=False, kind="stable").index]
+    with drawing_style():
+        names = ["all pairs", *map(readable, order[1:])]
+        top = 0.1 + _LEGEND_ROW * math.ceil(len(styles) / _PER_ROW)
+        sheet = NamedRows(names, note, row=0.08 + 0.06 * len(styles), top=top)
+        for place, (line, style) in enumerate(styles.items()):
+            own = of_runs[of_runs["line"] == line]
+            heights = own["phenomenon"].map({name: row for row, name in enumerate(order)})
+            heights = heights + 0.7 * ((place + 0.5) / len(styles) - 0.5)
+            sheet.axes.plot(own["accuracy"], heights, ".", color=style.color, markersize=2.5, alpha=0.5)
+            mean = own.assign(height=heights).groupby("phenomenon")[["accuracy", "height"]].mean()
+            sheet.axes.plot(mean["accuracy"], mean["height"], _marker(style), color=style.color, markersize=4)
+        for row in range(1, len(order)):
+            sheet.axes.axhline(row - 0.5, color="0.9", linewidth=0.5, zorder=0)
+        sheet.axes.axvline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        sheet.axes.set_xlim(percent_bottom(of_runs["accuracy"].min()), 1.01)
+        sheet.axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
+        samples = [
+            Line2D([], [], color=style.color, marker=_marker(style), ls="", markersize=4) for style in styles.values()
+        ]
+        sheet.axes.legend(
+            samples, list(styles), loc="lower left", bbox_to_anchor=(0, 1), ncols=_PER_ROW, borderpad=0.1,
+        )  # fmt: skip
+        return sheet.finish("Accuracy (%)")
+
+
+def _marker(style: LineStyle) -> str:
+    """Tell lines of one color apart by their markers, as dashes tell curves apart."""
+    return "osD^"[DASHES.index(style.dashes)]

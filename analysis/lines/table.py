@@ -1,0 +1,145 @@
+"""Lines of one size and budget that differ in architecture, objective, corpus or learning rate, side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.curves.mean import interpolate_run
+from analysis.data.frames import stack, with_gaps
+from analysis.data.runs import Run
+from analysis.data.study import BenchmarkScores
+from analysis.lines.differences import differences_between
+from analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
+from analysis.lines.over_seeds import mean_over_seeds
+from analysis.scaling.points import checkpoint_bits
+
+_LEVEL = ["size", "budget", "equal_in", "level"]
+RUN_COLUMNS = (*_LEVEL, "last", "phenomenon", "line", "run", "tokens", "accuracy")
+LINE_COLUMNS = (*_LEVEL, "phenomenon", "line", "runs", "tokens", "accuracy", "low", "high")
+DIFFERENCE_COLUMNS = (*_LEVEL, "phenomenon", "of", "difference", "low", "high", "p", "p_holm")
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Accuracies of lines where they are equal in something."""
+
+    runs: pd.DataFrame  # RUN_COLUMNS, a row for each run; ``last`` is the largest level, or the lowest loss
+    lines: pd.DataFrame  # LINE_COLUMNS, with 95 % intervals by Student's t over the runs of a line
+    differences: pd.DataFrame  # DIFFERENCE_COLUMNS, of ``differences_between``
+    loss: str  # of the levels of bits per byte: ``held-out`` or ``training``; empty where there are none
+    flops: str  # how FLOPs are counted; empty where no lines differ in them
+    notes: tuple[str, ...]  # which lines are not compared at equal loss
+
+
+def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
+    """Read every run of lines that can be compared where all of them are equal; None where no lines can be."""
+    rows = scored.curve_rows()
+    there = {str(label) for label in rows.loc[rows["step"] > 0, "run"]}
+    sets = list(comparable_lines([run for run in scored.study.runs if run.label in there]))
+    if not sets:
+        return None
+    curves = with_gaps(rows, scored.study.runs)
+    found, losses, notes = [], set[str](), []
+    for runs in sets:
+        bits = checkpoint_bits(scored.study.metrics, scored.study.held_out, runs)
+        if not _is_of_one_text(bits, runs):
+            bits = bits[:0]
+            lines = f"lines of {runs[0].size} and {runs[0].budget}"
+            notes.append(f"The {lines} are not compared at equal loss, because their losses are of different texts.")
+        losses |= set(bits["loss"])
+        found.append(_read_runs(curves, runs, bits))
+    of_runs = stack(found, RUN_COLUMNS)
+    counted = "matrix products" if all(run.flops_per_token for runs in sets for run in runs) else "6ND"
+    return SideBySide(
+        of_runs,
+        _average_lines(of_runs),
+        _compare_lines(of_runs),
+        " and ".join(sorted(losses)),
+        counted if FLOPS in set(of_runs["equal_in"]) else "",
+        tuple(notes),
+    )
+
+
+def comparable_lines(runs: Sequence[Run]) -> Iterator[list[Run]]:
+    """Yield the runs of one size and budget, where they differ in architecture, corpus or the suffix of their names.
+
+    The suffix has the objective, the optimizer and the form of the learning rate, where these are not the default.
+    """
+    alike: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        if run.facts:
+            alike.setdefault((run.size, run.budget), []).append(run)
+    for members in alike.values():
+        if len({(run.model, run.facts and run.facts.data, run.suffix) for run in members}) > 1:
+            yield members
+
+
+def name_lines(runs: Sequence[Run]) -> dict[str, str]:
+    """Name the line of each run, by its label, after what the lines differ in; after the group where that is alike."""
+    choices = [
+        (run.architecture, *((run.facts.tokenizer, run.facts.data) if run.facts else ()), run.suffix, run.precision)
+        for run in runs
+    ]
+    differ = [len(set(values)) > 1 for values in zip(*choices, strict=True)]
+    names = [
+        ", ".join(value for value, differs in zip(chosen, differ, strict=True) if differs and value) or "default"
+        for chosen in choices
+    ]
+    groups = [run.group for run in runs]
+    told_apart = len(set(names)) == len(set(groups)) == len(set(zip(names, groups, strict=True)))
+    return dict(zip((run.label for run in runs), names if told_apart else groups, strict=True))
+
+
+def _is_of_one_text(bits: pd.DataFrame, runs: Sequence[Run]) -> bool:
+    """Return whether the losses are of the same held-out text or, where there is none, of the same training text."""
+    measured = [run.facts for run in runs if run.facts and run.label in set(bits["run"])]
+    held_out = set(bits["loss"]) == {"held-out"}
+    return len({facts.held_out.sha256 if held_out and facts.held_out else facts.data for facts in measured}) <= 1
+
+
+def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
+    line = name_lines(runs)
+    own = curves[curves["run"].isin(line) & (curves["step"] > 0)]
+    known = own[own["accuracy"].notna()].groupby("run", sort=False)["tokens"]
+    spans = {str(label): (float(tokens.min()), float(tokens.max())) for label, tokens in known}
+    levels = {TOKENS: equal_in_tokens(spans), FLOPS: equal_in_flops(spans, runs), LOSS: equal_in_loss(bits)}
+    of_curves = list(own.groupby(["run", "phenomenon"], sort=False))
+    parts = []
+    for equal_in, of_levels in levels.items():
+        if len({line[label] for _, places in of_levels for label in places}) < 2:
+            continue
+        for (label, phenomenon), curve in of_curves:
+            parts.append(
+                _at_levels(curve, of_levels, str(label)).assign(
+                    equal_in=equal_in, phenomenon=str(phenomenon), line=line[str(label)], run=str(label)
+                )
+            )
+    found = stack(parts, ["accuracy"])
+    found = found[found["accuracy"].notna()].assign(size=runs[0].size, budget=runs[0].budget)
+    return found.reindex(columns=list(RUN_COLUMNS))
+
+
+def _at_levels(curve: pd.DataFrame, levels: Levels, label: str) -> pd.DataFrame:
+    tokens = np.array([places.get(label, np.nan) for _, places in levels])
+    last = np.arange(len(levels)) == len(levels) - 1
+    return pd.DataFrame({
+        "level": [level for level, _ in levels], "last": last, "tokens": tokens,
+        "accuracy": interpolate_run(curve, tokens),
+    })  # fmt: skip
+
+
+def _average_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
+    keys = [*_LEVEL, "phenomenon", "line"]
+    table = []
+    for key, part in of_runs.groupby(keys, sort=False):
+        estimate = mean_over_seeds(part["accuracy"].tolist())
+        table.append((*key, len(part), part["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
+    return pd.DataFrame(table, columns=list(LINE_COLUMNS))
+
+
+def _compare_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
+    sets = of_runs.groupby(_LEVEL[:3], sort=False)  # each with lines of its own
+    tables = [differences_between(part, _LEVEL, "line") for _, part in sets]
+    return stack(tables, DIFFERENCE_COLUMNS).dropna(subset="difference").reset_index(drop=True)
