@@ -93,15 +93,20 @@ def agreed(value: bool) -> bool:
     return value if share is None else all(share.gather(value))
 
 
-def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Combine the scores of all processes; each has NaN where others computed. Errors of one are raised in all."""
+def gather_shares(own: Value) -> list[Value]:
+    """Return what each process has computed of a score, at the end of its share. Errors of one are raised in all."""
     share = _current.get()
     if share is None:
-        return scores
-    merged = scores.copy()
+        return [own]
     share.given = True
+    return share.gather(own)
+
+
+def merge(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Combine the scores of all processes; each has NaN where others computed. Errors of one are raised in all."""
+    merged = scores.copy()
     own = np.flatnonzero(~np.isnan(scores))
-    for places, found in share.gather((own, scores[own])):
+    for places, found in gather_shares((own, scores[own])):
         merged[places] = found
     return merged
 

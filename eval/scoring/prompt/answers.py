@@ -22,6 +22,7 @@ from eval.scoring.loading import evaluating
 from eval.scoring.output import log_prob_of_any
 from eval.scoring.prompt.chats import ANSWER_TOKENS, Prompts, check_prompt_length, describe_chat
 from eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, Question, read_letter
+from eval.scoring.sharing import gather_shares, own_batches
 from eval.scoring.text.sentences import Advance, Scores
 from ucurve.errors import RunError
 
@@ -66,25 +67,27 @@ def ask_pairs(
 ) -> PromptScores:
     """Ask a chat model both questions about every pair; chats of equal length go together, and nothing is padded."""
     check_prompt_length(prompts, context_length(model.config.get_text_config().to_dict()))
-    texts = [""] * len(prompts.ids)
-    letters = np.full((len(prompts.ids), 2), np.nan)
+    own: dict[int, tuple[str, Scores]] = {}  # of each chat that this process asks, the answer and both letters
     ends = _end_tokens(model, tokenizer)
     if not _takes(model, "logits_to_keep"):  # then it answers with the logits of every token
         batch_tokens = min(batch_tokens, rows_of_logits(model))
-    for batch in length_batches(np.array([len(ids) for ids in prompts.ids]), batch_tokens):
+    for batch in own_batches(list(length_batches(np.array([len(ids) for ids in prompts.ids]), batch_tokens))):
         chats = torch.from_numpy(np.stack([prompts.ids[place] for place in batch])).to(model.device)
         first, answers = _answer(model, chats, ends)
-        letters[batch] = np.stack([log_prob_of_any(first, tokens) for tokens in prompts.letters], axis=1)
-        wrong = batch[~np.isfinite(letters[batch]).all(axis=1)]
+        letters = np.stack([log_prob_of_any(first, tokens) for tokens in prompts.letters], axis=1)
+        wrong = batch[~np.isfinite(letters).all(axis=1)]
         if len(wrong):
             raise RunError(f"{describe_chat(prompts, int(wrong[0]))}: the probability of an answer is not finite")
-        for place, answer in zip(batch, answers, strict=True):
-            texts[place] = str(tokenizer.decode(answer, skip_special_tokens=True))
+        for place, answer, both in zip(batch.tolist(), answers, letters, strict=True):
+            own[place] = str(tokenizer.decode(answer, skip_special_tokens=True)), both
         if advance is not None:
             advance(len(batch))
+    answered = {place: one for part in gather_shares(own) for place, one in part.items()}
     size = len(prompts.pairs)
-    parts = {question: slice(place * size, (place + 1) * size) for place, question in enumerate(QUESTIONS)}
-    return PromptScores(prompts, {name: _judge(prompts, texts[part], letters[part]) for name, part in parts.items()})
+    parts = {question: range(place * size, (place + 1) * size) for place, question in enumerate(QUESTIONS)}
+    return PromptScores(
+        prompts, {name: _judge(prompts, [answered[chat] for chat in part]) for name, part in parts.items()}
+    )
 
 
 def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> torch.Tensor:
@@ -120,7 +123,8 @@ def _takes(model: PreTrainedModel, name: str) -> bool:
     return name in inspect.signature(model.forward).parameters
 
 
-def _judge(prompts: Prompts, texts: list[str], letters: Scores) -> Answers:
+def _judge(prompts: Prompts, answered: list[tuple[str, Scores]]) -> Answers:
+    texts, letters = [text for text, _ in answered], np.array([both for _, both in answered])
     chosen: list[Choice] = []
     for text, good_first in zip(texts, prompts.good_first, strict=True):
         letter = read_letter(text, prompts.questions.answer)

@@ -24,7 +24,7 @@ _ORDER_SEED = 0  # of the two sentences in a prompt
 class Prompt(Scorer):
     """The answers of a chat model that is shown both sentences of a pair and asked which is better."""
 
-    name = "prompt"
+    name, shared = "prompt", True
     linking = PROMPT_READINGS
     fits_parameters = False
 
