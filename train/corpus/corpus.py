@@ -1,7 +1,9 @@
 """A corpus: the files or data set it consists of, its documents in order, and a fingerprint of its content."""
 
+import contextlib
 import functools
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass as plain_dataclass
@@ -16,12 +18,12 @@ from train.corpus.file_hashes import hash_file
 from train.corpus.file_names import plain_name
 from train.corpus.held_out import DEFAULT_SHARE, HeldOut, OtherText, SetApart
 from train.corpus.interventions import Intervention, Interventions
-from train.corpus.readers import Unit, field_text, read_documents, split_record
+from train.corpus.readers import Mark, Unit, field_text, read_documents, split_record
 from train.corpus.selection import Selection, find_validation_files, relative_names, select_files
 from ucurve.config_files import choices, load
 from ucurve.errors import UserError, unknown_name
 from ucurve.fields import STRICT, format_count, parse_count
-from ucurve.huggingface.pretrained import load_rows
+from ucurve.huggingface.pretrained import stream_rows
 from ucurve.huggingface.revisions import pin_commit
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file, sha256_json
@@ -31,6 +33,8 @@ _FORMAT = 1  # raised when the same files would give other documents
 _JOINED = ("mixture", "stages")  # kinds that consist of other corpora
 _OF_ONE = ("path", "dataset", "subset", "revision", "max_documents", "words", "interventions", "holdout")
 _ONLY_FOR = {"path": "text", "dataset": "hub", "subset": "hub", "revision": "hub", "max_documents": "hub"}
+
+_SEGMENT_CHARACTERS = 2**27  # of a stream of the hub between two marks; minutes of one core that encodes them
 
 WordCounter = Literal["jieba", "whitespace"]
 
@@ -308,18 +312,39 @@ class Corpus:
             for part in self.parts:
                 yield from part.documents()
             return
-        watcher = held_out or (SetApart(self.share) if self.share else None)
-        documents = self._documents() if watcher is None else watcher.watch(self._documents())
-        if settings.interventions:
-            documents = (interventions or Interventions(settings.interventions)).apply(documents)
+        if held_out is None and self.share:
+            held_out = SetApart(self.share)
+        if interventions is None and settings.interventions:
+            interventions = Interventions(settings.interventions)
+        documents = _change(self._documents(), held_out, interventions)
         first = next(documents, None)
         if first is None:
-            place = settings.dataset or ", ".join(settings.paths) or settings.kind
-            apart = f" that data.holdout={self.share:g} does not set apart" if self.share else ""
-            left = " after data.interventions" if settings.interventions else ""
-            raise UserError(f"the corpus {settings.run_name!r} has no document with text{left}{apart}: {place}")
+            raise self.without_text()
         yield first
         yield from documents
+
+    def marked_documents(
+        self, place: Mapping[str, Any] | None, held_out: HeldOut | None, interventions: Interventions | None
+    ) -> Iterator[str]:
+        """Yield the documents of a data set of the hub after a place in it, and marks with the place, one at the end.
+
+        The other arguments are as for ``documents``.
+        """
+        stream = _HubStream(self.settings, place)
+        records = iter(stream)
+        while (first := next(records, None)) is not None:
+            segment = itertools.chain([first], _take(records, _SEGMENT_CHARACTERS - len(first)))
+            documents = itertools.chain.from_iterable(split_record(text, self.settings.unit) for text in segment)
+            yield from _change(documents, held_out, interventions)
+            yield Mark(json.dumps(stream.place()))
+
+    def without_text(self) -> UserError:
+        """Return the error for a corpus of which no document is left to train on."""
+        settings = self.settings
+        place = settings.dataset or ", ".join(settings.paths) or settings.kind
+        apart = f" that data.holdout={self.share:g} does not set apart" if self.share else ""
+        left = " after data.interventions" if settings.interventions else ""
+        return UserError(f"the corpus {settings.run_name!r} has no document with text{left}{apart}: {place}")
 
     def fingerprint(self) -> str:
         """Return a hex SHA-256 of the files or of the dataset, of how documents are cut, set apart and changed."""
@@ -357,7 +382,7 @@ class Corpus:
         if settings.kind == "text":
             yield from self._read(self.files)
             return
-        for record in _demo_records() if settings.kind == "demo" else _hub_records(settings):
+        for record in _demo_records() if settings.kind == "demo" else _HubStream(settings):
             yield from split_record(record, settings.unit)
 
 
@@ -395,21 +420,57 @@ def _demo_sources() -> list[str]:
     return [sha256_file(file) for file in files if file.is_file() and file.suffix != ".pyc"]
 
 
-def _hub_records(settings: CorpusSettings) -> Iterator[str]:
-    for number, record in enumerate(_hub_rows(settings), 1):
-        yield field_text(record, settings.text_field, f"{settings.dataset}: record {number}")
+class _HubStream:
+    """The records of a data set of the hub, after a place in it."""
+
+    def __init__(self, settings: CorpusSettings, place: Mapping[str, Any] | None = None) -> None:
+        self._settings = settings
+        self._records = 0 if place is None else place["records"]
+        with self._naming_errors():
+            self._rows = stream_rows(
+                str(settings.dataset), settings.subset, settings.split, settings.commit or settings.revision
+            )
+            if place is not None:
+                self._rows.load_state_dict(place["rows"])
+
+    def place(self) -> dict[str, Any]:
+        """Return the place after the last record, for JSON."""
+        return {"records": self._records, "rows": self._rows.state_dict()}
+
+    def __iter__(self) -> Iterator[str]:
+        settings = self._settings
+        with self._naming_errors():
+            most = settings.max_documents
+            for row in itertools.islice(self._rows, None if most is None else most - self._records):
+                self._records += 1
+                yield field_text(row, settings.text_field, f"{settings.dataset}: record {self._records}")
+
+    @contextlib.contextmanager
+    def _naming_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:  # the library and its transports raise errors of many unrelated classes
+            settings, what = self._settings, " ".join(str(error).split())
+            raise UserError(
+                f"data.dataset={settings.dataset} (subset {settings.subset}, split {settings.split}) cannot be read: "
+                f"{what}"
+            ) from error
 
 
-def _hub_rows(settings: CorpusSettings) -> Iterator[object]:
-    revision = settings.commit or settings.revision
-    try:
-        stream = load_rows(str(settings.dataset), settings.subset, settings.split, streaming=True, revision=revision)
-        yield from itertools.islice(stream, settings.max_documents)
-    except Exception as error:  # the library and its transports raise errors of many unrelated classes
-        what = " ".join(str(error).split())
-        raise UserError(
-            f"data.dataset={settings.dataset} (subset {settings.subset}, split {settings.split}) cannot be read: {what}"
-        ) from error
+def _take(records: Iterator[str], characters: int) -> Iterator[str]:
+    """Yield records until they have so many characters."""
+    while characters > 0 and (record := next(records, None)) is not None:
+        yield record
+        characters -= len(record)
+
+
+def _change(documents: Iterator[str], held_out: HeldOut | None, interventions: Interventions | None) -> Iterator[str]:
+    """Yield the documents that are not set apart, after the interventions."""
+    if held_out is not None:
+        documents = held_out.watch(documents)
+    return documents if interventions is None else interventions.apply(documents)
 
 
 def pin_corpus(settings: CorpusSettings, online: bool = True) -> CorpusSettings:

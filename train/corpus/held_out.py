@@ -4,9 +4,10 @@ A document is known by a hash of its text, so copies are held out together or no
 hashes are taken until ``SAMPLE_BYTES`` are full: the same even sample for every tokenizer and seed.
 """
 
+import base64
 import hashlib
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from train.corpus.readers import PIECE_CHARACTERS, Continuation
 
@@ -41,6 +42,14 @@ class SetApart:
     def sample(self) -> list[str]:
         """Return the documents that the loss is measured on, at most ``SAMPLE_BYTES`` of UTF-8."""
         return self._sample.texts()
+
+    def state(self) -> list[tuple[int, str]]:
+        """Return what is known of the documents so far, for JSON."""
+        return self._sample.state()
+
+    def go_on(self, state: Sequence[tuple[int, str]]) -> None:
+        """Know what was known when ``state`` was called."""
+        self._sample.go_on(state)
 
 
 class OtherText:
@@ -101,6 +110,14 @@ class _Sample:
             highest, dropped = heapq.heappop(self._highest_first)
             self._hashes.remove(-highest)
             self._bytes -= len(dropped)
+
+    def state(self) -> list[tuple[int, str]]:
+        return [(-negative, base64.b64encode(content).decode()) for negative, content in sorted(self._highest_first)]
+
+    def go_on(self, state: Sequence[tuple[int, str]]) -> None:
+        self._highest_first = [(-number, base64.b64decode(content)) for number, content in state]  # sorted, so a heap
+        self._hashes = {number for number, _ in state}
+        self._bytes = sum(len(content) for _, content in self._highest_first)
 
     def texts(self) -> list[str]:
         """Return the texts by ascending hash; the last one is cut where the bound is reached."""

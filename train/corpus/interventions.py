@@ -5,11 +5,11 @@ import hashlib
 import io
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 from pydantic.dataclasses import dataclass
@@ -156,15 +156,28 @@ class Interventions:
 
     def __init__(self, steps: Sequence[Intervention], dropped: Dropped | None = None) -> None:
         self._steps, self._dropped = [_Step(step) for step in steps], dropped or (lambda *_: None)
+        self._documents = 0
 
     def apply(self, documents: Iterable[str]) -> Iterator[str]:
         """Yield what becomes of the documents, without blank ones; a long one is joined, changed and cut again."""
-        for number, (document, is_cut) in enumerate(_join_parts(documents)):
+        for document, is_cut in _join_parts(documents):
             texts = [document]
             for step in self._steps:
-                texts = step.apply(texts, functools.partial(self._dropped, step.settings.name, number))
+                texts = step.apply(texts, functools.partial(self._dropped, step.settings.name, self._documents))
+            self._documents += 1
             for text in texts:
                 yield from cut_document(io.StringIO(text, newline="\n")) if is_cut else (text,)
+
+    def state(self) -> dict[str, Any]:
+        """Return how many documents have come, and the sizes so far, for JSON."""
+        sizes = [[asdict(step.before), asdict(step.after)] for step in self._steps]
+        return {"documents": self._documents, "sizes": sizes}
+
+    def go_on(self, state: Mapping[str, Any]) -> None:
+        """Count on from what ``state`` returned."""
+        self._documents = state["documents"]
+        for step, (before, after) in zip(self._steps, state["sizes"], strict=True):
+            step.before, step.after = _Size(**before), _Size(**after)
 
     def facts(self) -> tuple[InterventionFacts, ...]:
         """Return what each step found and left, once all documents have gone through ``apply``."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import TypeVar
 
+from train.corpus.readers import Mark
 from ucurve.processes import naming_a_death, without_interrupts
 
 Result = TypeVar("Result")
@@ -16,13 +17,13 @@ _BATCHES_PER_PROCESS = 3
 
 
 def text_batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the texts in batches of about a quarter of a million characters."""
+    """Yield the texts in batches of about a quarter of a million characters; a batch ends with a mark."""
     batch: list[str] = []
     characters = 0
     for text in texts:
         batch.append(text)
         characters += len(text)
-        if characters >= _CHARACTERS_AT_ONCE:
+        if characters >= _CHARACTERS_AT_ONCE or isinstance(text, Mark):
             yield batch
             batch, characters = [], 0
     if batch:

@@ -24,6 +24,12 @@ class Continuation(str):
     __slots__ = ()
 
 
+class Mark(str):
+    """A place between documents, as JSON that says how to read on from there."""
+
+    __slots__ = ()
+
+
 def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
     """Yield the documents of one file, in order, without blank ones; a long text file in parts (``Continuation``)."""
     form = file_form(path)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from train.corpus.parallel import map_batches
-from train.corpus.readers import Continuation
+from train.corpus.readers import Continuation, Mark
 from train.tokenizer.folder import end_of_document
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import character_table, code_points
@@ -39,6 +39,7 @@ class Encoded:
 
     tokens: NDArray[np.uint16] | NDArray[np.uint32]  # shape [tokens]; the first ones may continue an earlier document
     starts: NDArray[np.int64]  # indices of the tokens that begin a document, shape [documents]
+    mark: Mark | None = None  # that comes after them
 
 
 def make_recipe(folder: Path, tokenizer: "PreTrainedTokenizerBase", dtype: str) -> Recipe:
@@ -56,16 +57,19 @@ def encode_documents(documents: Iterable[str], recipe: Recipe, processes: int) -
 
 
 def encode(recipe: Recipe, texts: list[str]) -> Encoded:
-    """Encode some documents, or parts of them."""
-    begins = np.array([not isinstance(text, Continuation) for text in texts])
+    """Encode some documents, or parts of them, and perhaps a mark behind them."""
+    *_, last = texts
+    mark = last if isinstance(last, Mark) else None
+    texts = texts if mark is None else texts[:-1]
+    begins = np.array([not isinstance(text, Continuation) for text in texts], dtype=bool)
     ids = _encoder(recipe)(texts)
     ends = np.cumsum(begins + np.array([len(one) for one in ids], dtype=np.int64))
-    tokens = np.empty(ends[-1], dtype=recipe.dtype)
+    tokens = np.empty(ends[-1] if len(ends) else 0, dtype=recipe.dtype)
     for one, end in zip(ids, ends, strict=True):
         tokens[end - len(one) : end] = one
-    starts = np.concatenate([[0], ends[:-1]])[begins]
+    starts = np.concatenate([[0], ends])[:-1][begins]
     tokens[starts] = recipe.document_token
-    return Encoded(tokens, starts)
+    return Encoded(tokens, starts, mark)
 
 
 def _join_unsafe_cuts(documents: Iterable[str], recipe: Recipe) -> Iterator[str]:

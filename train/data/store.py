@@ -2,12 +2,11 @@
 
 import contextlib
 import functools
-import gzip
 import hashlib
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -19,6 +18,8 @@ from train.corpus.file_hashes import keep_hashes
 from train.corpus.held_out import HeldOut, OtherText
 from train.corpus.interventions import Interventions, describe_effect
 from train.data.encode import Encoded, Recipe, encode, encode_documents, make_recipe
+from train.data.reading import Reading
+from train.data.unfinished import kept_if_unfinished, restore_progress, save_progress
 from train.tokenizer.folder import tokenizer_files
 from train.tokenizer.vocabulary import token_bytes, vocabulary_size
 from ucurve.errors import UserError
@@ -49,6 +50,7 @@ _LEAST_HELD_OUT, _ENOUGH_HELD_OUT = 100, 1_000  # tokens: the mean loss is uncer
 _LARGEST_SHARE = 0.1  # of the documents that is proposed for held-out text
 _SHARD_TOKENS = 2**26
 _TOKENS_BETWEEN_LINES = 50_000_000
+_TOKENS_AT_ONCE = 2**22
 
 
 def build_token_store(
@@ -64,7 +66,9 @@ def build_token_store(
 
     def build(temporary: Path) -> None:
         log_line(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
-        _build(corpus, tokenizer_folder, temporary, key, processes or count_processes())
+        goes_on = corpus.settings.commit is not None  # of a folder of this machine, the text may be another one now
+        with kept_if_unfinished(target, temporary) if goes_on else contextlib.nullcontext(temporary) as place:
+            _build(corpus, tokenizer_folder, place, key, processes or count_processes(), goes_on)
         for line in _effects(read_json_or_empty(temporary / INDEX), target):
             log_line(line)
 
@@ -204,15 +208,25 @@ def _join(corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | 
     return joined
 
 
-def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, processes: int) -> None:
+def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, processes: int, goes_on: bool) -> None:
     tokenizer = load_tokenizer(tokenizer_folder)
     size = vocabulary_size(tokenizer)
     recipe = make_recipe(tokenizer_folder, tokenizer, "<u2" if size <= 2**16 else "<u4")
-    held_out = corpus.held_out()
+    state = restore_progress(folder, key) if goes_on else None
     writer = StreamWriter(folder, size)
-    with _listing_dropped(folder / DROPPED, corpus.settings) as interventions:
-        for encoded in encode_documents(corpus.documents(held_out, interventions), recipe, processes):
+    if state is not None:
+        writer.go_on(recipe.dtype)
+        log_line(f"going on after {writer.length:,} tokens in {writer.documents:,} documents")
+    with Reading(corpus, folder / DROPPED) as reading:
+        documents = reading.marked_documents(state) if goes_on else reading.documents()
+        for encoded in encode_documents(documents, recipe, processes):
             writer.append(encoded)
+            if encoded.mark is not None and writer.documents:
+                state = json.loads(encoded.mark)
+                save_progress(folder, key, writer.sizes() | state["sizes"], state)
+    if not writer.documents:
+        raise corpus.without_text()
+    held_out, interventions = reading.held_out, reading.interventions
     _save_array(folder / TOKEN_BYTES, token_bytes(tokenizer))
     _save_array(folder / UNIGRAM_COUNTS, writer.unigram_counts)
     index = writer.index() | {"format": _FORMAT, "key": key, "dtype": recipe.dtype}
@@ -226,21 +240,6 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     index["files"] = {name: sha256_file(folder / name) for name in (DOCUMENTS, *files)}
     write_json(folder / INDEX, index | {"index_sha256": sha256_json(index)})
     log_line(f"{writer.length:,} tokens in {writer.documents:,} documents")
-
-
-@contextlib.contextmanager
-def _listing_dropped(path: Path, settings: CorpusSettings) -> Iterator[Interventions | None]:
-    """Give the interventions of a corpus that list in a file what they drop; None where there are none."""
-    if not settings.interventions:
-        yield None
-        return
-    with path.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=1, filename="", mtime=0) as file:
-
-        def write(step: str, document: int, text: str) -> None:
-            line = {"step": step, "document": document, "text": text}
-            file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
-
-        yield Interventions(settings.interventions, write)
 
 
 def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFacts | None:
@@ -309,6 +308,24 @@ class StreamWriter:
         if self.length >= self._next_line:
             log_line(f"{self.length:,} tokens in {self.documents:,} documents so far")
             self._next_line += _TOKENS_BETWEEN_LINES
+
+    def go_on(self, dtype: str) -> None:
+        """Take what an earlier writer has written into the folder as written by this one."""
+        for path in sorted(self._folder.glob("shard-*.bin")):
+            shard = np.memmap(path, dtype=dtype, mode="r")
+            self._shards.append({"file": path.name, "tokens": len(shard)})
+            self.length += len(shard)
+            for first in range(0, len(shard), _TOKENS_AT_ONCE):
+                tokens = shard[first : first + _TOKENS_AT_ONCE]
+                self._hash.update(tokens.tobytes())
+                self.unigram_counts += np.bincount(tokens, minlength=len(self.unigram_counts))
+        self.documents = (self._folder / DOCUMENTS).stat().st_size // 8
+        self._next_line += self.length // _TOKENS_BETWEEN_LINES * _TOKENS_BETWEEN_LINES
+
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of each file by its name."""
+        names = [DOCUMENTS, *(shard["file"] for shard in self._shards)]
+        return {name: (self._folder / name).stat().st_size for name in names}
 
     def index(self) -> dict[str, object]:
         """Describe what was written."""

@@ -8,7 +8,7 @@ and modules, nor do data sets with a script, which ``datasets`` refuses.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from ucurve.errors import UserError
 from ucurve.huggingface.file_tokenizer import encode_by, is_whole, stand_in, usual_special_tokens
@@ -180,14 +180,35 @@ def new_model(configuration: "PreTrainedConfig") -> "PreTrainedModel":
     return model
 
 
-def load_rows(
-    source: str, part: str | None, split: str, streaming: bool = False, revision: str | None = None
-) -> Iterable[dict[str, Any]]:
+class RowStream(Protocol):
+    """The rows of a data set that are fetched as they are read, and the place in them, which JSON can hold."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows after the place that was loaded last."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place after the row that was yielded last."""
+
+    def load_state_dict(self, place: dict[str, Any]) -> object:
+        """Begin after a place that ``state_dict`` returned."""
+
+
+def load_rows(source: str, part: str | None, split: str, revision: str | None = None) -> Iterable[dict[str, Any]]:
     """Load the rows of a data set of the hub; a script in it is refused. Errors are those of several libraries."""
     import datasets
 
     rows: Iterable[dict[str, Any]] = datasets.load_dataset(
-        source, part, split=split, streaming=streaming, revision=revision, trust_remote_code=False
+        source, part, split=split, revision=revision, trust_remote_code=False
+    )
+    return rows
+
+
+def stream_rows(source: str, part: str | None, split: str, revision: str | None = None) -> RowStream:
+    """Return the rows of a data set of the hub without fetching them; refusals and errors as of ``load_rows``."""
+    import datasets
+
+    rows: RowStream = datasets.load_dataset(
+        source, part, split=split, streaming=True, revision=revision, trust_remote_code=False
     )
     return rows
 
