@@ -239,7 +239,7 @@ def _with_differences(runs: list[Run]) -> list[Run]:
 def _suffix_of(name: str) -> str:
     """Return what a run's name has after the seed: choices that differ from their default, then ``name=``."""
     seed = _SEED_IN_NAME.search(name)
-    return "" if seed is None else re.sub(r"-(?=\w+=)", ", ", name[seed.end() :].removeprefix("-"))
+    return "" if seed is None else re.sub(r"-(?=[\w.]+=)", ", ", name[seed.end() :].removeprefix("-"))
 
 
 def _read_architecture(configuration: Path) -> str:

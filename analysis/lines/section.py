@@ -1,7 +1,7 @@
 """The section of the report that sets lines side by side where they are equal in tokens, FLOPs or loss."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -18,10 +18,10 @@ from eval.metrics.sampling import CONFIDENCE
 from ucurve.fields import format_count
 
 _MOST_ROWS = 40  # in a table of the report
-_PER_ROW, _LEGEND_ROW = 4, 0.13  # lines in a row of a legend, and its height in inches
+_LEGEND_LETTERS, _LEGEND_ROW = 90, 0.13  # in a row of a legend, and its height in inches
 _LINES = (
     Column("size", "Size"), Column("budget", "Budget"), Column("equal", "Equal in"), Column("line", "Line"),
-    Column("runs", "Runs", "count"), Column("accuracy", "Accuracy (%)", "percent"), *interval_columns("percent"),
+    Column("accuracy", "Accuracy (%)", "percent"), *interval_columns("percent"), Column("runs", "Runs", "count"),
     Column("read_at", "Read at tokens"),
 )  # fmt: skip
 _DIFFERENCES = (
@@ -110,6 +110,8 @@ def _count(tokens: float) -> str:
 def _draw_sets(found: SideBySide, scored: BenchmarkScores) -> Iterator[Drawing]:
     """Draw the lines of each size and budget at the largest amount of everything they are equal in."""
     of_runs = found.runs[found.runs["last"]].drop(columns="last")
+    means = of_runs[of_runs["phenomenon"] != "all"].groupby("phenomenon")["accuracy"].mean()
+    order = ["all", *means.sort_values(ascending=False, kind="stable").index]  # the same in all figures
     several = of_runs[["size", "budget"]].drop_duplicates().shape[0] > 1
     file_names = {TOKENS: "tokens", FLOPS: "flops", LOSS: "loss"}
     for (size, budget, kind), rows in of_runs.groupby(["size", "budget", "equal_in"], sort=False):
@@ -121,21 +123,20 @@ def _draw_sets(found: SideBySide, scored: BenchmarkScores) -> Iterator[Drawing]:
         )
         name = f"side_by_side_{scored.file_name}{of_set}_{file_names[equal_in]}"
         in_set = f", {size}, {budget}" if several else ""
-        yield Drawing(name, f"Lines at {equal}{in_set}", note, _draw_dots(rows, note), rows)
+        yield Drawing(name, f"Lines at {equal}{in_set}", note, _draw_dots(rows, order, note), rows)
 
 
-def _draw_dots(of_runs: pd.DataFrame, note: str) -> Figure:
+def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str) -> Figure:
     """Draw a row for all pairs and each phenomenon, with the lines below each other in it."""
     styles = line_styles(of_runs["line"])
-    means = of_runs.groupby("phenomenon")["accuracy"].mean().drop("all", errors="ignore")
-    order = ["all", *means.sort_values(ascending=False, kind="stable").index]
+    across = max(1, _LEGEND_LETTERS // (8 + max(map(len, styles))))
     with drawing_style():
         names = ["all pairs", *map(readable, order[1:])]
-        top = 0.1 + _LEGEND_ROW * math.ceil(len(styles) / _PER_ROW)
+        top = 0.1 + _LEGEND_ROW * math.ceil(len(styles) / across)
         sheet = NamedRows(names, note, row=0.08 + 0.06 * len(styles), top=top)
         for place, (line, style) in enumerate(styles.items()):
             own = of_runs[of_runs["line"] == line]
-            heights = own["phenomenon"].map({name: row for row, name in enumerate(order)})
+            heights = own["phenomenon"].map({name: float(row) for row, name in enumerate(order)})
             heights = heights + 0.7 * ((place + 0.5) / len(styles) - 0.5)
             sheet.axes.plot(own["accuracy"], heights, ".", color=style.color, markersize=2.5, alpha=0.5)
             mean = own.assign(height=heights).groupby("phenomenon")[["accuracy", "height"]].mean()
@@ -149,7 +150,7 @@ def _draw_dots(of_runs: pd.DataFrame, note: str) -> Figure:
             Line2D([], [], color=style.color, marker=_marker(style), ls="", markersize=4) for style in styles.values()
         ]
         sheet.axes.legend(
-            samples, list(styles), loc="lower left", bbox_to_anchor=(0, 1), ncols=_PER_ROW, borderpad=0.1,
+            samples, list(styles), loc="lower left", bbox_to_anchor=(0, 1), ncols=across, borderpad=0.1,
         )  # fmt: skip
         return sheet.finish("Accuracy (%)")
 

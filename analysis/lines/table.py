@@ -15,6 +15,9 @@ from analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, e
 from analysis.lines.over_seeds import mean_over_seeds
 from analysis.scaling.points import checkpoint_bits
 
+_OF_MASKED = {  # the ways to score masked models that go with those of causal ones, the first found first
+    "sentence": ("pll_l2r", "pll"), "conditional": ("pll_conditional",), "mink": ("pll_mink",),
+}  # fmt: skip
 _LEVEL = ["size", "budget", "equal_in", "level"]
 RUN_COLUMNS = (*_LEVEL, "last", "phenomenon", "line", "run", "tokens", "accuracy")
 LINE_COLUMNS = (*_LEVEL, "phenomenon", "line", "runs", "tokens", "accuracy", "low", "high")
@@ -30,18 +33,18 @@ class SideBySide:
     differences: pd.DataFrame  # DIFFERENCE_COLUMNS, of ``differences_between``
     loss: str  # of the levels of bits per byte: ``held-out`` or ``training``; empty where there are none
     flops: str  # how FLOPs are counted; empty where no lines differ in them
-    notes: tuple[str, ...]  # which lines are not compared at equal loss
+    notes: tuple[str, ...]  # how masked models were scored, and which lines are not compared at equal loss
 
 
 def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
     """Read every run of lines that can be compared where all of them are equal; None where no lines can be."""
-    rows = scored.curve_rows()
+    rows, notes = _rows_with_masked(scored)
     there = {str(label) for label in rows.loc[rows["step"] > 0, "run"]}
     sets = list(comparable_lines([run for run in scored.study.runs if run.label in there]))
     if not sets:
         return None
     curves = with_gaps(rows, scored.study.runs)
-    found, losses, notes = [], set[str](), []
+    found, losses = [], set[str]()
     for runs in sets:
         bits = checkpoint_bits(scored.study.metrics, scored.study.held_out, runs)
         if not _is_of_one_text(bits, runs):
@@ -60,6 +63,22 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
         counted if FLOPS in set(of_runs["equal_in"]) else "",
         tuple(notes),
     )
+
+
+def _rows_with_masked(scored: BenchmarkScores) -> tuple[pd.DataFrame, list[str]]:
+    """Add the masked models that were scored on the benchmark, which have ways of their own, and say so."""
+    rows, notes = scored.curve_rows(), []
+    for other in scored.study.benchmarks():
+        if other.benchmark == scored.benchmark and other.scorer in _OF_MASKED.get(scored.scorer, ()):
+            more = other.curve_rows()
+            more = more[~more["run"].isin(set(rows["run"]))]
+            if len(more):
+                rows = pd.concat([rows, more])
+                notes.append(
+                    f"Masked models are scored by {other.scorer} ({other.linking}), a pseudo-log-likelihood, the "
+                    f"others by {scored.scorer}: their numbers are sums of other probabilities."
+                )
+    return rows, notes
 
 
 def comparable_lines(runs: Sequence[Run]) -> Iterator[list[Run]]:

@@ -68,10 +68,13 @@ def test_choices_in_the_names_of_runs_are_in_those_of_their_lines(make_run: Make
     for seed in (0, 1):
         make_run(seed=seed)
     make_run(suffix="-rate=wsd", cell="wsd")
-    make_run(suffix="-objective=masked-optimizer=muon-mine", cell="masked")
+    make_run(suffix="-objective=masked-optimizer.eps=1e-06-mine", cell="masked")
     assert [(run.group, run.variant) for run in find_runs(["runs/*"])] == [
         ("14m-10M-char-demo", "char, demo"),
-        ("14m-10M-char-demo-objective=masked-optimizer=muon-mine", "char, demo, objective=masked, optimizer=muon-mine"),
+        (
+            "14m-10M-char-demo-objective=masked-optimizer.eps=1e-06-mine",
+            "char, demo, objective=masked, optimizer.eps=1e-06-mine",
+        ),
         ("14m-10M-char-demo-rate=wsd", "char, demo, rate=wsd"),
         ("14m-10M-char-demo", "char, demo"),
     ]

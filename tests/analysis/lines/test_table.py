@@ -8,7 +8,7 @@ from analysis.api import open_study
 from analysis.data.runs import find_runs
 from analysis.lines.section import side_by_side_sections
 from analysis.lines.table import comparable_lines, name_lines, set_side_by_side
-from tests.analysis.studies import scored_of
+from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 from tests.facts import change_run, write_manifest_of
 from ucurve.errors import UserError
@@ -124,6 +124,21 @@ def test_losses_of_different_texts_are_not_made_equal(make_line, tmp_path: Path)
     assert found.notes == (
         "The lines of 14m and 10M are not compared at equal loss, because their losses are of different texts.",
     )
+
+
+def test_masked_models_stand_beside_causal_ones_but_not_at_equal_loss(make_line, make_run, tmp_path: Path) -> None:
+    make_line(0.8)
+    masked = [score_row(step, 0.7, scorer="pll_l2r") for step in STEPS]
+    (make_run(masked, model="bert-14m") / "config.yaml").write_text("model:\n  architecture: bert\n")
+    found = set_side_by_side(scored_by_sentence(tmp_path))
+    rows = overall(found.lines, "tokens", last=True).set_index("line")
+    assert rows["accuracy"].to_dict() == pytest.approx({"gpt_neox": 0.8, "bert": 0.7})
+    assert "bits per byte" not in set(found.lines["equal_in"])
+    assert found.notes[0].startswith("Masked models are scored by pll_l2r (slln_lp), a pseudo-log-likelihood")
+
+
+def scored_by_sentence(root: Path):
+    return next(one for one in study_of(root).benchmarks() if one.scorer == "sentence")
 
 
 def test_a_missing_score_is_no_accuracy_between_its_neighbors(make_run: MakeRun, tmp_path: Path) -> None:
