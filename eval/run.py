@@ -207,17 +207,27 @@ def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) ->
 
 
 def check_benchmarks(
-    settings: ScoreSettings, tokenizer: "PreTrainedTokenizerBase", context: int, cache: SweepCache | None = None
+    settings: ScoreSettings,
+    tokenizer: "PreTrainedTokenizerBase",
+    context: int,
+    cache: SweepCache | None = None,
+    masked: bool = False,
 ) -> None:
     """Check that benchmarks and their ratings are complete, and that ``context`` tokens hold each sentence."""
     from eval.models.folder import start_token
+    from eval.scoring.masked.frame import read_frame
     from eval.scoring.text.sentences import check_length, encode
 
-    start_token(tokenizer, True, settings.start())
+    around = 0
+    if masked:
+        frame = read_frame(tokenizer)
+        around = len(frame.before) + len(frame.after)
+    else:
+        start_token(tokenizer, True, settings.start())
     cache = cache or SweepCache()
     for pairs in load_benchmarks(settings, cache):
         encoded = encode(pairs, tokenizer, leading_space=settings.leading_space)
-        check_length(pairs, encoded, context, trainable=True)
+        check_length(pairs, encoded, context, trainable=True, frame=around)
         cache.ratings(pairs, settings.benchmark_root, settings.benchmark_unpacked)
 
 

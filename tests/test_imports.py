@@ -51,7 +51,7 @@ ORDER = {
     ],
     "train": [
         "corpus model optim checkpoint_schedule evaluation identity",
-        "tokenizer",
+        "tokenizer objective",
         "data config",
         "engine plan",
         "run_folder",

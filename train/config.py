@@ -29,6 +29,7 @@ from train.model.design import ModelDesign
 from train.model.library import LibraryModel
 from train.model.neox import PythiaShape
 from train.model.precision import Precision, choose_precision
+from train.objective.settings import ObjectiveKind, ObjectiveSettings
 from train.optim import USUAL_DECAY, OptimizerSettings, RateSettings, usual_optimizer
 from train.tokenizer.build import TokenizerSettings
 from ucurve.config import check
@@ -48,6 +49,7 @@ class ModelSettings:
     heads: PositiveInt
     feed_forward: PositiveInt
     learning_rate: PositiveFloat
+    objective: Literal["causal"] = "causal"
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "ModelSettings":
@@ -69,11 +71,12 @@ class LibraryModelSettings:
     architecture: str
     config: dict[str, object]
     learning_rate: PositiveFloat
+    objective: ObjectiveKind = "causal"  # the usual one; a model of another than this sees both sides of a token
 
     @property
     def design(self) -> ModelDesign:
         """What is built, and what parameters and FLOPs are counted from."""
-        return LibraryModel(self.architecture, json.dumps(self.config))
+        return LibraryModel(self.architecture, json.dumps(self.config), masked=self.objective != "causal")
 
 
 def _kind_of_model(values: object) -> str:
@@ -219,6 +222,7 @@ class RunRequest:
     resume: ResumeSettings
     paths: Paths
     rate: RateSettings = field(default_factory=RateSettings)
+    objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
     benchmark_root: str | None = None
     name: Name | None = None
     dry_run: bool = False
@@ -246,6 +250,21 @@ class RunRequest:
         return self
 
     @model_validator(mode="after")
+    def _objective_suits_the_model(self) -> "RunRequest":
+        if (self.objective.kind == "causal") != (self.model.objective == "causal"):
+            sees = "only what is before a token" if self.model.objective == "causal" else "both sides of a token"
+            raise ValueError(
+                f"objective={self.objective.kind}: model={self.model.name} sees {sees}; "
+                f"it is trained with objective={self.model.objective}"
+            )
+        if self.objective.last_rate is not None and self.rate.kind == "wsd":
+            raise ValueError(
+                "objective.last_rate: masks that change over the run depend on its budget, and with rate=wsd budgets "
+                "share their steps; leave it out, or take another rate"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _stages_have_a_sequence(self) -> "RunRequest":
         for number, part in enumerate(self.data.parts):
             if part.tokens is not None and part.tokens < self.batch.length:
@@ -260,6 +279,11 @@ class RunRequest:
         if self.start is not None and self.name is None:
             raise ValueError(f"start={self.start} needs name=SUFFIX, which tells the run from one with random weights")
         return self
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether masked tokens are predicted, not the next token."""
+        return self.objective.kind != "causal"
 
     @property
     def counted_words(self) -> tuple[int, WordCounter]:
@@ -290,6 +314,8 @@ class RunRequest:
             "rate": (rate.kind, "cosine"),
             "rate.decay": (rate.decay, USUAL_DECAY.get(rate.kind)),
             **{f"optimizer.{key}": (getattr(optimizer, key), value) for key, value in usual.items()},
+            "objective": (self.objective.kind, self.model.objective),
+            **{f"objective.{key}": values for key, values in self.objective.with_defaults().items()},
         }
         return {key: value for key, (value, default) in found.items() if value != default}
 
@@ -412,11 +438,19 @@ def _read_start(values: Configuration) -> Configuration:
 def _read_request(values: Configuration) -> RunRequest:
     words = parse_words(values.get("tokens"))
     if words is not None:
-        return check(RunRequest, values | {"tokens": None, "words": words})
+        return check(RunRequest, _choose_objective(values) | {"tokens": None, "words": words})
     return read_settings(values)
 
 
 def read_settings(values: Configuration) -> RunSettings:
     """Check a configuration with a number of tokens, and fill in the number of checkpoints."""
-    settings = check(RunSettings, {"tokens": None} | values)
+    settings = check(RunSettings, {"tokens": None} | _choose_objective(values))
     return settings.with_tokens(settings.tokens)
+
+
+def _choose_objective(values: Configuration) -> Configuration:
+    """Put the objective of the model in the place of ``objective=auto``."""
+    given, model = values.get("objective"), values.get("model")
+    if not isinstance(given, dict) or given.get("kind") != "auto" or not isinstance(model, dict):
+        return values
+    return values | {"objective": given | {"kind": model.get("objective", "causal")}}

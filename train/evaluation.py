@@ -41,10 +41,12 @@ def check_benchmarks_exist(settings: EvalSettings) -> None:
         load_benchmarks(settings, _cache)
 
 
-def check_pairs_fit(settings: EvalSettings, tokenizer: "PreTrainedTokenizerBase", context: int) -> None:
+def check_pairs_fit(
+    settings: EvalSettings, tokenizer: "PreTrainedTokenizerBase", context: int, masked: bool = False
+) -> None:
     """Check that the model's context holds every sentence."""
     if settings.when != "never" and settings.benchmarks:
-        check_benchmarks(settings, tokenizer, context, _cache)
+        check_benchmarks(settings, tokenizer, context, _cache, masked)
 
 
 def log_what_is_not_scored(run: Path, settings: EvalSettings) -> None:

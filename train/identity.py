@@ -18,6 +18,7 @@ _NOT_IDENTITY = (
     "keys_in_name",
 )
 _NOT_IDENTITY_OF = {
+    "model": ("objective",),  # the run has one
     "data": ("path", "max_epochs", "benchmarks", "commit"),
     "tokenizer": ("commit",),
     "engine": ("kind", "micro_batch", "device", "compile", "zero_stage", "config"),
@@ -43,6 +44,8 @@ def pick_identity(values: Configuration) -> Configuration:
     rate = {key: value for key, value in kept.pop("rate", {}).items() if value is not None}
     if rate.get("kind", "cosine") != "cosine":  # the default is as if the key did not exist
         kept["rate"] = rate
+    if (kept.get("objective") or {}).get("kind", "causal") == "causal":  # as if the key did not exist
+        kept.pop("objective", None)
     if kept.get("words") is None:  # then it does not matter what would count them
         kept["data"].pop("words", None)
     return kept

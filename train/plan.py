@@ -63,7 +63,9 @@ class Plan:
 
     def flops_exact(self, tokens: int) -> float:
         """Training FLOPs after ``tokens`` tokens, matrix products counted."""
-        return self.settings.model.design.count_flops(self.vocabulary, self.settings.batch.length, tokens)
+        settings = self.settings
+        predicted = settings.objective.mean_rate(tokens // settings.batch.tokens, self.steps)
+        return settings.model.design.count_flops(self.vocabulary, settings.batch.length, tokens, predicted)
 
     def describe_checkpoint(self, step: int, data_sha256: str, corpus_tokens: int) -> CheckpointFacts:
         """Return what the manifest of the checkpoint at ``step`` holds."""

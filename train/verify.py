@@ -30,6 +30,7 @@ from ucurve.storage.run_folder import (
     EVAL,
     HELD_OUT,
     HELD_OUT_COLUMNS,
+    MASKED_COLUMNS,
     METRICS,
     RECORD,
     RESUME,
@@ -183,7 +184,7 @@ def metrics_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
 def _line_fault(values: Mapping[str, Any] | None, last: int, batch_tokens: int) -> str | None:
     if values is None:
         return "no readable line"
-    step, loss = values.get("step"), values.get("loss")
+    step, loss = values.get("step"), values.get("masked_loss", values.get("loss"))
     if step != last + 1:
         return f"step {step} after step {last}"
     if values.get("tokens") != step * batch_tokens:
@@ -201,8 +202,9 @@ def held_out_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
         header, *lines = list(csv.reader(file)) or [[]]
     expected = [str(step) for step in plan.checkpoint_steps]
     found = [line[0] if line else "" for line in lines]
-    if tuple(header) != HELD_OUT_COLUMNS or found != (expected if facts.finished else expected[: len(found)]):
-        return [f"{path}: not a line of {', '.join(HELD_OUT_COLUMNS)} for each checkpoint, in their order"]
+    columns = MASKED_COLUMNS if plan.settings.has_masks else HELD_OUT_COLUMNS
+    if tuple(header) != columns or found != (expected if facts.finished else expected[: len(found)]):
+        return [f"{path}: not a line of {', '.join(columns)} for each checkpoint, in their order"]
     return [
         f"{path}: no finite numbers at step {line[0]}"
         for line in lines

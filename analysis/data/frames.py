@@ -57,17 +57,22 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
 def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """Read the training metrics of many runs, one row per step.
 
-    The columns are ``run``, ``group``, ``step``, ``tokens``, ``loss`` (nats per token) and ``bits_per_byte``.
+    The columns are ``run``, ``group``, ``step``, ``tokens``, ``loss`` (nats per token) and ``bits_per_byte``. Losses of
+    masked tokens are left out, as they are of other predictions than those of the next token.
     """
-    frames = [_read_metrics(run) for run in runs if (run.folder / METRICS).is_file() or _digest(run) is not None]
+    told = [run for run in runs if run.facts is None or run.facts.objective == "causal"]
+    frames = [_read_metrics(run) for run in told if (run.folder / METRICS).is_file() or _digest(run) is not None]
     return _concatenate(frames, ["run", "group", *METRIC_COLUMNS])
 
 
 def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Read the held-out losses of runs that have some: ``run``, ``group``, ``HELD_OUT_COLUMNS``, one row per step."""
+    """Read the held-out losses of runs that have some: ``run``, ``group``, ``HELD_OUT_COLUMNS``, one row per step.
+
+    Losses of masked tokens are left out (see ``metric_frame``).
+    """
     frames = []
     for run in runs:
-        if run.facts and HELD_OUT in run.facts.files:
+        if run.facts and HELD_OUT in run.facts.files and run.facts.objective == "causal":
             refuse_faults(own_faults(run.folder, run.facts, [HELD_OUT]), "restore it from a copy")
             frames.append(_with_run_names(run, read_table(run.folder / HELD_OUT, HELD_OUT_COLUMNS)))
     return _concatenate(frames, ["run", "group", *HELD_OUT_COLUMNS])

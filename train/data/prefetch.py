@@ -2,17 +2,23 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ucurve.token_stream.order import Batches
 
 if TYPE_CHECKING:  # the order of the data is known without torch
     import torch
 
     Batch = tuple[NDArray[np.int64], torch.Tensor]
+
+
+class Batches(Protocol):
+    """What gives the global batch of a step."""
+
+    def of_step(self, step: int) -> NDArray[np.int64]:
+        """Return the batch of 1-based ``step``."""
 
 
 class Prefetcher:
@@ -30,7 +36,7 @@ class Prefetcher:
         self._thread.shutdown(cancel_futures=True)
 
     def of_step(self, step: int) -> "Batch":
-        """Return the batch of 1-based ``step``, shape [sequences, length + 1], and this process's share."""
+        """Return the batch of 1-based ``step``, as an ``Engine`` takes it, and this process's share."""
         found = self._ahead[1] if self._ahead is not None and self._ahead[0] == step else self._begin(step)
         batch = found.result()
         self._ahead = (step + 1, self._begin(step + 1)) if step < self._last else None

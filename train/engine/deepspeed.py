@@ -22,6 +22,7 @@ from train.engine.engine import (
     StepResult,
     check_finite,
     copy_to_device,
+    count_targets,
     make_optimizer,
     no_flags,
     plain_state,
@@ -29,6 +30,7 @@ from train.engine.engine import (
     reduce_loss,
     reserved_bytes,
     restore_plain,
+    split_batch,
 )
 from train.engine.micro_batch import MicroBatch
 from train.engine.processes import Processes
@@ -114,12 +116,12 @@ class DeepSpeedEngine:
 
     def _accumulate(self, share: torch.Tensor) -> torch.Tensor:
         """Add up gradients over the micro batches of this process; the last one sums them over the processes."""
-        targets = share[:, 1:].numel() * self._processes.size
+        targets = count_targets(self._processes, share)
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         micro_batches = self._micro_batch.split(share)
         for left, ids in zip(reversed(range(len(micro_batches))), micro_batches, strict=True):
             self._engine.set_gradient_accumulation_boundary(left == 0)
-            loss = self._engine(ids[:, :-1], ids[:, 1:])
+            loss = self._engine(*split_batch(ids))
             self._engine.backward(loss * (self._scale / targets), scale_wrt_gas=False)
             total += loss.detach()
         return total

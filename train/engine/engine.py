@@ -18,6 +18,7 @@ from transformers import PreTrainedModel
 from train.engine.cuda_graph import GraphedGradients
 from train.engine.micro_batch import MicroBatch
 from train.engine.processes import Processes
+from train.model.design import NOT_PREDICTED
 from train.model.hidden import make_hidden_states
 from train.model.loss import summed_loss
 from train.model.precision import Precision
@@ -51,12 +52,16 @@ class StepResult:
 
 
 class Engine(Protocol):
-    """What the trainer needs of an engine; every process calls every method."""
+    """What the trainer needs of an engine; every process calls every method.
+
+    A batch has the shape [sequences, length + 1], of which each token is the target of the one before it, or
+    [sequences, 2, length]: inputs, and targets that are ``NOT_PREDICTED`` where there is none.
+    """
 
     model: PreTrainedModel  # float32 in every precision, and not compiled
 
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
-        """Copy this process's share of a batch, shape [sequences, length + 1], to the device, also during a step."""
+        """Copy this process's share of a batch to the device, also during a step."""
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take optimizer step ``number`` on a share of ``place``; a ``DivergedError`` leaves the weights unchanged.
@@ -95,7 +100,7 @@ class LossModule(nn.Module):
         """Compute gradients and forget them."""
         self.plain = True
         try:
-            torch.autograd.grad(self(ids[:, :-1], ids[:, 1:]), list(self.model.parameters()))
+            torch.autograd.grad(self(*split_batch(ids)), list(self.model.parameters()))
         finally:
             self.plain = False
 
@@ -139,8 +144,9 @@ class TorchEngine:
         """Take one optimizer step; see ``Engine.step``."""
         if self._micro_batch.probing:
             self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, self._optimizer))
+        gradients = self._gradients if share.ndim == 2 else self._clipped_gradients  # no graph of changing shapes
         total, norm = self._micro_batch.repeat_until_it_fits(
-            lambda: self._gradients(share), self._optimizer.zero_grad, share
+            lambda: gradients(share), self._optimizer.zero_grad, share
         )
         result = read_result(reduce_loss(self._processes, total, flags()), norm, number)
         for group in self._optimizer.param_groups:
@@ -154,12 +160,12 @@ class TorchEngine:
         return total, torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
 
     def accumulate(self, share: torch.Tensor) -> torch.Tensor:
-        """Add the gradient of the mean loss per token to ``.grad``; return the summed loss of the share, float64.
+        """Add the gradient of the mean loss per target to ``.grad``; return the summed loss of the share, float64.
 
         With several processes it is the gradient of the global batch, whose parts are sent during the last backward
         pass.
         """
-        targets = share[:, 1:].numel()
+        targets = count_targets(self._processes, share) / self._processes.size
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         *others, last = self._micro_batch.split(share)
         with contextlib.nullcontext() if self._several is None else self._several.no_sync():
@@ -167,8 +173,8 @@ class TorchEngine:
                 total += self._add_gradients(ids, targets)
         return total + self._add_gradients(last, targets)
 
-    def _add_gradients(self, ids: torch.Tensor, targets: int) -> torch.Tensor:
-        loss: torch.Tensor = self._loss(ids[:, :-1], ids[:, 1:])
+    def _add_gradients(self, ids: torch.Tensor, targets: float | torch.Tensor) -> torch.Tensor:
+        loss: torch.Tensor = self._loss(*split_batch(ids))
         (loss / targets).backward()  # by all targets: the sum does not depend on how the batch is cut
         return loss.detach()
 
@@ -179,6 +185,21 @@ class TorchEngine:
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Load a state; see ``Engine.load``."""
         restore_plain(self.model, self._optimizer, state)
+
+
+def split_batch(ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return inputs and targets of a batch, see ``Engine``; both have shape [sequences, length]."""
+    return (ids[:, :-1], ids[:, 1:]) if ids.ndim == 2 else (ids[:, 0], ids[:, 1])
+
+
+def count_targets(processes: Processes, share: torch.Tensor) -> int | torch.Tensor:
+    """Return how many targets the global batch has; on the device where sequences have different numbers of them."""
+    if share.ndim == 2:
+        return share[:, 1:].numel() * processes.size
+    count = (share[:, 1] != NOT_PREDICTED).sum()
+    if processes.size > 1:
+        dist.all_reduce(count)
+    return count.clamp(min=1)
 
 
 def copy_to_device(windows: NDArray[np.int64], device: torch.device) -> torch.Tensor:

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from train.model.parameters import Parameters
 
+NOT_PREDICTED = -100  # in place of a target where there is none, as in transformers
+
 if TYPE_CHECKING:  # plans are made without torch
     import torch
     from transformers import PreTrainedModel
@@ -23,10 +25,11 @@ class ModelDesign(Protocol):
     def count_parameters(self, vocabulary: int, context: int) -> Parameters:
         """Count the parameters of a model."""
 
-    def count_flops(self, vocabulary: int, context: int, tokens: int) -> float:
+    def count_flops(self, vocabulary: int, context: int, tokens: int, predicted: float = 1.0) -> float:
         """Count the FLOPs of matrix products in training on ``tokens`` tokens, in sequences of ``context``.
 
         Two for each multiply-add, the backward pass twice the forward; scores of attention over the full context.
+        The head of a masked model sees the share of positions that is ``predicted``.
         """
 
     def build_model(

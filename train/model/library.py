@@ -1,4 +1,4 @@
-"""Causal models of transformers: a name there and keys of its configuration are enough, without code for a family."""
+"""Causal and masked models of transformers: a name there and keys of its configuration are enough, without code for a family."""
 
 import contextlib
 import json
@@ -39,6 +39,7 @@ _GROUPS = {
     "mixer": ("mixer", "mamba", "time_mix"),
     "recurrent": ("lstm",),
     EMBEDDING: ("embed", "wte", "wpe"),
+    "head": ("predictions", "head"),  # of masked models, between the inner model and the output layer
 }
 
 
@@ -56,14 +57,15 @@ _WITHOUT_PRODUCTS = frozenset(
 
 @dataclass(frozen=True)
 class LibraryModel:
-    """A causal architecture of transformers and keys of its configuration; a ``ModelDesign``."""
+    """An architecture of transformers and keys of its configuration, causal or ``masked``; a ``ModelDesign``."""
 
     architecture: str
     config: str  # the keys as JSON, which can be hashed
+    masked: bool = False
 
     def __post_init__(self) -> None:
         """Refuse with a ``UserError`` an architecture or key that transformers does not have, or that the run sets."""
-        known, set_by = _known_keys(self.architecture), _set_by_run(self.architecture)
+        known, set_by = _known_keys(self.architecture, self.masked), _set_by_run(self.architecture)
         for key in json.loads(self.config):
             if key in set_by:
                 raise UserError(f"model.config.{key} is set by the run (by {set_by[key]}); leave it out")
@@ -73,15 +75,17 @@ class LibraryModel:
     @property
     def title(self) -> str:
         """Return the name of the model's class."""
-        return type(self._without_values(8, 8)).__name__.removesuffix("ForCausalLM").removesuffix("LMHeadModel")
+        name = type(self._without_values(8, 8)).__name__
+        return name.removesuffix("ForCausalLM").removesuffix("LMHeadModel").removesuffix("ForMaskedLM")
 
     def count_parameters(self, vocabulary: int, context: int) -> Parameters:
         """Count the parameters of a model that is built without memory for its values."""
         return _count_parameters(self, vocabulary, context)
 
-    def count_flops(self, vocabulary: int, context: int, tokens: int) -> float:
+    def count_flops(self, vocabulary: int, context: int, tokens: int, predicted: float = 1.0) -> float:
         """Let torch count the FLOPs of matrix products, in sequences of ``context``; see ``ModelDesign``."""
-        return _flops_of_a_sequence(self, vocabulary, context) / context * tokens
+        inner, head = _flops_of_a_sequence(self, vocabulary, context)
+        return (inner + predicted * head) / context * tokens
 
     def build_model(
         self, vocabulary: int, context: int, document_token: int, seed: int, device: "torch.device | None" = None
@@ -111,9 +115,9 @@ class LibraryModel:
     def _build(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedModel":
         with self._explaining():
             configuration = self._configuration(vocabulary, context, document_token)
-        refuse_configuration(configuration)
+        refuse_configuration(configuration, self.masked)
         with self._explaining():
-            return new_model(configuration)
+            return new_model(configuration, "AutoModelForMaskedLM" if self.masked else "AutoModelForCausalLM")
 
     def _configuration(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedConfig":
         from transformers import AutoConfig
@@ -125,7 +129,10 @@ class LibraryModel:
             "pad_token_id": None,
             "use_cache": False,
         }
-        if "max_position_embeddings" in _known_keys(self.architecture):
+        known = _known_keys(self.architecture, self.masked)
+        if self.masked:
+            run |= {key: document_token for key in ("cls_token_id", "sep_token_id") if key in known}
+        if "max_position_embeddings" in known:
             run["max_position_embeddings"] = context
         configuration: PreTrainedConfig = AutoConfig.for_model(self.architecture, **json.loads(self.config), **run)
         return configuration
@@ -168,12 +175,24 @@ def _causal_architectures() -> frozenset[str]:
 
 
 @cache
-def _known_keys(architecture: str) -> frozenset[str]:
+def _masked_architectures() -> frozenset[str]:
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+    return frozenset(MODEL_FOR_MASKED_LM_MAPPING_NAMES)
+
+
+@cache
+def _known_keys(architecture: str, masked: bool) -> frozenset[str]:
     """Return the keys of an architecture's configuration, by both of their names where there are two."""
     from transformers import CONFIG_MAPPING
 
-    if architecture not in _causal_architectures():
-        raise unknown_name("architecture", architecture, sorted(_causal_architectures()), "model.architecture")
+    if masked and architecture in _causal_architectures() - _masked_architectures():
+        raise UserError(f"model.architecture={architecture} is causal: transformers has no masked model of it")
+    if not masked and architecture in _masked_architectures() - _causal_architectures():
+        raise UserError(f"model.architecture={architecture} is no causal model; set model.objective=masked")
+    architectures = _masked_architectures() if masked else _causal_architectures()
+    if architecture not in architectures:
+        raise unknown_name("architecture", architecture, sorted(architectures), "model.architecture")
     kind = CONFIG_MAPPING[architecture]
     described = {"model_type", "architectures", "transformers_version"}
     return frozenset({*kind().to_dict(), *kind.attribute_map} - described)
@@ -199,6 +218,8 @@ def parameters_by_group(model: "PreTrainedModel") -> Parameters:
     for name, parameter in model.named_parameters():  # one that is tied comes once, as an embedding
         owner, _, _ = name.rpartition(".")
         group = OUTPUT if modules[owner] is output else _group_of(owner, type(modules[owner]).__name__)
+        if parameter is output.bias:  # one for each token, in masked models
+            group = EMBEDDING
         counts[group] = counts.get(group, 0) + parameter.numel()
     return Parameters(counts)
 
@@ -210,12 +231,15 @@ def _group_of(path: str, kind: str) -> str:
         for group, words in _GROUPS.items():
             if any(word in part for word in words):
                 return group
-    return "other"
+    return "mlp" if "output" in path.split(".") else "other"  # as BERT calls the second matrix of the two
 
 
 @cache
-def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) -> float:
-    """Count the matrix products of a forward pass on a sequence, without computing any, and twice as many backward."""
+def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) -> tuple[float, float]:
+    """Count the matrix products of a forward pass on a sequence, without computing any, and twice as many backward.
+
+    The second number is of the layers after the inner model, for all positions.
+    """
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -231,13 +255,15 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
             FlopCounterMode(display=False, custom_mapping=counted_here) as counter,
             _noting_unknown_operations(unknown, counted_here),
         ):
+            model.base_model(ids)
+            inner = counter.get_total_flops()
             model(ids)
     if unknown:
         raise UserError(
             f"model.architecture={design.architecture}: torch counts no FLOPs of {', '.join(sorted(unknown))}, "
             "which it computes, so the FLOPs of the run would be wrong"
         )
-    return 3.0 * float(counter.get_total_flops())
+    return 3.0 * inner, 3.0 * (counter.get_total_flops() - 2 * inner)
 
 
 def _recurrent_flops(

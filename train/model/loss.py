@@ -21,7 +21,9 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
+from train.model.design import NOT_PREDICTED
 from train.model.hidden import HiddenStates
+from train.model.masked import is_masked, output_inputs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -164,6 +166,26 @@ def summed_loss(
     hidden_states: HiddenStates,
     fused: bool = False,
 ) -> torch.Tensor:
-    """Return the summed negative log-likelihood in nats, float32; inputs and targets have shape [sequences, length]."""
+    """Return the summed negative log-likelihood in nats, float32; inputs and targets have shape [sequences, length].
+
+    Of a masked model only positions with a target go through the head and the output layer. Their number differs from
+    batch to batch, for each of which the fused kernel would be compiled.
+    """
     hidden = hidden_states(model, inputs)
+    if is_masked(model):
+        predicted = targets != NOT_PREDICTED
+        states = output_inputs(model, hidden[predicted].float()).to(hidden.dtype)
+        layer = model.get_output_embeddings()
+        return output_loss(*_with_bias(states, layer.weight, layer.bias), targets[predicted])
     return output_loss(hidden.flatten(0, 1), model.get_output_embeddings().weight, targets.flatten(), fused)
+
+
+def _with_bias(
+    states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return inputs and matrix of an output layer whose product adds the bias, as one more input that is always 1."""
+    if bias is None:
+        return states, weight
+    more = 1 if states.device.type == "cpu" else 8  # widths that are no multiple of 8 are slow on an accelerator
+    ones = pad(torch.ones_like(states[:, :1]), (0, more - 1))
+    return torch.cat((states, ones), 1), torch.cat((weight, pad(bias[:, None], (0, more - 1))), 1)

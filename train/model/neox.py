@@ -36,7 +36,7 @@ class PythiaShape:
             }
         )
 
-    def count_flops(self, vocabulary: int, context: int, tokens: int) -> float:
+    def count_flops(self, vocabulary: int, context: int, tokens: int, predicted: float = 1.0) -> float:  # noqa: ARG002, all are
         """Training FLOPs of the matrix products alone, two per multiply-add, the backward pass twice the forward.
 
         Scores and weighted values are counted over the full ``context``, the embedding look-up as 0.

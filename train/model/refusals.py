@@ -25,7 +25,7 @@ _POSITIONS = 8
 _TOLERANCE = 1e-4
 
 
-def refuse_configuration(configuration: "PreTrainedConfig") -> None:
+def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False) -> None:
     """Raise a ``UserError`` that names the keys with which a model would not be trained as its configuration says."""
     values = configuration.to_dict()
     _refuse(
@@ -45,12 +45,14 @@ def refuse_configuration(configuration: "PreTrainedConfig") -> None:
     _refuse(
         {key: 0.0 for key in _OF_EXPERTS if values.get(key)},
         values,
-        "the loss is that of the next token alone, without one that balances experts",
+        "the loss is that of the predicted tokens alone, without one that balances experts",
     )
-    if values.get("is_decoder") is False and configuration.model_type != "gpt_neox":  # which does not read it
+    if masked and values.get("is_decoder"):
+        raise UserError("model.config.is_decoder is True: such a model does not see what follows a masked token")
+    if not masked and values.get("is_decoder") is False and configuration.model_type != "gpt_neox":  # which ignores it
         raise UserError(
             f"model.architecture={configuration.model_type} sees the tokens that it is to predict; "
-            "set model.config.is_decoder=true, or take another architecture"
+            "set model.objective=masked, or take another architecture"
         )
 
 
@@ -62,11 +64,15 @@ def _refuse(wanted: dict[str, float | None], values: dict[str, object], reason: 
 
 
 def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
-    """Raise a ``UserError`` for a model that is not causal, not deterministic, or whose logits are no single product.
+    """Raise a ``UserError`` for a model that is not deterministic, or not as the loss takes it to be.
+
+    A causal model sees no later tokens, and its logits are one product; a masked one sees them, and has a head.
 
     It is found from what a new model computes on a few tokens, because nothing in a configuration says it.
     """
     import torch
+
+    from train.model.masked import is_masked, output_inputs
 
     length = min(_POSITIONS, getattr(model.config, "max_position_embeddings", _POSITIONS))
     ids = torch.arange(length, device=model.device)[None] % model.config.vocab_size
@@ -85,7 +91,17 @@ def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
             raise UserError(
                 f"model.architecture={architecture} computes something else each time, so no run can resume"
             )
-        if not _are_close(hidden[:, :-1], hidden_states(model, other)[:, :-1]):
+        sees_later_tokens = not _are_close(hidden[:, :-1], hidden_states(model, other)[:, :-1])
+        if is_masked(model):
+            if not sees_later_tokens:
+                raise UserError(f"model.architecture={architecture} does not see what follows a masked token")
+            if not _are_close(output(output_inputs(model, hidden)), logits):
+                raise UserError(
+                    f"model.architecture={architecture}: its logits are not those of its head and output layer, one "
+                    "after the other, which the loss computes"
+                )
+            return
+        if sees_later_tokens:
             raise UserError(f"model.architecture={architecture} sees the tokens that it is to predict")
         if getattr(output, "bias", None) is not None or not _are_close(hidden @ output.weight.T, logits):
             raise UserError(

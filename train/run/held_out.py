@@ -10,14 +10,24 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
+from train.config import RunSettings
 from train.engine.processes import Processes
+from train.model.design import NOT_PREDICTED
+from train.objective.masks import mask_held_out
 from train.run.prepare import PreparedRun
 from train.run_folder.checkpoint import find_faults
 from train.run_folder.records import RunRecord
-from ucurve.huggingface.pretrained import load_model
+from ucurve.huggingface.pretrained import ModelClass, load_model
 from ucurve.progress import log_line
 from ucurve.storage.facts import own_faults, read_run_facts
-from ucurve.storage.run_folder import HELD_OUT, HELD_OUT_COLUMNS, MANIFEST, checkpoint_folder, refuse_faults
+from ucurve.storage.run_folder import (
+    HELD_OUT,
+    HELD_OUT_COLUMNS,
+    MANIFEST,
+    MASKED_COLUMNS,
+    checkpoint_folder,
+    refuse_faults,
+)
 
 _POSITIONS = 512  # in one forward pass on a processor; their logits are in memory at once
 _LOGIT_BYTES = 2**30  # of float32 logits of one pass elsewhere
@@ -30,7 +40,7 @@ class HeldOutLog:
         self._run, self._record, self._device, self._processes = run, record, device, processes
 
     def measure(self, step: int) -> dict[str, float]:
-        """Write the line of a checkpoint and return ``loss`` and ``bits_per_byte``, if there is held-out text.
+        """Write the line of a checkpoint and return its losses by name, if there is held-out text.
 
         Every process calls this and measures its share.
         """
@@ -39,10 +49,11 @@ class HeldOutLog:
         before = self._processes.run_on_rank0(lambda: self._lines_before(step))
         lines = {earlier: line or self._line(earlier) for earlier, line in before.items()}
         lines[step] = self._line(step)  # a resumed run repeats those of later steps
-        text = "".join(f"{line}\n" for line in (",".join(HELD_OUT_COLUMNS), *lines.values()))
+        columns = held_out_columns(self._run.plan.settings)
+        text = "".join(f"{line}\n" for line in (",".join(columns), *lines.values()))
         self._processes.run_on_rank0(lambda: self._record.write_file(HELD_OUT, text))
-        values = dict(zip(HELD_OUT_COLUMNS, lines[step].split(","), strict=True))
-        return {name: float(values[name]) for name in ("loss", "bits_per_byte")}
+        values = dict(zip(columns, lines[step].split(","), strict=True))
+        return {name: float(values[name]) for name in ("loss", "bits_per_byte", "masked_loss") if name in values}
 
     def _lines_before(self, step: int) -> dict[int, str | None]:
         """Return the lines of the checkpoints before a step, None for one that has to be measured."""
@@ -73,26 +84,38 @@ class HeldOutLog:
     def _line(self, step: int) -> str:
         store, plan, batch = self._run.store, self._run.plan, self._run.plan.settings.batch
         assert store.held_out is not None, "only a run with held-out text has lines"
-        ids = store.held_out.ids
+        ids, mask_token = store.held_out.ids, self._run.mask_token
+        inputs, targets = ids[:-1], ids[1:]
+        if mask_token is not None:
+            inputs, targets = mask_held_out(ids, mask_token, store.token_bytes > 0)
 
         def measure_own() -> dict[int, float]:
             checkpoint = checkpoint_folder(self._run.folder, step)
-            model = load_model(checkpoint, "AutoModelForCausalLM", dtype=torch.float32)[0]
+            kind: ModelClass = "AutoModelForCausalLM" if mask_token is None else "AutoModelForMaskedLM"
+            model = load_model(checkpoint, kind, dtype=torch.float32)[0]
             torch.nn.Module.to(model, self._device)
-            return window_losses(model, ids, batch.length, self._processes.rank, self._processes.size)
+            return window_losses(model, inputs, targets, batch.length, self._processes.rank, self._processes.size)
 
         parts = self._processes.gather(self._processes.run_on_all(measure_own))
         loss_sum = add_up({number: loss for part in parts for number, loss in part.items()})
-        targets, size = len(ids) - 1, int(store.token_bytes[ids[1:]].sum())
+        predicted = targets[targets != NOT_PREDICTED]
         tokens = step * batch.tokens
+        cells: tuple[float, ...] = (step, tokens, plan.flops(tokens), loss_sum / max(1, len(predicted)))
+        if mask_token is not None:
+            return ",".join(map(repr, (*cells, len(predicted))))
+        size = int(store.token_bytes[predicted].sum())
         bits = loss_sum / math.log(2) / size
-        cells = (step, tokens, plan.flops(tokens), loss_sum / targets, bits, targets, size)
-        return ",".join(map(repr, cells))
+        return ",".join(map(repr, (*cells, bits, len(predicted), size)))
+
+
+def held_out_columns(settings: RunSettings) -> tuple[str, ...]:
+    """Return the columns of ``held_out.csv`` of a run."""
+    return MASKED_COLUMNS if settings.has_masks else HELD_OUT_COLUMNS
 
 
 def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int) -> float:
     """Return the negative log-likelihood of all ids but the first in nats, in windows of ``length`` inputs."""
-    return add_up(window_losses(model, ids, length))
+    return add_up(window_losses(model, ids[:-1], ids[1:], length))
 
 
 def add_up(losses: dict[int, float]) -> float:
@@ -102,10 +125,18 @@ def add_up(losses: dict[int, float]) -> float:
 
 @torch.no_grad()
 def window_losses(
-    model: PreTrainedModel, ids: NDArray[np.int64], length: int, first: int = 0, every: int = 1
+    model: PreTrainedModel,
+    inputs: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    length: int,
+    first: int = 0,
+    every: int = 1,
 ) -> dict[int, float]:
-    """Return the summed loss of passes over the windows, by their number: every so many, from the first on."""
-    predicted = len(ids) - 1
+    """Return the summed loss of passes over the windows, by their number: every so many, from the first on.
+
+    Inputs and targets have shape [tokens]; a target may be ``NOT_PREDICTED``.
+    """
+    predicted = len(inputs)
     positions = _POSITIONS if model.device.type == "cpu" else _LOGIT_BYTES // (4 * model.config.vocab_size)
     whole, at_once = predicted // length * length, max(1, positions // length) * length
     passes = [
@@ -114,8 +145,10 @@ def window_losses(
     losses: dict[int, float] = {}
     for number in range(first, len(passes), every):
         start, end = passes[number]
-        inputs, targets = (torch.from_numpy(ids[start + shift : end + shift]).to(model.device) for shift in (0, 1))
-        logits = model(inputs.view(-1, min(length, end - start))).logits.float().flatten(0, 1)
-        cross_entropies = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+        given, wanted = (torch.from_numpy(part[start:end]).to(model.device) for part in (inputs, targets))
+        logits = model(given.view(-1, min(length, end - start))).logits.float().flatten(0, 1)
+        cross_entropies = torch.nn.functional.cross_entropy(
+            logits, wanted, ignore_index=NOT_PREDICTED, reduction="none"
+        )
         losses[number] = float(cross_entropies.double().sum())
     return losses

@@ -17,6 +17,7 @@ from train.data.store import (
     find_stream_size,
     save_unigram_counts,
 )
+from train.objective.masks import MaskedBatches, Masking
 from train.plan import Plan, describe_plan, make_plan
 from train.run.budget import expect_budget, resolve_budget
 from train.run.forecast import describe_forecast
@@ -48,6 +49,7 @@ class PreparedRun:
     store: TokenStore
     document_token: int  # id of the token that precedes every document
     words: WordBudget | None = None  # None for a budget in tokens
+    mask_token: int | None = None  # None for the next token as the objective
 
     @property
     def folder(self) -> Path:
@@ -60,10 +62,15 @@ class PreparedRun:
         return {"config_sha256": self.plan.config_sha256, "data_sha256": self.store.sha256}
 
     @property
-    def batches(self) -> Batches:
+    def batches(self) -> Batches | MaskedBatches:
         """The run's global batches, step by step."""
         settings = self.plan.settings
-        return Batches.over(self.store, settings.seeds.data, settings.batch.length, settings.batch.sequences)
+        plain = Batches.over(self.store, settings.seeds.data, settings.batch.length, settings.batch.sequences)
+        if self.mask_token is None:
+            return plain
+        is_text = self.store.token_bytes > 0
+        masking = Masking(settings.objective, settings.seeds.data, self.plan.steps, self.mask_token, is_text)
+        return MaskedBatches(plain, masking)
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ def expect_run(request: RunRequest) -> ExpectedRun:
     cache, root = Path(request.paths.cache), Path(request.paths.tokenizers)
     recall_hashes(cache)
     pinned = pin_sources(request, online=False)
-    folder = find_tokenizer(pinned.tokenizer, pinned.data, root)
+    folder = find_tokenizer(pinned.tokenizer, pinned.data, root, pinned.has_masks)
     vocabulary, vocabulary_note = expected_vocabulary(pinned.tokenizer, folder)
     stream = None if folder is None else find_stream_size(Corpus(pinned.data), folder, cache)
     settings, tokens_note = expect_budget(pinned, stream)
@@ -147,10 +154,12 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     own = None
     if request.tokenizer.path is None and facts is not None and not own_faults(request.folder, facts, [TOKENIZER]):
         own = request.folder / TOKENIZER  # other versions of libraries may build another one from the same settings
-    folder = own or build_tokenizer(request.tokenizer, request.data, Path(request.paths.tokenizers))
+    folder = own or build_tokenizer(
+        request.tokenizer, request.data, Path(request.paths.tokenizers), request.has_masks
+    )
     tokenizer = load_tokenizer(folder)
     check_start(request, folder)
-    evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length)
+    evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length, request.has_masks)
     read_all = reads_shards and not (facts is not None and facts.finished)  # a finished run trains on nothing
     store = build_token_store(Corpus(request.data), folder, cache, read_all=read_all)
     where = f"data={request.data.run_name}"
@@ -163,4 +172,5 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     check_text_has_bytes(store, where)
     if own is None:
         save_unigram_counts(store, folder)
-    return PreparedRun(plan, folder, store, end_of_document(tokenizer), words)
+    mask_token = tokenizer.mask_token_id if request.has_masks else None
+    return PreparedRun(plan, folder, store, end_of_document(tokenizer), words, mask_token)

@@ -133,6 +133,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
     return RunFacts(
         name=settings.run_name,
         model=settings.model.name,
+        objective=settings.objective.kind,
         tokens_budget=settings.tokens,
         words=run.words,
         tokenizer=settings.tokenizer.name,

@@ -16,6 +16,7 @@ from train.engine.engine import DivergedError, Engine, StepResult, check_state_c
 from train.engine.execution import Execution
 from train.engine.peak import device_peak
 from train.engine.signals import Interrupted, StopSignals
+from train.model.design import NOT_PREDICTED
 from train.model.library import parameters_by_group
 from train.plan import Plan
 from train.run.group import score_in_all
@@ -166,7 +167,7 @@ class StepLog:
     def __init__(self, run: PreparedRun, done: int, share_of_peak: float | None = None) -> None:
         settings, folder = run.plan.settings, run.folder
         self.metrics = MetricsLog(folder / METRICS, done, metrics_sha256(folder, done))
-        self._token_bytes = run.store.token_bytes
+        self._token_bytes, self._batch_tokens = run.store.token_bytes, settings.batch.tokens
         self.tracker = start_tracker(settings, folder)
         self._share_of_peak = share_of_peak
         self._bar = ProgressBar(settings.run_name, run.plan.steps, done)
@@ -183,19 +184,17 @@ class StepLog:
             self.tracker.finish(failed=error[0] is not None)
 
     def write(self, step: int, windows: NDArray[np.int64], result: StepResult, rate: float, seconds: float) -> None:
-        """Write the line of one step on a global batch, shape [sequences, length + 1]."""
-        targets = windows[:, 1:]
-        text_bytes = int(self._token_bytes[targets].sum())
-        values = {
-            "step": step,
-            "tokens": step * targets.size,
-            "loss": result.loss_sum / targets.size,
-            "bits_per_byte": result.loss_sum / math.log(2) / text_bytes,
-            "lr": rate,
-            "grad_norm": result.grad_norm,
-            "tokens_per_second": targets.size / seconds,
-        }
-        note = f"loss {values['loss']:.3f}, {values['tokens_per_second']:.0f} tokens/s"
+        """Write the line of one step on a global batch, of the shape that ``Engine`` says."""
+        tokens = self._batch_tokens
+        values: dict[str, float] = {"step": step, "tokens": step * tokens}
+        if windows.ndim == 2:
+            text_bytes = int(self._token_bytes[windows[:, 1:]].sum())
+            loss = values["loss"] = result.loss_sum / tokens
+            values["bits_per_byte"] = result.loss_sum / math.log(2) / text_bytes
+        else:
+            loss = values["masked_loss"] = result.loss_sum / max(1, (windows[:, 1] != NOT_PREDICTED).sum())
+        values |= {"lr": rate, "grad_norm": result.grad_norm, "tokens_per_second": tokens / seconds}
+        note = f"loss {loss:.3f}, {values['tokens_per_second']:.0f} tokens/s"
         if self._share_of_peak is not None:
             values["mfu"] = values["tokens_per_second"] * self._share_of_peak
             note += f", {values['mfu']:.0%} of the peak"

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from train.model.masked import loading_class
 from train.tokenizer.folder import tokenizer_files
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.huggingface.pretrained import load_model
@@ -85,7 +86,7 @@ def holds_weights(folder: Path, model: "PreTrainedModel") -> bool:
 
     _hide_progress_bars()
     # Loading knows the names in the file, and reports keys that it lacks, for which it would draw new weights.
-    loaded, report = load_model(folder, "AutoModelForCausalLM", dtype=torch.float32)
+    loaded, report = load_model(folder, loading_class(model), dtype=torch.float32)
     if any(report.values()):
         return False
     saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
@@ -102,7 +103,7 @@ def take_weights(folder: Path, model: "PreTrainedModel") -> None:
     import torch
 
     _hide_progress_bars()
-    loaded, _ = load_model(folder, "AutoModelForCausalLM", dtype=torch.float32)
+    loaded, _ = load_model(folder, loading_class(model), dtype=torch.float32)
     saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
     shapes = [{name: tuple(one.shape) for name, one in parameters.items()} for parameters in (saved, live)]
     if shapes[0] != shapes[1]:
@@ -136,7 +137,7 @@ def compare_logits(folder: Path, model: "PreTrainedModel") -> None:
 
     device = model.get_output_embeddings().weight.device
     try:
-        loaded = load_model(folder, "AutoModelForCausalLM", dtype=torch.float32)[0].to(device)
+        loaded = load_model(folder, loading_class(model), dtype=torch.float32)[0].to(device)
     except UserError as error:
         raise RunError(f"a checkpoint does not load after it was written: {error}") from error
     distance = (_compute_probe(loaded) - _compute_probe(model)).norm().item()

@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from train.corpus.corpus import Corpus, CorpusSettings
 from train.tokenizer.characters import survey
-from train.tokenizer.folder import HUB_PATTERNS, load_foreign, read_statistics, tokenizer_files
+from train.tokenizer.folder import HUB_PATTERNS, MASK, load_foreign, read_statistics, tokenizer_files
 from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface.pretrained import load_tokenizer
@@ -49,17 +49,20 @@ class TokenizerSettings:
         return self
 
 
-def build_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path) -> Path:
+def build_tokenizer(
+    settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path, with_mask: bool = False
+) -> Path:
     """Build a tokenizer, with its ``statistics.json``, unless there is one for these settings and this corpus.
 
-    It is built on the text before interventions, so that runs with and without them have the same tokens.
+    It is built on the text before interventions, so that runs with and without them have the same tokens. One
+    ``with_mask`` has the same tokens too, and after them a mask token, unless it is of the hub and has one.
     """
     corpus = Corpus(corpus_settings)
-    folder = _folder(settings, corpus, folder_root)
+    folder = _folder(settings, corpus, folder_root, with_mask)
 
     def build(temporary: Path) -> None:
         log_line(f"building the tokenizer {folder.name}")
-        _build(settings, corpus, temporary)
+        _build(settings, corpus, temporary, with_mask)
 
     return build_once(folder, _is_complete, build)
 
@@ -100,23 +103,27 @@ def expected_vocabulary(settings: TokenizerSettings, folder: Path | None) -> tup
     return settings.vocab_size, "(expected; the tokenizer is not built yet)"
 
 
-def find_tokenizer(settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path) -> Path | None:
+def find_tokenizer(
+    settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path, with_mask: bool = False
+) -> Path | None:
     """Return the folder of a tokenizer that is built already, else None."""
     if not corpus_settings.has_text:
         return None
-    folder = _folder(settings, Corpus(corpus_settings), folder_root)
+    folder = _folder(settings, Corpus(corpus_settings), folder_root, with_mask)
     return folder if _is_complete(folder) else None
 
 
-def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path) -> Path:
+def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path, with_mask: bool) -> Path:
     size = settings.vocab_size if settings.kind in ("word", "bpe") else None
     parts: list[object] = [_FORMAT, settings.kind, size, _source(settings), corpus.fingerprint()]
     if settings.kind in _CHARACTER_KINDS:
         parts.append({"coverage": settings.coverage})
     if settings.kind == "hub":  # the ids are those of ``tokenizer.json`` and not of the class that the folder names
         parts.append({"ids": TOKENIZER})
+    if with_mask:
+        parts.append({"mask": MASK})
     key = sha256_json(parts)
-    return root / f"{settings.name}-{corpus.settings.run_name}-{key[:8]}"
+    return root / f"{settings.name}{'_mask' * with_mask}-{corpus.settings.run_name}-{key[:8]}"
 
 
 def _source(settings: TokenizerSettings) -> str | list[str] | dict[str, str] | None:
@@ -137,7 +144,7 @@ def _is_complete(folder: Path) -> bool:
     return folder.is_dir() and read_statistics(folder).get("files") == tokenizer_files(folder)
 
 
-def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
+def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path, with_mask: bool) -> None:
     from train.tokenizer import training
     from train.tokenizer.statistics import tokenizer_statistics
 
@@ -147,6 +154,8 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path) -> None:
     if tokenizer is None:
         trained = training.train(settings.kind, found, settings.vocab_size, settings.coverage)
         tokenizer = training.as_transformers(trained)
+    if with_mask and tokenizer.mask_token is None:
+        training.add_mask(tokenizer, framed=foreign is None)
     tokenizer.save_pretrained(folder)
     statistics = tokenizer_statistics(load_tokenizer(folder), found)
     if settings.kind in _CHARACTER_KINDS:

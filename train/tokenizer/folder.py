@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 HUB_PATTERNS = ("*.json", *TOKENIZER_FILES)  # what is fetched of a tokenizer on the hub
+MASK = "<mask>"  # the mask token of a tokenizer that had none
 _WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder of a model
 
 

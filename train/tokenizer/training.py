@@ -7,14 +7,15 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from train.tokenizer.characters import HAN, Survey
+from train.tokenizer.folder import MASK
 from ucurve.errors import UserError
 from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 END_OF_DOCUMENT, UNKNOWN = "<eos>", "<unk>"
 _BYTES = 256
@@ -120,6 +121,20 @@ def as_transformers(tokenizer: Tokenizer) -> "PreTrainedTokenizerFast":
         split_special_tokens=True,
         **unknown,
     )
+
+
+def add_mask(tokenizer: "PreTrainedTokenizerBase", framed: bool) -> None:
+    """Add a mask token after all others.
+
+    With ``framed`` a sentence that is given special tokens has the end-of-document token on both sides, as a document
+    of one sentence has in the token stream; token streams and scores of causal models take no special tokens.
+    """
+    tokenizer.add_special_tokens({"mask_token": MASK})
+    if framed:
+        tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{END_OF_DOCUMENT} $A {END_OF_DOCUMENT}",
+            special_tokens=[(END_OF_DOCUMENT, tokenizer.eos_token_id)],
+        )
 
 
 def _learn(tokenizer: Tokenizer, found: Survey, trainer: trainers.Trainer) -> None:

@@ -168,14 +168,16 @@ def load_model(
     return model, report
 
 
-def new_model(configuration: "PreTrainedConfig") -> "PreTrainedModel":
-    """Build a causal model of transformers with weights drawn at random; errors are those of the architecture."""
-    from transformers import AutoModelForCausalLM
+def new_model(
+    configuration: "PreTrainedConfig", model_class: Literal["AutoModelForCausalLM", "AutoModelForMaskedLM"]
+) -> "PreTrainedModel":
+    """Build a model of transformers with weights drawn at random; errors are those of the architecture."""
+    import transformers
 
     from ucurve.huggingface.selective_scan import take_quick_scan
 
     with _never_asking():
-        model: PreTrainedModel = AutoModelForCausalLM.from_config(configuration, trust_remote_code=False)
+        model: PreTrainedModel = getattr(transformers, model_class).from_config(configuration, trust_remote_code=False)
     take_quick_scan(model)
     return model
 

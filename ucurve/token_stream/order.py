@@ -114,12 +114,12 @@ def _feistel(values: NDArray[np.uint64], keys: list[np.uint64], half: int) -> ND
     shift, mask = np.uint64(half), np.uint64((1 << half) - 1)
     left, right = values >> shift, values & mask
     for key in keys:
-        left, right = right, left ^ (_mix(right ^ key) & mask)
+        left, right = right, left ^ (mix(right ^ key) & mask)
     return (left << shift) | right
 
 
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64 (Steele et al. 2014), which spreads every input bit over all output bits."""
+def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the finaliser of splitmix64 (Steele et al. 2014), which spreads every input bit over all output bits."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

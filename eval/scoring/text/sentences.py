@@ -170,12 +170,14 @@ def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
     return f"{describe_pair(pairs, row)}, sentence {sentences.texts[sentence]!r}"
 
 
-def check_length(pairs: pd.DataFrame, sentences: Sentences, context: int | None, trainable: bool = False) -> None:
+def check_length(
+    pairs: pd.DataFrame, sentences: Sentences, context: int | None, trainable: bool = False, frame: int = 0
+) -> None:
     """Refuse sentences longer than ``context``, the most tokens the model can read; nothing is ever cut.
 
-    Users can choose the context of ``trainable`` models.
+    Users can choose the context of ``trainable`` models. ``frame`` counts tokens that are put around each sentence.
     """
-    lengths = sentences.lengths
+    lengths = sentences.lengths + frame
     if context is None or lengths.max() <= context:
         return
     item = describe(pairs, sentences, int(lengths.argmax()))

@@ -95,7 +95,7 @@ MESSAGES = [
     ("cohere", PLAIN, "; set model.config.logit_scale=1"),
     ("granite", {**PLAIN, "logits_scaling": 8.0}, "; set model.config.logits_scaling=1"),
     ("mixtral", SIZED, "; set model.config.router_aux_loss_coef=0.0"),
-    ("bert", BERT, "; set model.config.is_decoder=true"),
+    ("bert", BERT, "; set model.objective=masked"),
 ]
 
 

@@ -1,0 +1,121 @@
+"""Masked models of transformers: counted, and trained as a plain loop over the library's own loss would."""
+
+import json
+import re
+
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM
+
+from tests.train.model.test_library import LAYERS, LENGTH, PLAIN, VOCABULARY, WIDTH
+from tests.train.model.test_training import OPTIMIZER, STEPS
+from train.engine.engine import TorchEngine
+from train.model.design import NOT_PREDICTED
+from train.model.hidden import make_hidden_states
+from train.model.library import LibraryModel, parameters_by_group
+from train.model.loss import summed_loss
+from ucurve.errors import UserError
+
+MASKED = {
+    "bert": {**PLAIN, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
+}
+
+
+def design(family, **keys):
+    return LibraryModel(family, json.dumps({**MASKED.get(family, PLAIN), **keys}), masked=True)
+
+
+def products_of_a_token(family):
+    """Multiplications of a forward pass for one token, without the head, and in the head without the output layer."""
+    d = WIDTH
+    return {"bert": (LAYERS * (4 * d * d + 2 * d * 48 + 2 * LENGTH * d), d * d)}[family]
+
+
+@pytest.mark.parametrize("family", MASKED)
+def test_flops_are_those_counted_by_hand(family):
+    inner, head = products_of_a_token(family)
+    tokens = 10 * LENGTH
+    by_hand = 6 * tokens * (inner + 0.15 * (head + VOCABULARY * WIDTH))
+    assert design(family).count_flops(VOCABULARY, LENGTH, tokens, 0.15) == pytest.approx(by_hand, rel=0.01)
+
+
+@pytest.mark.parametrize("family", MASKED)
+def test_parameters_are_those_of_the_built_model(family):
+    model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    counted = design(family).count_parameters(VOCABULARY, LENGTH)
+    assert counted == parameters_by_group(model)
+    assert counted.total == sum(parameter.numel() for parameter in model.parameters())
+    assert counted.tied
+    assert "other" not in counted.groups
+
+
+def batches():
+    generator = torch.Generator().manual_seed(3)
+    targets = torch.randint(0, VOCABULARY // 4, (STEPS, 4, LENGTH), generator=generator)
+    chosen = torch.rand(targets.shape, generator=generator) < 0.3
+    return torch.stack([targets.masked_fill(chosen, VOCABULARY - 1), targets.masked_fill(~chosen, NOT_PREDICTED)], 2)
+
+
+def plain_losses(model):
+    """The loss of each step, by the library with ``labels``, and one AdamW for matrices, one for the rest."""
+    kinds = ([], [])
+    for parameter in model.parameters():
+        kinds[parameter.ndim < 2].append(parameter)
+    keys = {"lr": OPTIMIZER.learning_rate, "betas": OPTIMIZER.betas, "eps": OPTIMIZER.eps}
+    optimizers = [
+        torch.optim.AdamW(each, weight_decay=decay, **keys) for each, decay in zip(kinds, (0.1, 0.0), strict=True)
+    ]
+    losses = []
+    for batch in batches():
+        loss = model(input_ids=batch[:, 0], labels=batch[:, 1]).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), OPTIMIZER.clip)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize("family", MASKED)
+def test_the_engine_trains_as_a_plain_loop(tmp_path, family):
+    model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    model.save_pretrained(tmp_path)
+    expected = plain_losses(AutoModelForMaskedLM.from_pretrained(tmp_path, attn_implementation="eager").train())
+    engine = TorchEngine(model, OPTIMIZER, 3, torch.device("cpu"))
+    ours = [
+        engine.step(batch, OPTIMIZER.learning_rate, number).loss_sum / int((batch[:, 1] != NOT_PREDICTED).sum())
+        for number, batch in enumerate(batches(), 1)
+    ]
+    assert ours == pytest.approx(expected, abs=1e-4)
+    assert ours[-1] < ours[0] - 0.3
+
+
+@pytest.mark.parametrize("family", MASKED)
+def test_in_bfloat16_a_model_computes_nearly_the_same_loss(family):
+    model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    inputs, targets = batches()[0].unbind(1)
+    narrow, wide = (
+        summed_loss(model, inputs, targets, make_hidden_states(precision)).item()
+        for precision in ("bfloat16", "float32")
+    )
+    assert narrow == pytest.approx(wide, rel=0.01)
+
+
+MESSAGES = [
+    ("llama", {}, "model.architecture=llama is causal: transformers has no masked model of it"),
+    ("bert", {"is_decoder": True}, "does not see what follows a masked token"),
+    ("bert", {"hidden_dropout_prob": 0.1}, "set model.config.hidden_dropout_prob=0.0"),
+    ("bart", {}, "model.config"),
+]
+
+
+@pytest.mark.parametrize(("family", "keys", "message"), MESSAGES)
+def test_what_cannot_be_trained_is_refused(family, keys, message):
+    with pytest.raises(UserError, match=re.escape(message)):
+        design(family, **keys).build_model(VOCABULARY, LENGTH, 7, seed=0)
+
+
+def test_a_masked_architecture_is_no_causal_one():
+    with pytest.raises(UserError, match="modernbert is no causal model; set model.objective=masked"):
+        LibraryModel("modernbert", "{}")

@@ -1,0 +1,105 @@
+"""Which tokens of a sequence are masked: a function of data seed, step and the number of the sequence in the run."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from train.model.design import NOT_PREDICTED
+from train.objective.settings import ObjectiveSettings
+from ucurve.token_stream.order import Batches, mix
+
+_DRAWS = 4  # independent numbers for each position: which are chosen, what becomes of one, by which token, how many
+_LAST = np.uint64(2**64 - 1)
+HELD_OUT_RATE = 0.15
+_HELD_OUT = "held-out text"
+
+
+@dataclass(frozen=True, eq=False)
+class Masking:
+    """Chooses tokens of sequences and replaces them, as BERT does (Devlin et al. 2019, 3.1).
+
+    ``is_text`` and ``begins_word`` have shape [vocabulary]. Special tokens and the unknown token, which are no text,
+    are never chosen and never put in. With ``begins_word`` whole words are chosen.
+    """
+
+    settings: ObjectiveSettings
+    seed: int
+    steps: int
+    mask_token: int
+    is_text: NDArray[np.bool_]
+    begins_word: NDArray[np.bool_] | None = None
+
+    def apply(self, step: int, first: int, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return inputs and targets, shape [sequences, 2, length], of the sequences of 1-based ``step``.
+
+        ``first`` is the number of the first one in the run. Targets are ``NOT_PREDICTED`` where nothing was chosen.
+        """
+        order, action, other, share = _draws(f"masks|{self.seed}", first * ids.shape[1], ids.shape)
+        chosen = self._choose(ids, order, _uniform(share[:, :1]), self.settings.rate_at(step, self.steps))
+        actions = np.where(chosen, _uniform(action), 1.0)
+        mask, random = self.settings.mask, self.settings.random
+        text = np.flatnonzero(self.is_text)
+        inputs = np.where(actions < mask, self.mask_token, ids)
+        replaced = (actions >= mask) & (actions < mask + random)
+        inputs = np.where(replaced, text[(other % np.uint64(len(text))).astype(np.int64)], inputs)
+        return np.stack([inputs, np.where(chosen, ids, NOT_PREDICTED)], axis=1)
+
+    def _choose(
+        self, ids: NDArray[np.int64], order: NDArray[np.uint64], rounding: NDArray[np.float64], rate: float
+    ) -> NDArray[np.bool_]:
+        """Choose this share of the words or tokens of each sequence, bool[S, L], at least one.
+
+        The number is rounded up as often as its fraction says, as fairseq does for RoBERTa (``MaskTokensDataset``), so
+        that the share is exact in the mean.
+        """
+        allowed = self.is_text[ids]
+        begins = allowed.copy()
+        if self.begins_word is not None:
+            after_text = np.pad(allowed[:, :-1], ((0, 0), (1, 0)))
+            begins &= self.begins_word[ids] | ~after_text
+        starts = np.maximum.accumulate(np.where(begins, np.arange(ids.shape[1]), 0), axis=1)
+        ranks = np.where(allowed, np.take_along_axis(order, starts, axis=1), _LAST)
+        words = begins.sum(axis=1, keepdims=True)
+        wanted = np.minimum(np.maximum(np.floor(rate * words + rounding).astype(np.int64), 1), words)
+        ordered = np.sort(np.where(begins, ranks, _LAST), axis=1)
+        last = np.take_along_axis(ordered, np.maximum(wanted - 1, 0), axis=1)
+        return np.asarray(allowed & (ranks <= last) & (wanted > 0))
+
+
+@dataclass(frozen=True)
+class MaskedBatches:
+    """The global batches of a run with masks."""
+
+    batches: Batches
+    masking: Masking
+
+    def of_step(self, step: int) -> NDArray[np.int64]:
+        """Return inputs and targets of 1-based ``step``, shape [sequences, 2, length], of the tokens of ``Batches``."""
+        windows = self.batches.of_step(step)
+        return self.masking.apply(step, (step - 1) * len(windows), windows[:, :-1])
+
+
+def mask_held_out(
+    ids: NDArray[np.int64], mask_token: int, is_text: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return inputs and targets of a held-out text, both of shape [tokens]: the same for every run.
+
+    A token is chosen by its place in the text alone, and always becomes the mask token.
+    """
+    chosen = is_text[ids] & (_uniform(_draws(_HELD_OUT, 0, ids.shape)[0]) < HELD_OUT_RATE)
+    return np.where(chosen, mask_token, ids), np.where(chosen, ids, NOT_PREDICTED)
+
+
+def _draws(name: str, first: int, shape: tuple[int, ...]) -> list[NDArray[np.uint64]]:
+    """Return random numbers of 64 bits by name and place alone, the first one at place ``first``; each has ``shape``."""
+    digest = hashlib.blake2b(f"ucurve {name}".encode(), digest_size=16 * _DRAWS).digest()
+    keys = np.frombuffer(digest, dtype="<u8").reshape(_DRAWS, 2)
+    places = np.arange(first, first + int(np.prod(shape)), dtype=np.uint64).reshape(shape)
+    return [mix(mix(places ^ before) + after) for before, after in keys]
+
+
+def _uniform(draws: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Turn 64 bits into numbers from 0 to below 1."""
+    return (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53
