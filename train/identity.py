@@ -18,10 +18,10 @@ _NOT_IDENTITY = (
     "keys_in_name",
 )
 _NOT_IDENTITY_OF = {
-    "model": ("objective",),  # the run has one
     "data": ("path", "max_epochs", "benchmarks", "commit"),
     "tokenizer": ("commit",),
     "engine": ("kind", "micro_batch", "device", "compile", "zero_stage", "config"),
+    "model": ("objective",),  # the run's is part of it
 }
 
 _LISTS_OF_DATA = ("interventions", "parts")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-
 if TYPE_CHECKING:  # the order of the data is known without torch
     import torch
 

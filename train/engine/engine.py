@@ -145,9 +145,7 @@ class TorchEngine:
         if self._micro_batch.probing:
             self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, self._optimizer))
         gradients = self._gradients if share.ndim == 2 else self._clipped_gradients  # no graph of changing shapes
-        total, norm = self._micro_batch.repeat_until_it_fits(
-            lambda: gradients(share), self._optimizer.zero_grad, share
-        )
+        total, norm = self._micro_batch.repeat_until_it_fits(lambda: gradients(share), self._optimizer.zero_grad, share)
         result = read_result(reduce_loss(self._processes, total, flags()), norm, number)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate

@@ -1,1 +1,1 @@
-"""GPT-NeoX and models of transformers: shape, cost, initialization and loss. Imports no other folder of this package."""
+"""GPT-NeoX and models of transformers: shape, cost, weights and loss. Imports no other folder of this package."""

@@ -1,4 +1,4 @@
-"""Causal and masked models of transformers: a name there and keys of its configuration are enough, without code for a family."""
+"""Causal and masked models of transformers: a name there and keys of its configuration, without code for a family."""
 
 import contextlib
 import json

@@ -93,7 +93,7 @@ def mask_held_out(
 
 
 def _draws(name: str, first: int, shape: tuple[int, ...]) -> list[NDArray[np.uint64]]:
-    """Return random numbers of 64 bits by name and place alone, the first one at place ``first``; each has ``shape``."""
+    """Return random numbers of 64 bits by name and place alone, from place ``first`` on; each array has ``shape``."""
     digest = hashlib.blake2b(f"ucurve {name}".encode(), digest_size=16 * _DRAWS).digest()
     keys = np.frombuffer(digest, dtype="<u8").reshape(_DRAWS, 2)
     places = np.arange(first, first + int(np.prod(shape)), dtype=np.uint64).reshape(shape)

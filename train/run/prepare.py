@@ -154,9 +154,7 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     own = None
     if request.tokenizer.path is None and facts is not None and not own_faults(request.folder, facts, [TOKENIZER]):
         own = request.folder / TOKENIZER  # other versions of libraries may build another one from the same settings
-    folder = own or build_tokenizer(
-        request.tokenizer, request.data, Path(request.paths.tokenizers), request.has_masks
-    )
+    folder = own or build_tokenizer(request.tokenizer, request.data, Path(request.paths.tokenizers), request.has_masks)
     tokenizer = load_tokenizer(folder)
     check_start(request, folder)
     evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length, request.has_masks)

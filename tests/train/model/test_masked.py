@@ -67,7 +67,7 @@ def plain_losses(model):
     ]
     losses = []
     for batch in batches():
-        loss = model(input_ids=batch[:, 0], labels=batch[:, 1]).loss
+        loss = model(input_ids=batch[:, 0], labels=batch[:, 1].contiguous()).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), OPTIMIZER.clip)
         for optimizer in optimizers:
@@ -117,5 +117,5 @@ def test_what_cannot_be_trained_is_refused(family, keys, message):
 
 
 def test_a_masked_architecture_is_no_causal_one():
-    with pytest.raises(UserError, match="modernbert is no causal model; set model.objective=masked"):
+    with pytest.raises(UserError, match=r"modernbert is no causal model; set model.objective=masked"):
         LibraryModel("modernbert", "{}")

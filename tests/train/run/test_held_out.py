@@ -227,7 +227,7 @@ def test_a_held_out_file_that_is_too_small_is_named(settings_of, corpus, capsys)
 def test_several_processes_measure_what_one_measures(finished, processes):
     model = AutoModelForCausalLM.from_pretrained(checkpoints(finished)[-1])
     ids = np.arange(2000) % model.config.vocab_size
-    shares = [window_losses(model, ids, 16, rank, processes) for rank in range(processes)]
+    shares = [window_losses(model, ids[:-1], ids[1:], 16, rank, processes) for rank in range(processes)]
     losses = {number: loss for share in shares for number, loss in share.items()}
     assert len(losses) == sum(map(len, shares)) == 5, "512 positions at a time, and the rest"
     assert add_up(losses) == sum_loss(model, ids, 16)

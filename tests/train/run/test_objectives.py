@@ -6,6 +6,7 @@ import os
 import signal
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -32,7 +33,8 @@ def pairs(tmp_path):
     folder = tmp_path / "benchmarks/zhoblimp"
     folder.mkdir(parents=True)
     rows = [
-        {"UID": "u", "phenomenon": "p", "sentence_good": f"天地玄{one}", "sentence_bad": f"玄{one}地天"} for one in "黄宇宙洪"
+        {"UID": "u", "phenomenon": "p", "sentence_good": f"天地玄{one}", "sentence_bad": f"玄{one}地天"}
+        for one in "黄宇宙洪"
     ]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return ["eval.benchmarks=[zhoblimp]", f"benchmark_root={tmp_path / 'benchmarks'}"]
@@ -69,7 +71,9 @@ def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch):
 
 def pseudo_log_likelihood(model, tokenizer, text):
     """Mask one token after the other of a sentence between two end-of-document tokens."""
-    ids = torch.tensor([tokenizer.eos_token_id, *tokenizer(text, add_special_tokens=False).input_ids, tokenizer.eos_token_id])
+    ids = torch.tensor(
+        [tokenizer.eos_token_id, *tokenizer(text, add_special_tokens=False).input_ids, tokenizer.eos_token_id]
+    )
     total = 0.0
     for place in range(1, len(ids) - 1):
         masked = ids.clone()
@@ -80,15 +84,13 @@ def pseudo_log_likelihood(model, tokenizer, text):
 
 
 def test_checkpoints_are_scored_by_pseudo_log_likelihood(settings_of, pairs):
-    import pandas as pd
-
     settings = settings_of(*BERT, *pairs)
     train_run(settings)
     folder = checkpoints(settings.folder)[-1]
     model, tokenizer = load_model(folder, "AutoModelForMaskedLM")[0].eval(), load_tokenizer(folder)
     found = pd.read_parquet(next((settings.folder / "eval").glob(f"*/*/*{folder.name.removeprefix('step')}*.parquet")))
     for one, row in zip("黄宇宙洪", found.itertuples(), strict=True):
-        assert row.good_sum == pytest.approx(pseudo_log_likelihood(model, tokenizer, f"天地玄{one}"), abs=1e-4)
+        assert row.lp_good == pytest.approx(pseudo_log_likelihood(model, tokenizer, f"天地玄{one}"), abs=1e-4)
 
 
 def test_masked_runs_see_the_text_of_causal_runs_in_the_same_order(settings_of):
@@ -113,7 +115,7 @@ def test_a_pair_that_does_not_fit_is_refused(settings_of):
         settings_of(*BERT, "objective=causal")
     with pytest.raises(UserError, match="objective=masked: model=tiny sees only what is before a token"):
         settings_of("objective=masked")
-    with pytest.raises(UserError, match="objective.last_rate: masks that change over the run depend on its budget"):
+    with pytest.raises(UserError, match=r"objective.last_rate: masks that change over the run depend on its budget"):
         settings_of(*BERT, "objective=masked", "objective.last_rate=0.3", "rate=wsd", "optimizer.warmup=2")
 
 
@@ -126,4 +128,4 @@ def test_the_identity_has_the_objective_only_where_it_is_not_causal(settings_of,
     assert "objective" not in causal.identity()
     assert settings_of(*BERT).identity()["objective"]["kind"] == "masked"
     assert settings_of(*BERT).identity() == settings_of(*BERT, "objective=masked").identity()
-    assert settings_of(*BERT).run_name == "bert-14m-1536-char-small_corpus-s0" or settings_of(*BERT).run_name
+    assert settings_of(*BERT).run_name == "bert-14m-1536-char-small_corpus-s0"
