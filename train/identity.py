@@ -21,7 +21,6 @@ _NOT_IDENTITY_OF = {
     "data": ("path", "max_epochs", "benchmarks", "commit"),
     "tokenizer": ("commit",),
     "engine": ("kind", "micro_batch", "device", "compile", "zero_stage", "config"),
-    "model": ("objective",),  # the run's is part of it
 }
 
 _LISTS_OF_DATA = ("interventions", "parts")
@@ -44,6 +43,7 @@ def pick_identity(values: Configuration) -> Configuration:
     rate = {key: value for key, value in kept.pop("rate", {}).items() if value is not None}
     if rate.get("kind", "cosine") != "cosine":  # the default is as if the key did not exist
         kept["rate"] = rate
+    kept["model"] = {key: value for key, value in values["model"].items() if key != "objective"}  # the run's counts
     if (kept.get("objective") or {}).get("kind", "causal") == "causal":  # as if the key did not exist
         kept.pop("objective", None)
     if kept.get("words") is None:  # then it does not matter what would count them
