@@ -14,7 +14,7 @@ _Rate = Annotated[float, Field(gt=0, lt=1)]
 
 @dataclass(frozen=True, config=STRICT)
 class ObjectiveSettings:
-    """What is predicted; conf/objective/ describes every key. All but ``kind`` are of masked objectives."""
+    """What is predicted; conf/objective/ describes every key. Those of masks say nothing where none are."""
 
     kind: ObjectiveKind = "causal"
     rate: _Rate = 0.15  # share of the tokens that are chosen, at the first step
@@ -29,16 +29,10 @@ class ObjectiveSettings:
             raise ValueError(f"mask={self.mask} and random={self.random} are shares of the same tokens, 1 at most")
         return self
 
-    @model_validator(mode="after")
-    def _masks_are_of_masked(self) -> "ObjectiveSettings":
-        given = [key for key, (value, default) in self.with_defaults().items() if value != default]
-        if self.kind == "causal" and given:
-            raise ValueError(f"{', '.join(given)} is for objective=masked; this is objective=causal")
-        return self
-
     def with_defaults(self) -> dict[str, tuple[object, object]]:
-        """Return the value and the default of every key but ``kind``."""
-        return {one.name: (getattr(self, one.name), one.default) for one in fields(self) if one.name != "kind"}
+        """Return the value and the default of every key of masks; empty without masks."""
+        names = () if self.kind == "causal" else fields(self)
+        return {one.name: (getattr(self, one.name), one.default) for one in names if one.name != "kind"}
 
     def rate_at(self, step: int, steps: int) -> float:
         """Return the share of the tokens that is chosen in 1-based ``step`` of so many."""

@@ -98,7 +98,6 @@ def test_held_out_masks_depend_on_the_place_alone():
 
 MESSAGES = [
     ({"kind": "masked", "mask": 0.8, "random": 0.3}, "are shares of the same tokens"),
-    ({"kind": "causal", "rate": 0.3}, "rate is for objective=masked; this is objective=causal"),
     ({"kind": "masked", "rate": 0.0}, "rate"),
     ({"kind": "masking"}, "kind"),
 ]
