@@ -70,8 +70,8 @@ class Run:
 
     @property
     def size(self) -> str:
-        """The end of the model's name, which sizes of several architectures share: ``14m`` of ``llama-14m``."""
-        return self.model.rpartition("-")[2]
+        """The model's size (``size_of``)."""
+        return size_of(self.model)
 
     @property
     def has_ended(self) -> bool:
@@ -124,6 +124,11 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     labels = _shortest_labels([folder.resolve() for folder in ordered])
     runs = [_read_run(folder, label) for folder, label in zip(ordered, labels, strict=True)]
     return _with_differences(_with_groups(sorted(runs, key=_size_and_budget)))
+
+
+def size_of(model: str) -> str:
+    """Return the end of a model's name, which sizes of several architectures share: ``14m`` of ``llama-14m``."""
+    return model.rpartition("-")[2]
 
 
 def equal_steps(run: Run) -> str:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.data.frames import stack
-from analysis.data.runs import Run
+from analysis.data.runs import Run, size_of
 from analysis.data.study import BenchmarkScores, Study
 from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
 from analysis.plotting.figures import Drawing
@@ -166,14 +166,15 @@ def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
 
 
 def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
-    """Give each variant a color and each model dashes; of one variant, each model its color."""
+    """Give each variant a color and each size dashes; of one variant, each size its color."""
     if table["variant"].nunique() == 1:
         return line_styles(table["group"])
     lines = table[["group", "variant", "model"]].drop_duplicates()
-    colors, sizes = line_styles(lines["variant"]), list(dict.fromkeys(lines["model"]))
+    lines["size"] = lines["model"].map(size_of)
+    colors, sizes = line_styles(lines["variant"]), list(dict.fromkeys(lines["size"]))
     return {
-        group: LineStyle(colors[variant].color, DASHES[sizes.index(model) % len(DASHES)])
-        for group, variant, model in lines.itertuples(index=False, name=None)
+        group: LineStyle(colors[variant].color, DASHES[sizes.index(size) % len(DASHES)])
+        for group, variant, size in lines[["group", "variant", "size"]].itertuples(index=False, name=None)
     }
 
 
