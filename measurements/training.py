@@ -157,10 +157,10 @@ def _adamw(model: Any, chosen: Any, steps: int) -> tuple[Any, Any]:
     """Return our engine's optimizer, and our learning rate as torch wants to be told it."""
     import torch
 
-    from train.engine.engine import make_optimizer
+    from train.engine.optimizers import make_optimizers
     from train.optim import learning_rate
 
-    optimizer = make_optimizer(model, chosen)
+    [optimizer] = make_optimizers(model, chosen)
 
     def share(done: int) -> float:
         return learning_rate(chosen, min(done + 1, steps), steps) / chosen.learning_rate

@@ -1,9 +1,11 @@
 """The training configuration as frozen dataclasses, checked at once."""
 
 import contextlib
+import itertools
 import json
 import re
 from dataclasses import asdict, field, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -247,6 +249,8 @@ class RunRequest:
             raise ValueError(
                 f"optimizer.minimum={self.optimizer.minimum}: rate=constant stays at its peak; leave it out"
             )
+        if self.rate.kind == "wsd_s" and self.optimizer.minimum == 0:
+            raise ValueError("optimizer.minimum=0: rate=wsd_s falls as 1 / x, which never reaches 0; as 0.1")
         return self
 
     @model_validator(mode="after")
@@ -313,7 +317,8 @@ class RunRequest:
         found: dict[str, tuple[object, object]] = {
             "rate": (rate.kind, "cosine"),
             "rate.decay": (rate.decay, USUAL_DECAY.get(rate.kind)),
-            **{f"optimizer.{key}": (getattr(optimizer, key), value) for key, value in usual.items()},
+            "optimizer": (optimizer.kind, "adamw"),
+            **{f"optimizer.{key}": (attrgetter(key)(optimizer), value) for key, value in usual.items()},
             "objective": (self.objective.kind, self.model.objective),
             **{f"objective.{key}": values for key, values in self.objective.with_defaults().items()},
         }
@@ -366,16 +371,39 @@ class RunSettings(RunRequest):
         return self
 
     @model_validator(mode="after")
+    def _decays_follow_each_other(self) -> "RunSettings":
+        for tokens in self.rate.at:
+            if not self.batch.tokens <= tokens < self.tokens:
+                raise ValueError(
+                    f"rate.at: {format_count(tokens)} is not between one step and the budget {self.budget}, at which "
+                    "the last decay ends by itself"
+                )
+        for before, end in itertools.pairwise(self.decay_ends if self.rate.at else ()):
+            begin = self.rate.steps_before_decay(end)
+            if begin < before:
+                raise ValueError(
+                    f"rate.at: the decay to step {end} begins after step {begin}, before the one to step {before} has "
+                    "ended; give budgets that are further apart, or a smaller rate.decay"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _warmup_ends_before_the_decay(self) -> "RunSettings":
-        if self.rate.kind != "wsd":
+        if self.rate.decay is None:
             return self
-        warmup, before = self.optimizer.warmup_steps(self.steps), self.rate.steps_before_decay(self.steps)
+        warmup, before = self.optimizer.warmup_steps(self.steps), self.rate.steps_before_decay(self.decay_ends[0])
         if warmup > before:
             raise ValueError(
                 f"optimizer.warmup={self.optimizer.warmup}: the warm-up of {warmup} steps does not end before the "
-                f"decay of rate=wsd, which begins after step {before} of {self.steps}; shorten it, or give more tokens"
+                f"decay of rate={self.rate.kind}, which begins after step {before} of {self.steps}; shorten it, or "
+                "give more tokens"
             )
         return self
+
+    @property
+    def decay_ends(self) -> tuple[int, ...]:
+        """The steps at which decays end, the last step among them, ascending."""
+        return (*(tokens // self.batch.tokens for tokens in self.rate.at), self.steps)
 
     @property
     def steps(self) -> int:

@@ -40,7 +40,8 @@ def pick_identity(values: Configuration) -> Configuration:
     kept["data"] = _pick_data(values["data"])
     if kept["engine"].get("reduction") == "float32":  # which runs from before there was a choice have
         kept["engine"].pop("reduction")
-    rate = {key: value for key, value in kept.pop("rate", {}).items() if value is not None}
+    kept["optimizer"] = _pick_optimizer(values["optimizer"])
+    rate = {key: value for key, value in kept.pop("rate", {}).items() if value not in (None, (), [])}
     if rate.get("kind", "cosine") != "cosine":  # the default is as if the key did not exist
         kept["rate"] = rate
     kept["model"] = {key: value for key, value in values["model"].items() if key != "objective"}  # the run's counts
@@ -49,6 +50,13 @@ def pick_identity(values: Configuration) -> Configuration:
     if kept.get("words") is None:  # then it does not matter what would count them
         kept["data"].pop("words", None)
     return kept
+
+
+def _pick_optimizer(optimizer: Configuration) -> Configuration:
+    """Return the keys of the optimizer without those that are as before there was a choice."""
+    kept = {key: value for key, value in optimizer.items() if key != "scale" and (key, value) != ("kind", "adamw")}
+    scale = {group: value for group, value in (optimizer.get("scale") or {}).items() if value != 1}
+    return kept | ({"scale": scale} if scale else {})
 
 
 def _pick_data(data: Configuration) -> Configuration:

@@ -1,15 +1,17 @@
-"""The learning rate of each step: linear warm-up, then one of several forms."""
+"""The settings of the optimizer, and the learning rate of each step: linear warm-up, then one of several forms."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, field
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, NonNegativeFloat, PositiveFloat, model_validator
 from pydantic.dataclasses import dataclass
 
-from ucurve.fields import STRICT, Decay, Share
+from ucurve.fields import STRICT, Decay, Share, format_count, parse_count
 
-RateKind = Literal["cosine", "linear", "constant", "wsd"]
+RateKind = Literal["cosine", "linear", "constant", "wsd", "wsd_s"]
+OptimizerKind = Literal["adamw", "muon"]
 
 _LEFT: dict[str, Callable[[float], float]] = {  # share of the way from peak to minimum that is left
     "cosine": lambda done: 0.5 * (1 + math.cos(math.pi * done)),
@@ -28,8 +30,18 @@ def _read_warmup(value: object) -> float | int:
 
 
 @dataclass(frozen=True, config=STRICT)
+class RateScales:
+    """By what the learning rate is multiplied for each group of parameters."""
+
+    embedding: PositiveFloat = 1.0  # positions too, and an output layer that is tied to it
+    output: PositiveFloat = 1.0
+    hidden: PositiveFloat = 1.0  # matrices between the two
+    rest: PositiveFloat = 1.0  # biases, norms, convolutions and Mamba's state matrix
+
+
+@dataclass(frozen=True, config=STRICT)
 class OptimizerSettings:
-    """AdamW, and the learning rate at its peak, before it and at the end; ``RateSettings`` says how it gets there."""
+    """The optimizer, and the learning rate at its peak, before it and at the end; see ``RateSettings`` for the rest."""
 
     learning_rate: PositiveFloat
     minimum: Share  # final learning rate as a share of the peak
@@ -38,6 +50,8 @@ class OptimizerSettings:
     eps: PositiveFloat
     weight_decay: NonNegativeFloat
     clip: PositiveFloat  # largest norm of the gradient
+    kind: OptimizerKind = "adamw"  # ``muon`` for the hidden matrices, and then AdamW for all others
+    scale: RateScales = field(default_factory=RateScales)
 
     def warmup_steps(self, total_steps: int) -> int:
         """Return the steps of the warm-up, the last of which has the peak."""
@@ -49,26 +63,32 @@ class RateSettings:
     """How the learning rate goes on after the warm-up."""
 
     kind: RateKind = "cosine"
-    decay: Annotated[float, Field(gt=0, lt=1)] | None = None  # the share of the steps in which ``wsd`` falls
+    decay: Annotated[float, Field(gt=0, lt=1)] | None = None  # the share of a budget's steps in which wsd, wsd_s fall
+    at: tuple[Annotated[int, BeforeValidator(parse_count)], ...] = ()  # tokens at which earlier decays of wsd_s end
 
     @model_validator(mode="after")
     def _decay_is_of_wsd(self) -> "RateSettings":
-        if self.kind == "wsd" and self.decay is None:
-            raise ValueError("decay: no value given; rate=wsd wants the share of the steps in which it falls")
-        if self.kind != "wsd" and self.decay is not None:
-            raise ValueError(f"decay is for rate=wsd; this is rate={self.kind}")
+        falls = self.kind in ("wsd", "wsd_s")
+        if falls and self.decay is None:
+            raise ValueError(f"decay: no value given; rate={self.kind} wants the share of the steps in which it falls")
+        if not falls and self.decay is not None:
+            raise ValueError(f"decay is for rate=wsd and rate=wsd_s; this is rate={self.kind}")
+        if self.at and self.kind != "wsd_s":
+            raise ValueError(f"at is for rate=wsd_s; this is rate={self.kind}")
+        if list(self.at) != sorted(set(self.at)):
+            raise ValueError(f"at: got {', '.join(map(format_count, self.at))}; budgets must ascend")
         return self
 
-    def steps_before_decay(self, total_steps: int) -> int:
-        """Return the last step of ``wsd`` that has the peak."""
-        assert self.decay is not None, "this is rate=wsd"
-        return total_steps - max(1, round(self.decay * total_steps))
+    def steps_before_decay(self, end: int) -> int:
+        """Return the last step that has the peak before the decay to step ``end``."""
+        assert self.decay is not None, "this is rate=wsd or rate=wsd_s"
+        return end - max(1, round(self.decay * end))
 
 
 COSINE = RateSettings()
 
 # What conf/ has where nobody chooses; what differs from it is in the names of runs.
-USUAL_DECAY: dict[RateKind, float] = {"wsd": 0.2}
+USUAL_DECAY: dict[RateKind, float] = {"wsd": 0.2, "wsd_s": 0.1}
 _USUAL_MINIMUM: dict[RateKind, float] = {"constant": 1.0, "wsd": 0.0}
 
 
@@ -77,15 +97,18 @@ def usual_optimizer(rate: RateKind, learning_rate: float) -> dict[str, float | i
     return {
         "learning_rate": learning_rate,
         "minimum": _USUAL_MINIMUM.get(rate, 0.1),
-        "warmup": 100 if rate in ("constant", "wsd") else 0.01,
+        "warmup": 0.01 if rate in ("cosine", "linear") else 100,
         "eps": 1e-8,
         "weight_decay": 0.1,
         "clip": 1.0,
+        **{f"scale.{group}": 1.0 for group in asdict(RateScales())},
     }
 
 
-def learning_rate(settings: OptimizerSettings, step: int, total_steps: int, rate: RateSettings = COSINE) -> float:
-    """Return the learning rate of 1-based ``step``.
+def learning_rate(
+    settings: OptimizerSettings, step: int, total_steps: int, rate: RateSettings = COSINE, ends: Sequence[int] = ()
+) -> float:
+    """Return the learning rate of 1-based ``step``; ``ends`` has the steps at which earlier decays of ``wsd_s`` end.
 
     It is above 0 from the first step on, so that step 1 differs from step 0, and ``minimum * peak`` at the last step.
     With W steps of warm-up, N steps, peak p and lowest rate m, step n has ``p n / W`` up to W, and from there on
@@ -95,14 +118,20 @@ def learning_rate(settings: OptimizerSettings, step: int, total_steps: int, rate
     - ``constant``: ``p``
     - ``wsd``: ``p`` up to step N - D, then ``m + (p - m) (1 - sqrt(d))`` with ``d = (n - (N - D)) / D``, where D is the
       number of steps that the share ``decay`` makes (the form 1-sqrt of Hägele et al. 2024, section 3, who have m = 0)
+    - ``wsd_s``: ``p``, and to each end E, of which N is the last, ``1 / ((1 - d) / p + d / m)`` with
+      ``d = (n - (E - D)) / D``, where D is the share ``decay`` of E (WSD-S, Wen et al. 2024; the form is
+      ``_inv_decay_schedule`` in the code of the first author, WhenWen/levanter, ``optim/config.py``)
     """
     peak = settings.learning_rate
     warmup = settings.warmup_steps(total_steps)
     if step <= warmup:
         return peak * step / warmup
-    before = rate.steps_before_decay(total_steps) if rate.kind == "wsd" else warmup
+    end = next(one for one in (*ends, total_steps) if step <= one)
+    before = warmup if rate.decay is None else rate.steps_before_decay(end)
     if step <= before or rate.kind == "constant":
         return peak  # exactly, so that these steps are those of any other budget
-    done = (step - before) / max(1, total_steps - before)
+    done = (step - before) / max(1, end - before)
     lowest = settings.minimum * peak
+    if rate.kind == "wsd_s":
+        return 1 / ((1 - done) / peak + done / lowest)
     return lowest + (peak - lowest) * _LEFT[rate.kind](done)

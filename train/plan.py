@@ -1,6 +1,6 @@
 """The plan of a run, from its settings and vocabulary alone: steps, parameters, FLOPs, checkpoints, disk."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from train.checkpoint_schedule import checkpoint_steps
 from train.config import RunSettings
@@ -55,7 +55,8 @@ class Plan:
 
     def learning_rate(self, step: int) -> float:
         """Return the learning rate of 1-based ``step``."""
-        return learning_rate(self.settings.optimizer, step, self.steps, self.settings.rate)
+        settings = self.settings
+        return learning_rate(settings.optimizer, step, self.steps, settings.rate, settings.decay_ends[:-1])
 
     def flops(self, tokens: int) -> float:
         """Training FLOPs after ``tokens`` tokens by 6ND, N being all parameters."""
@@ -95,11 +96,12 @@ class Plan:
 
 def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
     """Plan a run."""
+    scheduled = checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
     return Plan(
         settings=settings,
         vocabulary=vocabulary,
         parameters=settings.model.design.count_parameters(vocabulary, settings.batch.length),
-        checkpoint_steps=checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens),
+        checkpoint_steps=tuple(sorted({*scheduled, *settings.decay_ends})),
         config_sha256=config_sha256(settings.identity()),
     )
 
@@ -107,6 +109,7 @@ def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
 def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = None, tokens_note: str = "") -> str:
     """Return a plan as text, as ``dry_run=true`` prints it; the notes say where the numbers are from."""
     settings, tokens = plan.settings, plan.tokens
+    by_muon = settings.optimizer.kind == "muon"
     tied = "tied" if plan.parameters.tied else "not tied"
     lines = [
         f"run            {settings.run_name}",
@@ -121,6 +124,7 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         f"precision      {describe_precision(settings.engine.precision)}",
         f"start token    {describe_start_token(plan, stream)}",
         f"learning rate  {_describe_rate(plan)}",
+        *(["optimizer      Muon for matrices between embedding and output layer, AdamW for the rest"] * by_muon),
         f"FLOPs          {plan.flops(tokens):.3e} (6ND), {plan.flops_exact(tokens):.3e} (matrix products)",
         f"checkpoints    {len(plan.checkpoint_steps)}: {' '.join(map(str, plan.checkpoint_steps))}",
         f"disk           {plan.disk_bytes / 1e9:.2f} GB",
@@ -133,8 +137,11 @@ def _describe_rate(plan: Plan) -> str:
     rate, peak = plan.settings.rate, plan.settings.optimizer.learning_rate
     first, last = plan.learning_rate(1), plan.learning_rate(plan.steps)
     form = "" if rate.kind == "cosine" else f"; rate={rate.kind}"
-    if rate.kind == "wsd":
-        form += f" falls after step {rate.steps_before_decay(plan.steps):,}"
+    if rate.decay is not None:
+        begins = [f"{rate.steps_before_decay(end):,}" for end in plan.settings.decay_ends]
+        form += f" falls after step {', '.join(begins)}"
+    scales = asdict(plan.settings.optimizer.scale)
+    form += "".join(f"; {value:g} times as high for {group}" for group, value in scales.items() if value != 1)
     return f"{first:.3g} at step 1, {peak:.3g} at its peak, {last:.3g} at the end{form}"
 
 

@@ -13,7 +13,13 @@ from train.optim import OptimizerSettings, RateSettings, learning_rate
 from ucurve.config import compose
 from ucurve.errors import UserError
 
-FORMS = (RateSettings(), RateSettings("linear"), RateSettings("constant"), RateSettings("wsd", 0.2))
+FORMS = (
+    RateSettings(),
+    RateSettings("linear"),
+    RateSettings("constant"),
+    RateSettings("wsd", 0.2),
+    RateSettings("wsd_s", 0.2),
+)
 
 
 def settings(warmup=0.1, minimum=0.1):
@@ -48,11 +54,21 @@ def test_wsd_is_its_peak_and_then_falls_as_one_minus_the_square_root():
     )
 
 
+def test_wsd_s_falls_to_each_budget_and_goes_on_at_its_peak():
+    rate, keys = RateSettings("wsd_s", 0.25, at=(1, 2)), settings(warmup=2, minimum=0.5)
+    found = [learning_rate(keys, step, 16, rate, ends=(4, 8)) for step in range(1, 17)]
+    assert found[:4] == [0.5, 1, 1, pytest.approx(0.5)]
+    assert found[4:8] == [1, 1, pytest.approx(1 / 1.5), pytest.approx(0.5)]  # the inverse is 1.5 and 2
+    assert found[8:12] == [1] * 4
+    assert found[12:] == pytest.approx([1 / 1.25, 1 / 1.5, 1 / 1.75, 0.5])
+    assert found[:8] == [learning_rate(keys, step, 8, rate, ends=(4,)) for step in range(1, 9)]
+
+
 @given(
     rate=st.sampled_from(FORMS),
     steps=st.integers(1, 300),
     warmup=st.one_of(st.floats(0, 0.5), st.integers(2, 50)),
-    minimum=st.floats(0, 1),
+    minimum=st.floats(0.001, 1),
 )
 def test_a_rate_rises_to_its_peak_and_never_rises_again(rate, steps, warmup, minimum):
     found, before = rates(rate, steps, warmup=warmup, minimum=minimum), settings(warmup).warmup_steps(steps)
@@ -91,7 +107,23 @@ def test_another_rate_is_in_identity_and_name():
     assert read("rate=wsd", "optimizer.warmup=0.01").optimizer.warmup == 0.01
 
 
-@pytest.mark.parametrize("rate", ["cosine", "linear", "constant", "wsd"])
+def test_the_optimizer_of_before_there_was_a_choice_is_in_no_identity():
+    default = read()
+    assert default.identity()["optimizer"].keys() == {
+        *("learning_rate", "minimum", "warmup", "betas", "eps", "weight_decay", "clip"),
+    }
+    stored = compose("train", ["tokens=10M", "tokenizer=char", "data=text"])
+    del stored["optimizer"]["kind"], stored["optimizer"]["scale"], stored["rate"]["at"]
+    assert read_request(stored) == default
+    assert pick_identity(stored)["optimizer"] == {**default.identity()["optimizer"], "betas": [0.9, 0.95]}
+    muon = read("optimizer=muon", "optimizer.scale.embedding=10")
+    assert (muon.identity()["optimizer"]["kind"], muon.identity()["optimizer"]["scale"]) == ("muon", {"embedding": 10})
+    assert muon.run_name == "14m-10M-char-text-s0-optimizer=muon-optimizer.scale.embedding=10.0"
+    assert "at" not in read("rate=wsd").identity()["rate"]
+    assert read("rate=wsd_s", "rate.at=[5M]").identity()["rate"] == {"kind": "wsd_s", "decay": 0.1, "at": (5_000_000,)}
+
+
+@pytest.mark.parametrize("rate", ["cosine", "linear", "constant", "wsd", "wsd_s"])
 @pytest.mark.parametrize("model", ["14m", "tiny", "llama-160m"])
 def test_what_conf_has_by_itself_is_in_no_name(rate, model):
     request = read(f"rate={rate}", f"model={model}")
@@ -112,12 +144,31 @@ def test_other_values_are_in_the_name_in_a_fixed_order():
     [
         (["rate=constant", "optimizer.minimum=0.5"], r"optimizer\.minimum=0\.5: rate=constant stays at its peak"),
         (["rate=wsd", "tokens=200K"], r"the warm-up of 100 steps does not end before .* begins after step 10 of 12"),
-        (["rate.decay=0.5"], r"rate: decay is for rate=wsd; this is rate=cosine"),
+        (["rate.decay=0.5"], r"rate: decay is for rate=wsd and rate=wsd_s; this is rate=cosine"),
+        (["rate=wsd", "rate.at=[1M]"], r"rate: at is for rate=wsd_s; this is rate=wsd"),
+        (["rate=wsd_s", "rate.at=[6M,6M]"], r"rate: at: got 6M, 6M; budgets must ascend"),
+        (
+            ["rate=wsd_s", "rate.at=[10M]"],
+            r"rate\.at: 10M is not between one step and the budget 10M, at which the last",
+        ),
+        (["rate=wsd_s", "rate.at=[1K]"], r"rate\.at: 1K is not between one step and the budget 10M"),
+        (["rate=wsd_s", "rate.at=[many]"], r"rate\.at\.0: 'many' is not a count"),
+        (
+            ["rate=wsd_s", "rate.at=[9.5M]"],
+            r"rate\.at: the decay to step 610 begins after step 549, before the one to step 579 has ended",
+        ),
+        (["rate=wsd_s", "optimizer.minimum=0"], r"optimizer\.minimum=0: rate=wsd_s falls as 1 / x, which never"),
+        (
+            ["rate=wsd_s", "rate.at=[1M]"],
+            r"the warm-up of 100 steps does not end before .* begins after step 55 of 610",
+        ),
+        (["optimizer.scale.hidden=0"], r"optimizer\.scale\.hidden: got 0"),
+        (["optimizer=mun"], r"unknown optimizer 'mun'; allowed: adamw, muon"),
         (["rate=wsd", "rate.decay=null"], r"rate: decay: no value given; rate=wsd wants the share"),
         (["rate=wsd", "rate.decay=1"], r"rate\.decay: got 1"),
         (["optimizer.warmup=1.5"], r"optimizer\.warmup: got 1\.5; allowed: a share of the steps from 0 to 1, or a"),
         (["optimizer.warmup=-1"], r"optimizer\.warmup: got -1; allowed: "),
-        (["rate=wsds"], r"unknown rate 'wsds'; allowed: constant, cosine, linear, wsd"),
+        (["rate=wsds"], r"unknown rate 'wsds'; allowed: constant, cosine, linear, wsd, wsd_s"),
     ],
 )
 def test_a_rate_that_cannot_be_is_refused(overrides, message):

@@ -15,24 +15,27 @@ from transformers import PreTrainedModel
 from train.config import EngineSettings
 from train.engine.deepspeed_config import build_config
 from train.engine.engine import (
-    GENERATOR,
-    MOMENTS,
     Flags,
     LossModule,
     StepResult,
     check_finite,
     copy_to_device,
     count_targets,
-    make_optimizer,
     no_flags,
-    plain_state,
     read_result,
     reduce_loss,
-    reserved_bytes,
-    restore_plain,
     split_batch,
 )
 from train.engine.micro_batch import MicroBatch
+from train.engine.optimizers import (
+    GENERATOR,
+    MOMENTS,
+    make_optimizers,
+    plain_state,
+    reserved_bytes,
+    restore_plain,
+    set_rate,
+)
 from train.engine.processes import Processes
 from train.optim import OptimizerSettings
 from ucurve.errors import UserError
@@ -54,7 +57,7 @@ class DeepSpeedEngine:
         self._micro_batch = MicroBatch(engine.micro_batch, device, processes)
         self._scale = processes.size  # DeepSpeed averages gradients over the processes; here they are parts of a sum
         self._clip = optimizer.clip
-        self._optimizer = make_optimizer(model, optimizer)
+        [self._optimizer] = make_optimizers(model, optimizer)
         config = build_config(engine, optimizer.clip)
         self._plain = engine.zero_stage == 0
         if self._plain:
@@ -77,19 +80,18 @@ class DeepSpeedEngine:
     def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take one optimizer step on this process's share; a ``DivergedError`` is raised in all processes."""
         if self._micro_batch.probing:
-            self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, self._optimizer))
+            self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, [self._optimizer]))
         try:
             reduced = reduce_loss(self._processes, self._accumulate(share), flags())
         except torch.OutOfMemoryError as error:
             raise self._micro_batch.too_large(share, str(error)) from error
-        for group in self._optimizer.param_groups:
-            group["lr"] = learning_rate
+        set_rate([self._optimizer], learning_rate)
         return self._step_unpartitioned(reduced, number) if self._plain else self._step_partitioned(reduced, number)
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state, gathered from all partitions; see ``Engine.state``."""
         if self._plain:
-            return plain_state(self.model, self._optimizer) if self._processes.is_rank0 else {}
+            return plain_state(self.model, [self._optimizer]) if self._processes.is_rank0 else {}
         from deepspeed.utils import safe_get_full_fp32_param, safe_get_full_optimizer_state
 
         state: dict[str, torch.Tensor] = {}
@@ -109,7 +111,7 @@ class DeepSpeedEngine:
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Load a state, each process its partitions; see ``Engine.load``."""
         if self._plain:
-            restore_plain(self.model, self._optimizer, state)
+            restore_plain(self.model, [self._optimizer], state)
         else:
             self._load_partitions(state)
             torch.set_rng_state(state[GENERATOR])

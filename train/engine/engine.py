@@ -17,6 +17,14 @@ from transformers import PreTrainedModel
 
 from train.engine.cuda_graph import GraphedGradients
 from train.engine.micro_batch import MicroBatch
+from train.engine.optimizers import (
+    forget_gradients,
+    make_optimizers,
+    plain_state,
+    reserved_bytes,
+    restore_plain,
+    take_step,
+)
 from train.engine.processes import Processes
 from train.model.design import NOT_PREDICTED
 from train.model.hidden import make_hidden_states
@@ -25,8 +33,6 @@ from train.model.precision import Precision
 from train.optim import OptimizerSettings
 from ucurve.errors import RunError
 
-GENERATOR = "generator"  # of torch, the only one that training may draw from
-_STEP, MOMENTS = "step", ("exp_avg", "exp_avg_sq")
 Flags = Callable[[], tuple[bool, ...]]  # what this process has to say during a step, as that a signal has come
 
 
@@ -127,7 +133,7 @@ class TorchEngine:
         self._several = None if self._processes.size == 1 else distribute(self._module, device, reduction)
         self._loss = self._several or self._module
         self._clip = optimizer.clip
-        self._optimizer = make_optimizer(model, optimizer)
+        self._optimizers = make_optimizers(model, optimizer)
         self._micro_batch = MicroBatch(micro_batch, device, self._processes)
         graphed = compiled and device.type == "cuda" and self._several is None
         self._gradients = (
@@ -143,14 +149,13 @@ class TorchEngine:
     def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take one optimizer step; see ``Engine.step``."""
         if self._micro_batch.probing:
-            self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, self._optimizer))
+            self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, self._optimizers))
         gradients = self._gradients if share.ndim == 2 else self._clipped_gradients  # no graph of changing shapes
-        total, norm = self._micro_batch.repeat_until_it_fits(lambda: gradients(share), self._optimizer.zero_grad, share)
+        total, norm = self._micro_batch.repeat_until_it_fits(
+            lambda: gradients(share), lambda: forget_gradients(self._optimizers), share
+        )
         result = read_result(reduce_loss(self._processes, total, flags()), norm, number)
-        for group in self._optimizer.param_groups:
-            group["lr"] = learning_rate
-        self._optimizer.step()
-        self._optimizer.zero_grad()
+        take_step(self._optimizers, learning_rate)
         return result
 
     def _clipped_gradients(self, share: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -178,11 +183,11 @@ class TorchEngine:
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state; see ``Engine.state``."""
-        return plain_state(self.model, self._optimizer) if self._processes.is_rank0 else {}
+        return plain_state(self.model, self._optimizers) if self._processes.is_rank0 else {}
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         """Load a state; see ``Engine.load``."""
-        restore_plain(self.model, self._optimizer, state)
+        restore_plain(self.model, self._optimizers, state)
 
 
 def split_batch(ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -207,12 +212,6 @@ def copy_to_device(windows: NDArray[np.int64], device: torch.device) -> torch.Te
         return ids.to(device)
     with torch.cuda.device(device):  # the current device is one of each thread
         return ids.pin_memory().to(device, non_blocking=True)
-
-
-def reserved_bytes(model: PreTrainedModel, optimizer: torch.optim.Optimizer) -> int:
-    """Return what a step needs beside its passes: gradients that are added up, and moments that are not made yet."""
-    moments = [] if optimizer.state else [one for group in optimizer.param_groups for one in group["params"]]
-    return sum(one.numel() * one.element_size() for one in [*model.parameters(), *moments, *moments])
 
 
 def distribute(loss: LossModule, device: torch.device, reduction: Precision) -> DistributedDataParallel:
@@ -268,61 +267,6 @@ def read_result(reduced: torch.Tensor, norm: torch.Tensor, number: int) -> StepR
     check_finite(loss, "the loss", number)
     check_finite(grad_norm, "the norm of the gradient", number)
     return StepResult(loss, grad_norm, tuple(flag > 0 for flag in flags))
-
-
-def make_optimizer(model: torch.nn.Module, settings: OptimizerSettings) -> torch.optim.AdamW:
-    """Return AdamW over a model's parameters."""
-    return torch.optim.AdamW(
-        parameter_groups(model, settings.weight_decay),
-        lr=settings.learning_rate,
-        betas=settings.betas,
-        eps=settings.eps,
-        fused=True,
-    )
-
-
-def plain_state(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """Return the weights of a model, the moments of an optimizer over its own parameters, and torch's generator."""
-    names: dict[torch.Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
-    state = {f"weights/{name}": parameter.detach() for parameter, name in names.items()}
-    for parameter, moments in optimizer.state.items():
-        state |= {f"optimizer/{key}/{names[parameter]}": value for key, value in moments.items()}
-    return state | {GENERATOR: torch.get_rng_state()}
-
-
-def restore_plain(model: torch.nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, torch.Tensor]) -> None:
-    """Load a state that ``plain_state`` returned."""
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(state[f"weights/{name}"])
-            for key in (_STEP, *MOMENTS):
-                moment = state.get(f"optimizer/{key}/{name}")
-                if moment is not None:
-                    optimizer.state[parameter][key] = moment.to(parameter.device)
-    torch.set_rng_state(state[GENERATOR])
-
-
-def check_state_complete(state: dict[str, torch.Tensor], model: torch.nn.Module, step: int) -> None:
-    """Check that a resume state has every weight and every moment; training without one would not be the same run."""
-    names = [name for name, _ in model.named_parameters()]
-    wanted = {GENERATOR, *(f"weights/{name}" for name in names)}
-    if step > 0 or any(name.startswith("optimizer/") for name in state):
-        wanted |= {f"optimizer/{key}/{name}" for name in names for key in (_STEP, *MOMENTS)}
-    missing = sorted(wanted - set(state))
-    if missing:
-        raise RunError(
-            f"the state after step {step} lacks {len(missing)} of {len(wanted)} parts, as {missing[0]}; "
-            "continuing from it would reset the optimizer"
-        )
-
-
-def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:
-    """Split parameters into matrices, which decay, and the rest: biases, layer norms and what a model marks so."""
-    decaying, rest = list[torch.nn.Parameter](), list[torch.nn.Parameter]()
-    for parameter in model.parameters():
-        decays = parameter.ndim >= 2 and not getattr(parameter, "_no_weight_decay", False)  # see ``LibraryModel``
-        (decaying if decays else rest).append(parameter)
-    return [{"params": decaying, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
 
 
 def check_finite(value: float, what: str, step: int) -> None:

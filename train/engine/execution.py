@@ -60,7 +60,13 @@ def check_processes(settings: RunRequest, processes: Processes) -> None:
     """Check the engine against the number of processes, as far as that is possible without torch."""
     read_override(settings.engine.config)
     several = processes.size > 1
-    if choose_kind(settings.engine, processes) == "deepspeed" and importlib.util.find_spec("deepspeed") is None:
+    by_deepspeed = choose_kind(settings.engine, processes) == "deepspeed"
+    if by_deepspeed and settings.optimizer.kind == "muon":
+        raise UserError(
+            "optimizer=muon: DeepSpeed may cut matrices, which Muon needs whole; set engine=torch, which trains on "
+            "several processes too"
+        )
+    if by_deepspeed and importlib.util.find_spec("deepspeed") is None:
         given = "engine=deepspeed"
         if settings.engine.kind == "auto":
             given = "engine.config" if settings.engine.config else f"engine.zero_stage={settings.engine.zero_stage}"

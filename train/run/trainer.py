@@ -12,8 +12,9 @@ from transformers import PreTrainedModel
 
 from train import evaluation
 from train.data.prefetch import Prefetcher
-from train.engine.engine import DivergedError, Engine, StepResult, check_state_complete
+from train.engine.engine import DivergedError, Engine, StepResult
 from train.engine.execution import Execution
+from train.engine.optimizers import check_state_complete
 from train.engine.peak import device_peak
 from train.engine.signals import Interrupted, StopSignals
 from train.model.design import NOT_PREDICTED
@@ -130,7 +131,7 @@ class Trainer:
 
         def load() -> None:
             state = load_state(self._run.folder, step)
-            check_state_complete(state, self._engine.model, step)
+            check_state_complete(state, self._engine.model, self._settings.optimizer, step)
             self._engine.load(state)
 
         self._processes.run_on_all(load)

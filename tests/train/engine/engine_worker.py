@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +30,10 @@ CPU = torch.device("cpu")
 STAGES = (None, 0, 1, 2)  # torch and DeepSpeed's
 
 
-def make(stage, processes, precision="float32", micro_batch=3, seed=0, **more):
+def make(stage, processes, precision="float32", micro_batch=3, seed=0, optimizer=OPTIMIZER, **more):
     model = PythiaShape(2, 32, 4, 64).build_model(40, 8, 0, seed)
     if stage is None:
-        return TorchEngine(model, OPTIMIZER, micro_batch, CPU, precision, processes=processes, **more)
+        return TorchEngine(model, optimizer, micro_batch, CPU, precision, processes=processes, **more)
     settings = EngineSettings("deepspeed", micro_batch, "cpu", stage, precision=precision, **more)
     return DeepSpeedEngine(model, OPTIMIZER, settings, processes, CPU)
 
@@ -144,6 +145,10 @@ def of_all_engines(processes, folder):
         results[f"freed {stage}-{size}"] = is_freed(stage, processes)
     for stage in STAGES:
         results[f"reduced {stage}-{size}"] = take(make(stage, processes, reduction="bfloat16"), 1, 20)
+    engine, again = (make(None, processes, seed=seed, optimizer=replace(OPTIMIZER, kind="muon")) for seed in (0, 9))
+    steps = take(engine, 1, 20)
+    again.load({name: value.clone() for name, value in processes.broadcast(engine.state()).items()})
+    results[f"muon {size}"] = {"steps": steps, "same": take(engine, 21, 23) == take(again, 21, 23)}
     flagged = make(None, processes)
     said = flagged.step(flagged.place(batch(1)), 1e-3, 1, lambda: (False, processes.is_rank0, True)).flags
     results[f"flags {size}"] = processes.gather(said)

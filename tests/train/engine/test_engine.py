@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from train.engine import engine as engine_module
-from train.engine.engine import DivergedError, TorchEngine, parameter_groups
+from train.engine.engine import DivergedError, TorchEngine
 from train.engine.execution import check_processes, choose_compile, choose_device
+from train.engine.optimizers import parameter_groups
 from train.engine.processes import Processes
 from train.model.hidden import make_hidden_states
 from train.model.neox import PythiaShape
@@ -167,7 +168,8 @@ def test_compiling_needs_a_compiler(monkeypatch):
 
 def test_only_matrices_decay():
     model = PythiaShape(1, 32, 4, 64).build_model(40, 8, 0, 0)
-    decaying, rest = parameter_groups(model, 0.1)
+    (decaying, rest), by_muon = parameter_groups(model, OPTIMIZER)
+    assert by_muon == []
     assert decaying["weight_decay"] == 0.1
     assert rest["weight_decay"] == 0.0
     assert {parameter.ndim for parameter in decaying["params"]} == {2}

@@ -173,7 +173,7 @@ def test_the_plan_of_a_grid_says_once_what_is_left_out(capsys, tmp_path):
 
 
 def every_choice():
-    groups = ("model", "tokenizer", "data", "schedule", "rate", "engine", "tracker")
+    groups = ("model", "tokenizer", "data", "schedule", "optimizer", "rate", "engine", "tracker")
     return [f"{group}={file.stem}" for group in groups for file in sorted((CONFIGURATION / group).glob("*.yaml"))]
 
 

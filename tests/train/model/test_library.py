@@ -6,10 +6,11 @@ import re
 import pytest
 import torch
 
-from train.engine.engine import parameter_groups
+from train.engine.optimizers import parameter_groups
 from train.model.library import LibraryModel, parameters_by_group
 from train.model.neox import PythiaShape
 from train.model.refusals import refuse_behaviour
+from train.optim import OptimizerSettings
 from ucurve.errors import UserError
 
 VOCABULARY, LENGTH, WIDTH, LAYERS = 80, 16, 32, 3
@@ -24,6 +25,9 @@ FAMILIES = {
     "lstm": {"hidden_size": WIDTH, "num_hidden_layers": LAYERS},
     "mamba": {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "state_size": 8, "time_step_rank": 2},
 }
+OPTIMIZER = OptimizerSettings(
+    learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
+)
 
 
 def design(family, **keys):
@@ -152,6 +156,7 @@ def test_the_mask_of_attention_is_left_out_where_it_says_nothing(family, keys, a
 def test_what_mamba_marks_does_not_decay():
     model = design("mamba").build_model(VOCABULARY, LENGTH, 7, seed=0)
     names = {parameter: name for name, parameter in model.named_parameters()}
-    decaying = {names[parameter].rpartition("mixer.")[2] for parameter in parameter_groups(model, 0.1)[0]["params"]}
+    (first, *_), _ = parameter_groups(model, OPTIMIZER)
+    decaying = {names[parameter].rpartition("mixer.")[2] for parameter in first["params"]}
     assert {"in_proj.weight", "x_proj.weight", "out_proj.weight"} <= decaying
     assert not {"A_log", "D"} & decaying

@@ -12,7 +12,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from train.engine.engine import TorchEngine, check_state_complete
+from train.engine.engine import TorchEngine
+from train.engine.optimizers import check_state_complete
 from train.engine.signals import Interrupted, StopSignals
 from train.run.run import train_run
 from train.run_folder.resume import find_newest_state, load_state, save_state
@@ -94,7 +95,7 @@ def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
         train_run(settings)
     run = folder_of(settings)
     state = load_file(run / "resume/step00000004/state.safetensors")
-    check_state_complete(state, torch.nn.Module(), 4)
+    check_state_complete(state, torch.nn.Module(), settings.optimizer, 4)
     assert not list((run / "resume").glob(".*"))
 
 

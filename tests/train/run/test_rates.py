@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from train.engine.engine import TorchEngine
 from train.run.prepare import expect_run
 from train.run.run import train_run
 from train.verify import run_faults
-from ucurve.errors import UserError
+from ucurve.errors import RunError, UserError
 from ucurve.storage.run_folder import step_name
 
 FORMS = {"wsd": ["rate=wsd", "rate.decay=0.25"], "constant": ["rate=constant"], "linear": ["rate=linear"]}
+FORMS["wsd_s"] = ["rate=wsd_s", "rate.decay=0.25"]
 
 
 @pytest.fixture
@@ -45,6 +47,19 @@ def test_up_to_its_decay_a_run_is_the_beginning_of_every_longer_one(train):
     assert learning_rates(shorter)[:6] == learning_rates(constant) == learning_rates(longer)[:6]
 
 
+def test_wsd_s_has_the_whole_run_of_each_smaller_budget(train):
+    longer, shorter = train(16, "wsd_s", "rate.at=[1024]"), train(8, "wsd_s")
+    assert weights(shorter) == weights(longer)[:9]
+    assert learning_rates(longer)[6:9] == pytest.approx([3e-3 / 5.5, 3e-4, 3e-3])
+
+
+def test_a_decay_ends_at_a_checkpoint(settings_of):
+    keys = ["rate=wsd_s", "rate.at=[640]", "optimizer.warmup=2", "schedule.count=2"]
+    plan = expect_run(settings_of(*keys)).plan
+    assert plan.checkpoint_steps == (0, 5, 12)
+    assert [step for step in range(1, 13) if plan.learning_rate(step) < 3e-3] == [1, 5, 12]
+
+
 def test_with_a_linear_rate_it_is_not(train):
     longer, shorter = train(8, "linear"), train(4, "linear")
     assert weights(shorter)[:3] == weights(longer)[:3], "the warm-up is the same"
@@ -60,6 +75,10 @@ def test_a_plan_says_when_the_rate_falls(settings_of):
     assert rate().endswith("at the end")
     assert rate("rate=wsd", "optimizer.warmup=2").endswith("0 at the end; rate=wsd falls after step 10")
     assert rate("rate=linear").endswith("at the end; rate=linear")
+    assert rate("rate=wsd_s", "rate.at=[640]", "optimizer.warmup=2").endswith("rate=wsd_s falls after step 4, 11")
+    assert rate("optimizer.scale.output=0.1").endswith("at the end; 0.1 times as high for output")
+    lines = expect_run(settings_of("optimizer=muon")).describe().splitlines()
+    assert "optimizer      Muon for matrices between embedding and output layer, AdamW for the rest" in lines
 
 
 def test_states_are_kept_for_good_and_verified(settings_of):
@@ -87,6 +106,32 @@ def test_states_are_kept_for_good_and_verified(settings_of):
 def test_a_state_that_no_run_can_keep_is_refused(settings_of, places, message):
     with pytest.raises(UserError, match=message):
         settings_of(f"resume.keep_states={places}")
+
+
+def test_muon_goes_on_exactly(settings_of, monkeypatch):
+    settings = settings_of("optimizer=muon", "optimizer.scale.hidden=0.5", "resume.seconds=0")
+    train_run(settings)
+    assert run_faults(settings.folder) == []
+    whole, lines = weights(settings.folder), learning_rates(settings.folder)
+    adamw = settings_of()
+    train_run(adamw)
+    assert weights(adamw.folder)[0] == whole[0]
+    assert weights(adamw.folder)[1] != whole[1]
+    shutil.rmtree(settings.folder)
+    take = TorchEngine.step
+
+    def stop_at_7(engine, share, rate, number, *flags):
+        if number == 7:
+            raise RunError("the power is off")
+        return take(engine, share, rate, number, *flags)
+
+    monkeypatch.setattr(TorchEngine, "step", stop_at_7)
+    with pytest.raises(RunError, match="the power is off"):
+        train_run(settings)
+    monkeypatch.setattr(TorchEngine, "step", take)
+    train_run(settings)
+    assert weights(settings.folder) == whole
+    assert learning_rates(settings.folder) == lines
 
 
 @pytest.mark.parametrize("name", ["null", "mine"])
