@@ -124,17 +124,18 @@ def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) ->
     known = own[own["accuracy"].notna()].groupby("run", sort=False)["tokens"]
     spans = {str(label): (float(tokens.min()), float(tokens.max())) for label, tokens in known}
     levels = {TOKENS: equal_in_tokens(spans), FLOPS: equal_in_flops(spans, runs), LOSS: equal_in_loss(bits)}
-    of_curves = list(own.groupby(["run", "phenomenon"], sort=False))
+    of_runs = {str(label): rows for label, rows in own.groupby("run", sort=False)}
+    of_curves = [  # in the order of the runs, as lines are elsewhere
+        (run.label, phenomenon, curve)
+        for run in runs for phenomenon, curve in of_runs[run.label].groupby("phenomenon", sort=False)
+    ]  # fmt: skip
     parts = []
     for equal_in, of_levels in levels.items():
         if len({line[label] for _, places in of_levels for label in places}) < 2:
             continue
-        for (label, phenomenon), curve in of_curves:
-            parts.append(
-                _at_levels(curve, of_levels, str(label)).assign(
-                    equal_in=equal_in, phenomenon=str(phenomenon), line=line[str(label)], run=str(label)
-                )
-            )
+        for label, phenomenon, curve in of_curves:
+            read = _at_levels(curve, of_levels, label)
+            parts.append(read.assign(equal_in=equal_in, phenomenon=str(phenomenon), line=line[label], run=label))
     found = stack(parts, ["accuracy"])
     found = found[found["accuracy"].notna()].assign(size=runs[0].size, budget=runs[0].budget)
     return found.reindex(columns=list(RUN_COLUMNS))

@@ -181,6 +181,6 @@ def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
 def _against_bits_note(table: pd.DataFrame) -> str:
     several = bool((table["runs"] > 1).any())
     band = f"; band: ± {OVER_RUNS} where there are several" if several else ""
-    several_variants = table["variant"].nunique() > 1
-    colors = "; lines of one colour differ only in size and budget, dashes tell sizes apart" if several_variants else ""
+    sizes = "size and budget, dashes tell sizes apart" if table["model"].map(size_of).nunique() > 1 else "budget"
+    colors = f"; lines of one colour differ only in {sizes}" if table["variant"].nunique() > 1 else ""
     return f"Dots: checkpoints, joined in the order of training{colors}{band}."

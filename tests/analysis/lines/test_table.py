@@ -77,11 +77,11 @@ def test_differences_and_their_intervals_are_over_runs(make_line, tmp_path: Path
     make_line(0.65, 0.75, 0.76, model="llama-14m", architecture="llama")
     found = set_side_by_side(scored_of(tmp_path))
     [row] = overall(found.differences, "tokens", last=True).to_dict("records")
-    known = ttest_ind([0.8, 0.9], [0.65, 0.75, 0.76], equal_var=False)
+    known = ttest_ind([0.65, 0.75, 0.76], [0.8, 0.9], equal_var=False)
     interval = known.confidence_interval(0.95)
-    assert row["of"] == "gpt_neox - llama"
+    assert row["of"] == "llama - gpt_neox", "in the order of the runs, by their parameters"
     assert [row[name] for name in ("difference", "low", "high", "p")] == pytest.approx(
-        [0.85 - 0.72, interval.low, interval.high, known.pvalue]
+        [0.72 - 0.85, interval.low, interval.high, known.pvalue]
     )
     assert "FLOPs" not in set(found.lines["equal_in"]), "equal FLOPs for a token: the same as equal tokens"
 
@@ -172,4 +172,4 @@ def test_a_notebook_has_the_same_tables(make_line, tmp_path: Path) -> None:
     make_line(0.65, 0.75, model="llama-14m", architecture="llama")
     study = open_study(f"{tmp_path}/runs/*")
     assert set(study.side_by_side()["line"]) == {"gpt_neox", "llama"}
-    assert np.sign(study.side_by_side_differences()["difference"]).unique().tolist() == [1]
+    assert np.sign(study.side_by_side_differences()["difference"]).unique().tolist() == [-1]
