@@ -1,0 +1,106 @@
+"""The page of a study of architectures, from runs with planted curves."""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from studies.architectures.__main__ import main
+from studies.architectures.page import study_page
+from tests.analysis.synthetic import TOKENS_PER_STEP, run_maker, score_row
+from tests.facts import change_run, write_manifest_of
+from ucurve.storage.run_folder import checkpoint_folder
+
+STEPS = (0, 1, 10, 100)
+TEXT = {"source": "t", "documents": 1, "bytes": 9, "tokens": 9, "left_out": 0, "sha256": "6" * 64}
+
+
+def make_run(folder, architecture, seed, end, flops, *, scorer="sentence", fall=1.0, status="finished", scored=STEPS):
+    """Write a run whose accuracies rise by equal steps from a decade of tokens to the next."""
+    rows = [
+        score_row(step, 0.5 + (end - 0.5) * place / 3, phenomenon=name, scorer=scorer)
+        for place, step in enumerate(STEPS) for name in ("all", "passive") if step in scored
+    ]  # fmt: skip
+    rows.append(score_row(100, 0.7, scorer="ngram-2"))
+    model = "14m" if architecture == "gpt_neox" else f"{architecture}-14m"
+    bits = {step: 5 - fall * place for place, step in enumerate(STEPS[1:])} if scorer == "sentence" else None
+    run = run_maker(folder)(rows, model=model, seed=seed, bits=bits, held_out=bits, status=status, planned=STEPS)
+    change_run(run, held_out=TEXT)
+    for step in set(STEPS[1:]) & set(scored):
+        tokens = step * TOKENS_PER_STEP
+        write_manifest_of(checkpoint_folder(run, step), step, tokens=tokens, flops_exact=flops * tokens)
+    if architecture != "gpt_neox":
+        (run / "config.yaml").write_text(f"model:\n  name: {model}\n  architecture: {architecture}\n")
+
+
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory):
+    folder, out = tmp_path_factory.mktemp("study"), tmp_path_factory.mktemp("docs")
+    for seed in range(2):
+        make_run(folder, "gpt_neox", seed, 0.8 + seed / 100, 1e6)
+        make_run(folder, "lstm", seed, 0.65 + seed / 100, 1e7, fall=0.5)
+    make_run(folder, "bert", 0, 0.55, 1e6, scorer="pll", scored=(0, 1, 100))
+    make_run(folder, "llama", 0, 0.9, 1e6, status="running")
+    make_run(folder, "gpt2", 0, 0.9, 1e6, scored=(0, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["architectures", "--runs", f"{folder}/runs/*", "--out", str(out)])
+        main()
+    return out
+
+
+def table_of(docs, name):
+    return pd.read_csv(docs / "data" / "architectures" / f"{name}.csv")
+
+
+def overall(docs, equal_in, name="at_equal"):
+    rows = table_of(docs, name)
+    return rows[(rows["phenomenon"] == "all") & (rows["equal_in"] == equal_in) & rows["last"]].set_index("line")
+
+
+def test_runs_are_read_where_they_are_equal(docs):
+    tokens = overall(docs, "tokens")
+    assert tokens["accuracy"].to_dict() == pytest.approx({"gpt_neox": 0.805, "lstm": 0.655, "bert": 0.55})
+    assert (tokens.loc["lstm", "lowest"], tokens.loc["lstm", "highest"]) == pytest.approx((0.65, 0.66))
+    flops = overall(docs, "FLOPs")
+    assert flops["level"].unique() == pytest.approx([1e8 * TOKENS_PER_STEP], rel=1e-5)
+    ends = {"gpt_neox": 0.805, "lstm": 0.5 + 0.155 * 2 / 3, "bert": 0.55}  # a decade of tokens before the end of lstm
+    assert flops["accuracy"].to_dict() == pytest.approx(ends)
+
+
+def test_masked_models_are_on_no_axis_of_the_loss(docs):
+    loss = overall(docs, "bits per byte")
+    assert set(loss.index) == {"gpt_neox", "lstm"}
+    assert loss["tokens"].to_dict() == pytest.approx(
+        {"gpt_neox": 10 * TOKENS_PER_STEP, "lstm": 100 * TOKENS_PER_STEP}, rel=1e-5
+    )
+    curves = table_of(docs, "curves").set_index("line")
+    assert curves.loc["bert", "bits_per_byte"].isna().all()
+    assert curves.loc["bert", "step"].max() == 100
+
+
+def test_what_is_not_complete_is_left_out_and_named(docs):
+    missing = table_of(docs, "missing").set_index("line")
+    assert missing["runs"].to_dict() == {"gpt2": 0, "llama": 0, "mamba": 0, "bert": 1}
+    assert missing.loc["llama", "left_out"] == "llama-14m-10M-char-demo-s0"
+    page = (docs / "architectures-study.md").read_text(encoding="utf-8")
+    assert "`llama` has 0 of 2" in page
+    assert "`gpt2` has 0 of 2" in page
+    assert "`gpt_neox` has" not in page
+
+
+def test_the_page_says_what_was_planted(docs):
+    page = (docs / "architectures-study.md").read_text(encoding="utf-8")
+    assert "`gpt_neox` 80.5 (80.0 to 81.0), `lstm` 65.5 (65.0 to 66.0), `bert` 55.0. The architectures differ" in page
+    assert "`bert` by pseudo-log-likelihood" in page
+    assert "Bigrams of the same tokens get 70.0 %" in page
+    assert all((docs / "images" / f"architectures_{name}.png").is_file() for name in ("flops", "loss", "bits_overall"))
+
+
+def test_the_page_is_made_of_its_files_alone(docs):
+    assert study_page(docs) == (docs / "architectures-study.md").read_text(encoding="utf-8")
+
+
+def test_the_committed_page_is_made_of_the_committed_files():
+    committed = Path(__file__).parents[3] / "docs"
+    assert study_page(committed) == (committed / "architectures-study.md").read_text(encoding="utf-8")
