@@ -37,8 +37,9 @@ from train.tokenizer.build import TokenizerSettings
 from ucurve.config import check
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
-from ucurve.storage.facts import Seeds, Start, read_manifest, read_run_facts
-from ucurve.storage.run_folder import MANIFEST
+from ucurve.storage.facts import FullStart, Seeds, Start, read_manifest, read_run_facts
+from ucurve.storage.run_folder import MANIFEST, RESUME, STATE_FACTS
+from ucurve.storage.sealed import STATE
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -230,7 +231,8 @@ class RunRequest:
     dry_run: bool = False
     grid: tuple[dict[str, object], ...] = field(default=())
     start: str | None = None
-    started_from: Start | None = None  # what is at ``start``, once it is read; no key of conf/train.yaml
+    start_with: Literal["weights", "state"] = "weights"
+    started_from: FullStart | Start | None = None  # what is at ``start``, once it is read; no key of conf/train.yaml
     words: PositiveInt | None = None  # the budget in words; no key of conf/train.yaml, which has ``tokens=102Mw``
     keys_in_name: bool = True  # False for a run from before they were; no key of conf/train.yaml
 
@@ -282,7 +284,14 @@ class RunRequest:
     def _a_start_has_a_name(self) -> "RunRequest":
         if self.start is not None and self.name is None:
             raise ValueError(f"start={self.start} needs name=SUFFIX, which tells the run from one with random weights")
+        if self.start is None and self.start_with == "state" and self.started_from is None:
+            raise ValueError("start_with=state needs start=RUN/checkpoints/STEP, whose state is meant")
         return self
+
+    @property
+    def start_run(self) -> Path:
+        """The folder of the run that has the checkpoint at ``start``."""
+        return Path(str(self.start)).expanduser().parent.parent
 
     @property
     def has_masks(self) -> bool:
@@ -459,8 +468,19 @@ def _read_start(values: Configuration) -> Configuration:
             f"start={given}: no checkpoint of a run, which holds {MANIFEST}; as RUN/checkpoints/step00000512"
         )
     manifest = read_manifest(folder)
-    found = Start(folder.parent.parent.name, manifest.step, manifest.weights_sha256, manifest.tokenizer_sha256)
-    return {"started_from": asdict(found)}
+    run = folder.parent.parent
+    found = Start(run.name, manifest.step, manifest.weights_sha256, manifest.tokenizer_sha256)
+    if values.get("start_with") != "state":
+        return {"started_from": asdict(found)}
+    state = run / RESUME / folder.name
+    try:
+        facts = STATE.read(state / STATE_FACTS)
+    except DamagedError as error:
+        raise UserError(
+            f"start_with=state: {state} holds no full state; resume.keep_states=[{manifest.step}] keeps it where "
+            f"{run.name} is trained"
+        ) from error
+    return {"started_from": asdict(found) | {"state_sha256": facts["state_sha256"]}}
 
 
 def _read_request(values: Configuration) -> RunRequest:

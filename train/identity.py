@@ -15,6 +15,7 @@ _NOT_IDENTITY = (
     "grid",
     "seed",
     "start",
+    "start_with",
     "keys_in_name",
 )
 _NOT_IDENTITY_OF = {

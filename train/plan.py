@@ -8,7 +8,7 @@ from train.identity import config_sha256
 from train.model.parameters import Parameters, flops_6nd
 from train.model.precision import describe_precision
 from train.optim import learning_rate
-from ucurve.storage.facts import CheckpointFacts, ParentFacts
+from ucurve.storage.facts import CheckpointFacts, FullStart, ParentFacts
 from ucurve.token_stream.store import StreamSize
 
 _BYTES_PER_WEIGHT = 4
@@ -147,7 +147,11 @@ def _describe_rate(plan: Plan) -> str:
 
 def _describe_start(plan: Plan) -> list[str]:
     start = plan.settings.started_from
-    return [] if start is None else [f"start          weights of step {start.step} of {start.run}, a new optimizer"]
+    if start is None:
+        return []
+    what = "weights and optimizer" if isinstance(start, FullStart) else "weights"
+    new = "" if isinstance(start, FullStart) else ", a new optimizer"
+    return [f"start          {what} of step {start.step} of {start.run}{new}"]
 
 
 def _describe_parts(plan: Plan) -> list[str]:

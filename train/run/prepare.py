@@ -25,13 +25,14 @@ from train.run.tracking import check_tracker
 from train.run_folder.checkpoint import has_weights
 from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
 from train.run_folder.config_file import read_configuration
+from train.run_folder.resume import has_state
 from train.tokenizer.build import build_tokenizer, check_tokenizer, expected_vocabulary, find_tokenizer, pin_tokenizer
 from train.tokenizer.folder import end_of_document
 from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
-from ucurve.storage.facts import WordBudget, own_faults, read_run_facts
+from ucurve.storage.facts import FullStart, WordBudget, own_faults, read_run_facts
 from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
 from ucurve.token_stream.order import Batches
@@ -122,13 +123,15 @@ def check_start(request: RunRequest, tokenizer: Path) -> None:
     """Check that the checkpoint that a run starts from has its tokenizer."""
     start = request.started_from
     if start is not None and start.tokenizer_sha256 != tokenizer_sha256(tokenizer):
-        of_start = Path(str(request.start)).parent.parent / TOKENIZER
+        of_start = request.start_run / TOKENIZER
         raise UserError(
             f"start={request.start}: made with another tokenizer than {tokenizer}, so its vocabulary does not fit; "
             f"tokenizer.path={of_start} takes that of the checkpoint"
         )
     if start is not None and not has_weights(Path(str(request.start)).expanduser(), start.weights_sha256):
         raise UserError(f"start={request.start}: its weights are missing or not what its manifest says")
+    if isinstance(start, FullStart) and not has_state(request.start_run, start.step, start.state_sha256):
+        raise UserError(f"start={request.start}: the full state of that step is missing or not what was written")
 
 
 def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:

@@ -31,7 +31,7 @@ from train.run_folder.records import MetricsLog, RunRecord
 from train.run_folder.resume import find_newest_state, load_state, metrics_sha256
 from ucurve.errors import RunError
 from ucurve.progress import ProgressBar, log_line
-from ucurve.storage.facts import RunFacts, own_faults, read_manifest
+from ucurve.storage.facts import FullStart, RunFacts, own_faults, read_manifest
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder, refuse_faults
 
@@ -124,20 +124,25 @@ class Trainer:
         return model
 
     def _restore(self) -> int:
-        """Load the newest whole resume state and return its step; 0 where there is none."""
+        """Load the newest whole resume state and return its step; without one 0, with that of ``start_with=state``."""
         step = self._processes.run_on_rank0(lambda: find_newest_state(self._run.folder, self._run.owner))
         if step is None:
+            start = self._settings.started_from
+            if isinstance(start, FullStart):
+                self._load_state(self._settings.start_run, start.step)
             return 0
+        self._load_state(self._run.folder, step)
+        if self._processes.is_rank0:
+            log_line(f"{self._run.folder.name}: going on after step {step}")
+        return step
 
+    def _load_state(self, run: Path, step: int) -> None:
         def load() -> None:
-            state = load_state(self._run.folder, step)
+            state = load_state(run, step)
             check_state_complete(state, self._engine.model, self._settings.optimizer, step)
             self._engine.load(state)
 
         self._processes.run_on_all(load)
-        if self._processes.is_rank0:
-            log_line(f"{self._run.folder.name}: going on after step {step}")
-        return step
 
     def _use_checkpoint(self, step: int, log: "StepLog | None") -> None:
         """Measure the held-out loss of a checkpoint that is whole on disk, score it, and send both to the tracker."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.progress import log_line
 from ucurve.storage.files import disk_faults, is_leftover, link_or_copy, new_folder, remove_leftovers, sha256_file
-from ucurve.storage.run_folder import RESUME, STEPS, step_name
+from ucurve.storage.run_folder import RESUME, STATE_FACTS, STEPS, step_name
 from ucurve.storage.sealed import STATE
 
 if TYPE_CHECKING:  # verify.py answers a mistake before torch is imported
     import torch
 
 
-_STATE, _FACTS = "state.safetensors", "state.json"
+_STATE = "state.safetensors"
 _KEPT = 2  # the newest, in case one is damaged
 
 
@@ -29,7 +29,7 @@ def save_state(
         with disk_faults():
             save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
         facts = owner | {"step": step, "state_sha256": sha256_file(temporary / _STATE)}
-        STATE.write(temporary / _FACTS, facts)
+        STATE.write(temporary / STATE_FACTS, facts)
     names = set(map(step_name, kept))
     for old in [folder for folder in _states(run / RESUME) if folder.name not in names][_KEPT:]:
         shutil.rmtree(old)
@@ -51,7 +51,7 @@ def copy_state(source: Path, run: Path, step: int, owner: dict[str, str]) -> Non
         raise RunError(f"{state_folder(source, step)}: no whole resume state, from which {run.name} was to go on")
     with new_folder(state_folder(run, step)) as temporary:
         link_or_copy(state_folder(source, step) / _STATE, temporary / _STATE)
-        STATE.write(temporary / _FACTS, facts | owner)
+        STATE.write(temporary / STATE_FACTS, facts | owner)
 
 
 def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
@@ -71,8 +71,14 @@ def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
     return None
 
 
+def has_state(run: Path, step: int, state_sha256: str) -> bool:
+    """Tell whether a run has the state after ``step``, whole and with a hash."""
+    facts = _read_facts(state_folder(run, step))
+    return facts is not None and facts["state_sha256"] == state_sha256 and not _is_torn(state_folder(run, step), facts)
+
+
 def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
-    """Read the state after ``step``, which ``find_newest_state`` found whole."""
+    """Read the state after ``step``, which was found whole."""
     from safetensors.torch import load_file
 
     state: dict[str, torch.Tensor] = load_file(state_folder(run, step) / _STATE)
@@ -98,7 +104,9 @@ def state_faults(run: Path, kept: Collection[int] = ()) -> list[str]:
             problems.append(f"{path}: no whole resume state; it may be removed")
         else:
             names = sorted(inner.name for inner in path.iterdir())
-            problems += [f"{path / name}: not part of a resume state" for name in names if name not in (_STATE, _FACTS)]
+            problems += [
+                f"{path / name}: not part of a resume state" for name in names if name not in (_STATE, STATE_FACTS)
+            ]
     return problems
 
 
@@ -113,7 +121,7 @@ def _states(folder: Path) -> list[Path]:
 
 def _read_facts(folder: Path) -> dict[str, Any] | None:
     try:
-        facts = STATE.read(folder / _FACTS)
+        facts = STATE.read(folder / STATE_FACTS)
     except DamagedError:
         return None
     return facts if (folder / _STATE).is_file() and {"step", "state_sha256"} <= set(facts) else None

@@ -43,6 +43,13 @@ class Start:
     tokenizer_sha256: str
 
 
+@dataclass(frozen=True, config=STRICT)
+class FullStart(Start):
+    """The same, where a run begins with the optimizer's state as well."""
+
+    state_sha256: str
+
+
 class CheckpointFacts(Facts):
     """How far training is at a checkpoint, and what is trained."""
 
@@ -56,7 +63,7 @@ class CheckpointFacts(Facts):
     precision: Literal["float32", "bfloat16"]  # of the matrix products that trained it
     parts: dict[str, int] | None = None  # tokens seen of each part of a mixture or of stages; None for one corpus
     parent: ParentFacts | None = None  # None for a run that was trained from its first step on
-    start: Start | None = None  # None for random initial weights
+    start: FullStart | Start | None = None  # None for random initial weights
 
 
 class Manifest(CheckpointFacts):
@@ -186,7 +193,7 @@ class RunFacts(Facts):
     versions: dict[str, str]
     hardware: dict[str, str | int | list[str] | None]
     engine: EngineFacts
-    start: Start | None = None  # None for random initial weights
+    start: FullStart | Start | None = None  # None for random initial weights
     commits: dict[str, str] | None = None  # of ``data`` and ``tokenizer``, as far as they are of the hub
     files: Hashes = {}  # of ``config.yaml``, ``held_out.csv`` and every file of ``tokenizer/``
     files_before: Hashes | None = None  # while a file is replaced: what is accepted in its place as well

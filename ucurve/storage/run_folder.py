@@ -36,6 +36,7 @@ CHOICE_COLUMNS = ("pair", "person", "right")
 REPORTED = "reported.json"  # beside the pairs of a benchmark: what is shown first, if no published card says so
 SENTENCES = "sentences-*.parquet"  # beside the pairs of a benchmark: the tokens of its sentences
 MANIFEST = "manifest.json"  # of a checkpoint
+STATE_FACTS = "state.json"  # of a full state
 
 STEPS = "step*"  # what finds the names of steps
 STEP_TOKENS = f"tokens-{STEPS}.parquet"  # beside the scores of a step: the log probability of each token

@@ -6,12 +6,14 @@ from dataclasses import asdict
 
 import pytest
 
+from train.config import read_request
 from train.identity import config_sha256, pick_identity
+from train.run.prepare import expect_run
 from train.run.run import train_run
 from train.run_folder.config_file import load_settings
 from train.verify import run_faults
 from ucurve.config import plain
-from ucurve.errors import UserError
+from ucurve.errors import RunError, UserError
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.run_folder import checkpoints
 
@@ -78,3 +80,65 @@ def test_mistakes_are_named(parent, settings_of):
     (place / "model.safetensors").write_bytes(b"")
     with pytest.raises(UserError, match="its weights are missing or not what its manifest says"):
         train_run(from_step(parent, 12, settings_of))
+
+
+def weights(run, *steps):
+    return [(run / "checkpoints" / f"step{step:08d}" / "model.safetensors").read_bytes() for step in steps]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_second_stage_that_starts_with_the_state_is_that_of_one_run(
+    settings_of, values_of, overrides, tmp_path, corpus, optimizer
+):
+    (tmp_path / "other.txt").write_text("\n".join(f"黄{one}宙{one}月日昃" for one in "天地玄黄宇宙洪荒日月盈昃" * 40))
+    both = f"data.parts=[{{path: {corpus}, name: one, tokens: 768}}, {{path: {tmp_path / 'other.txt'}, name: two}}]"
+    keys = [f"optimizer={optimizer}", "rate=constant", "schedule=list", "schedule.count=null"]
+    without_path = [one for one in overrides if not one.startswith(("data.path", "schedule.count"))]
+    more = ["data=stages", both, *keys, "schedule.steps=[6,8,12]", "optimizer.warmup=2"]
+    whole = read_request(values_of([*without_path, *more]))
+    train_run(whole)
+    keys += ["tokens=768", "tokenizer=hub", f"tokenizer.path='{whole.folder}/tokenizer'"]
+    kept = ["resume.keep_states=[6]", "schedule.steps=[6]", "optimizer.warmup=2"]
+    first = settings_of(*keys, *kept)
+    train_run(first)
+    assert weights(first.folder, 6) == weights(whole.folder, 6)
+    start = [f"start='{first.folder}/checkpoints/step00000006'", "name=then", "schedule.steps=[2,6]"]
+    start += [f"data.path={tmp_path / 'other.txt'}", "optimizer.warmup=0"]
+    second, fresh = (settings_of(*keys, *start, f"start_with={what}") for what in ("state", "weights"))
+    train_run(second)
+    assert weights(second.folder, 0, 2, 6) == weights(whole.folder, 6, 8, 12)
+    assert run_faults(second.folder) == []
+    facts = read_run_facts(second.folder).start
+    assert (
+        json.loads((first.folder / "resume/step00000006/state.json").read_text())["state_sha256"] == facts.state_sha256
+    )
+    assert {read_manifest(folder).start for folder in checkpoints(second.folder)} == {facts}
+    assert load_settings(second.folder) == second
+    shutil.rmtree(second.folder)
+    train_run(fresh)
+    assert weights(fresh.folder, 0) == weights(whole.folder, 6)
+    assert weights(fresh.folder, 2) != weights(whole.folder, 8), "without the moments it is another run"
+    assert "state_sha256" not in (checkpoints(fresh.folder)[0] / "manifest.json").read_text()
+
+
+def test_a_start_with_a_state_that_is_not_there_is_refused(parent, settings_of):
+    with pytest.raises(UserError, match=r"start_with=state needs start=RUN/checkpoints/STEP"):
+        settings_of("start_with=state")
+    with pytest.raises(
+        UserError, match=r"start_with=state: .*resume/step00000005 holds no full state; resume\.keep_st"
+    ):
+        from_step(parent, 5, settings_of, "start_with=state")
+    assert from_step(parent, 12, settings_of).started_from.step == 12
+
+
+def test_a_state_that_was_changed_or_is_of_another_optimizer_is_refused(settings_of):
+    first = settings_of("resume.keep_states=[12]")
+    train_run(first)
+    with pytest.raises(RunError, match=r"the state after step 12 lacks \d+ of \d+ parts, as optimizer/momentum_buffer"):
+        train_run(from_step(first.folder, 12, settings_of, "start_with=state", "optimizer=muon"))
+    settings = from_step(first.folder, 12, settings_of, "start_with=state")
+    lines = expect_run(settings).describe().splitlines()
+    assert f"start          weights and optimizer of step 12 of {first.run_name}" in lines
+    (first.folder / "resume/step00000012/state.safetensors").write_bytes(b"")
+    with pytest.raises(UserError, match=r"the full state of that step is missing or not what was written"):
+        train_run(settings)
