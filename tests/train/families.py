@@ -16,11 +16,13 @@ import torch
 import yaml
 from safetensors.torch import load_file
 from torch import nn
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
 from tests.train.launching import ROOT, environment, finish, free_port, start
 from tests.train.tiny_models import TINY
-from train.replay import open_batches
+from train.engine.engine import split_batch
+from train.run.prepare import prepare
+from train.run_folder.config_file import load_settings
 from train.verify import verify_folder
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
@@ -90,10 +92,12 @@ class PlainLSTM(nn.Module):
 
 def reference(checkpoint):
     """The library's model of a checkpoint, and the function from token ids to logits."""
-    if json.loads((checkpoint / "config.json").read_text())["model_type"] == "lstm":
+    configuration = json.loads((checkpoint / "config.json").read_text())
+    if configuration["model_type"] == "lstm":
         model = PlainLSTM(checkpoint)
         return model, model
-    model = AutoModelForCausalLM.from_pretrained(checkpoint, attn_implementation="eager")
+    masked = configuration["architectures"][0].endswith("ForMaskedLM")
+    model = (AutoModelForMaskedLM if masked else AutoModelForCausalLM).from_pretrained(checkpoint, attn_implementation="eager")
     return model, lambda ids: model(input_ids=ids).logits
 
 
@@ -107,24 +111,27 @@ def cosine(settings, step, steps):
 
 
 def plain_losses(run):
-    """The mean loss per token of each step, by the library's model and loss, and two AdamW; and its parameters."""
+    """The mean loss per target of each step, by the library's model and loss, and two AdamW; and its parameters."""
     settings = yaml.safe_load((run / "config.yaml").read_text())["optimizer"]
     model, logits_of = reference(run / "checkpoints/step00000000")
     model.train()
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            module.padding_idx = None  # RoBERTa's -1 would be the last row, which gets no gradient
     groups = ([], [])
     for name, parameter in model.named_parameters():
         groups[parameter.ndim < 2 or name.endswith("A_log")].append(parameter)
     adamw = partial(torch.optim.AdamW, lr=settings["learning_rate"], betas=settings["betas"], eps=settings["eps"])
     optimizers = [adamw(groups[0], weight_decay=settings["weight_decay"]), adamw(groups[1], weight_decay=0.0)]
-    seen, losses = open_batches(run), []
-    for step in range(1, seen.run.steps + 1):
-        ids = torch.from_numpy(seen.batches.of_step(step))
-        logits = logits_of(ids[:, :-1])
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+    prepared, losses = prepare(load_settings(run)), []
+    for step in range(1, prepared.plan.steps + 1):
+        inputs, targets = split_batch(torch.from_numpy(prepared.batches.of_step(step)))
+        logits = logits_of(inputs)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
         for optimizer in optimizers:
-            optimizer.param_groups[0]["lr"] = settings["learning_rate"] * cosine(settings, step, seen.run.steps)
+            optimizer.param_groups[0]["lr"] = settings["learning_rate"] * cosine(settings, step, prepared.plan.steps)
             optimizer.step()
             optimizer.zero_grad()
         losses.append(loss.item())
@@ -132,7 +139,8 @@ def plain_losses(run):
 
 
 def run_losses(run):
-    return [json.loads(line)["loss"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [line.get("masked_loss", line.get("loss")) for line in lines]
 
 
 def largest_difference(ours, others):

@@ -9,4 +9,7 @@ TINY = {
     "olmo2-14m": ("model=olmo2-14m", *_LAYERS),
     "mamba-14m": ("model=mamba-14m", *_LAYERS, "model.config.state_size=8"),
     "lstm-14m": ("model=lstm-14m", *_LAYERS),
+    "bert-14m": ("model=bert-14m", *_LAYERS),
+    "roberta-14m": ("model=roberta-14m", *_LAYERS),
+    "modernbert-14m": ("model=modernbert-14m", *_LAYERS),
 }

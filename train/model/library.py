@@ -100,6 +100,9 @@ class LibraryModel:
             torch.manual_seed(seed)
             model: PreTrainedModel = self._build(vocabulary, context, document_token).float()
         torch.nn.Module.to(model, device)
+        for module in model.modules():
+            if isinstance(module, torch.nn.Embedding):
+                module.padding_idx = None  # so that every row is trained
         refuse_behaviour(model, self.architecture)
         for name, parameter in model.named_parameters():
             parameter._no_weight_decay = name.endswith(_WITHOUT_DECAY)  # type: ignore[attr-defined]
@@ -122,11 +125,14 @@ class LibraryModel:
     def _configuration(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedConfig":
         from transformers import AutoConfig
 
+        from eval.scoring.masked.frame import NUMBERED_AFTER_PADDING
+
+        after_padding = self.masked and self.architecture in NUMBERED_AFTER_PADDING
         run: dict[str, object] = {
             "vocab_size": vocabulary,
             "bos_token_id": document_token,
             "eos_token_id": document_token,
-            "pad_token_id": None,
+            "pad_token_id": -1 if after_padding else None,  # positions are numbered from 0 then
             "use_cache": False,
         }
         known = _known_keys(self.architecture, self.masked)
@@ -244,11 +250,13 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
+    from transformers.initialization import no_init_weights
 
     counted_here = {torch.ops.aten.mkldnn_rnn_layer: _recurrent_flops}
     unknown: set[str] = set()
     with FakeTensorMode(), torch.no_grad():
-        model = design._build(vocabulary, context, document_token=0)
+        with no_init_weights():  # trunc_normal_ looks at values, which fake tensors do not have
+            model = design._build(vocabulary, context, document_token=0)
         ids = torch.zeros(1, context, dtype=torch.long)
         with (
             sdpa_kernel(SDPBackend.MATH),  # torch does not count what the processor's own kernel of attention does

@@ -14,7 +14,7 @@ from ucurve.errors import UserError
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-_AFTER_PADDING = (  # model types that number the first position one more than the padding token
+NUMBERED_AFTER_PADDING = (  # model types that number the first position one more than the padding token
     "camembert", "data2vec-text", "ibert", "luke", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta",
     "xlm-roberta-xl", "xmod",
 )  # fmt: skip
@@ -56,7 +56,7 @@ def masked_context_length(config: Mapping[str, object]) -> int | None:
     RoBERTa and its relatives number positions from one more than the padding token's id, and so have fewer.
     """
     positions = context_length(config)
-    if positions is None or config.get("model_type") not in _AFTER_PADDING:
+    if positions is None or config.get("model_type") not in NUMBERED_AFTER_PADDING:
         return positions
     padding = config.get("pad_token_id")
     return positions - (padding if isinstance(padding, int) else 1) - 1

@@ -18,6 +18,8 @@ from ucurve.errors import UserError
 
 MASKED = {
     "bert": {**PLAIN, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
+    "roberta": {**PLAIN, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
+    "modernbert": PLAIN,
 }
 
 
@@ -28,7 +30,8 @@ def design(family, **keys):
 def products_of_a_token(family):
     """Multiplications of a forward pass for one token, without the head, and in the head without the output layer."""
     d = WIDTH
-    return {"bert": (LAYERS * (4 * d * d + 2 * d * 48 + 2 * LENGTH * d), d * d)}[family]
+    feed_forward = (3 if family == "modernbert" else 2) * d * 48  # with a gate
+    return LAYERS * (4 * d * d + feed_forward + 2 * LENGTH * d), d * d
 
 
 @pytest.mark.parametrize("family", MASKED)
@@ -59,6 +62,9 @@ def batches():
 def plain_losses(model):
     """The loss of each step, by the library with ``labels``, and one AdamW for matrices, one for the rest."""
     kinds = ([], [])
+    for module in model.modules():
+        if isinstance(module, torch.nn.Embedding):
+            module.padding_idx = None  # as -1 the last row, without a gradient
     for parameter in model.parameters():
         kinds[parameter.ndim < 2].append(parameter)
     keys = {"lr": OPTIMIZER.learning_rate, "betas": OPTIMIZER.betas, "eps": OPTIMIZER.eps}

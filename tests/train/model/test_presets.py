@@ -10,7 +10,7 @@ from train.config import AnyModelSettings
 
 FILES = sorted((Path(__file__).resolve().parents[3] / "conf" / "model").glob("*.yaml"))
 MATCHED = [path.stem for path in FILES if "-" in path.stem]
-FAMILIES = {"gpt2", "llama", "qwen3", "olmo2", "mamba", "lstm"}
+FAMILIES = {"gpt2", "llama", "qwen3", "olmo2", "mamba", "lstm", "bert", "roberta", "modernbert"}
 SIZES = ("14m", "70m", "160m")
 
 
