@@ -97,7 +97,9 @@ def reference(checkpoint):
         model = PlainLSTM(checkpoint)
         return model, model
     masked = configuration["architectures"][0].endswith("ForMaskedLM")
-    model = (AutoModelForMaskedLM if masked else AutoModelForCausalLM).from_pretrained(checkpoint, attn_implementation="eager")
+    model = (AutoModelForMaskedLM if masked else AutoModelForCausalLM).from_pretrained(
+        checkpoint, attn_implementation="eager"
+    )
     return model, lambda ids: model(input_ids=ids).logits
 
 

@@ -21,7 +21,8 @@ class Masking:
     """Chooses tokens of sequences and replaces them, as BERT does (Devlin et al. 2019, 3.1).
 
     ``is_text`` and ``begins_word`` have shape [vocabulary]. Special tokens and the unknown token, which are no text,
-    are never chosen and never put in. With ``begins_word`` whole words are chosen.
+    are never chosen and never put in. With ``begins_word`` whole words are chosen. With ``mntp`` the target of a chosen
+    token is at the position before it, so that the first token of a sequence is never chosen.
     """
 
     settings: ObjectiveSettings
@@ -44,7 +45,25 @@ class Masking:
         inputs = np.where(actions < mask, self.mask_token, ids)
         replaced = (actions >= mask) & (actions < mask + random)
         inputs = np.where(replaced, text[(other % np.uint64(len(text))).astype(np.int64)], inputs)
-        return np.stack([inputs, np.where(chosen, ids, NOT_PREDICTED)], axis=1)
+        targets = np.where(chosen, ids, NOT_PREDICTED)
+        return np.stack([inputs, _at_position_before(targets) if self._before else targets], axis=1)
+
+    def held_out(self, ids: NDArray[np.int64], length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return inputs and targets of a held-out text, both of shape [tokens], in windows of ``length``.
+
+        The masks are the same for every run: a token is chosen by its place in the text alone, and always becomes the
+        mask token.
+        """
+        chosen = self.is_text[ids] & (_uniform(_draws(_HELD_OUT, 0, ids.shape)[0]) < HELD_OUT_RATE)
+        inputs, targets = np.where(chosen, self.mask_token, ids), np.where(chosen, ids, NOT_PREDICTED)
+        if self._before:
+            targets = _at_position_before(targets)
+            targets[length - 1 :: length] = NOT_PREDICTED  # of the next window, which is not in view
+        return inputs, targets
+
+    @property
+    def _before(self) -> bool:
+        return self.settings.kind == "mntp"
 
     def _choose(
         self, ids: NDArray[np.int64], order: NDArray[np.uint64], rounding: NDArray[np.float64], rate: float
@@ -55,6 +74,7 @@ class Masking:
         that the share is exact in the mean.
         """
         allowed = self.is_text[ids]
+        allowed[:, :1] &= not self._before
         begins = allowed.copy()
         if self.begins_word is not None:
             after_text = np.pad(allowed[:, :-1], ((0, 0), (1, 0)))
@@ -81,15 +101,10 @@ class MaskedBatches:
         return self.masking.apply(step, (step - 1) * len(windows), windows[:, :-1])
 
 
-def mask_held_out(
-    ids: NDArray[np.int64], mask_token: int, is_text: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return inputs and targets of a held-out text, both of shape [tokens]: the same for every run.
-
-    A token is chosen by its place in the text alone, and always becomes the mask token.
-    """
-    chosen = is_text[ids] & (_uniform(_draws(_HELD_OUT, 0, ids.shape)[0]) < HELD_OUT_RATE)
-    return np.where(chosen, mask_token, ids), np.where(chosen, ids, NOT_PREDICTED)
+def _at_position_before(targets: NDArray[np.int64]) -> NDArray[np.int64]:
+    moved = np.roll(targets, -1, axis=-1)
+    moved[..., -1] = NOT_PREDICTED
+    return moved
 
 
 def _draws(name: str, first: int, shape: tuple[int, ...]) -> list[NDArray[np.uint64]]:

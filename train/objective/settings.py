@@ -1,4 +1,4 @@
-"""The objective of a run: the next token (``causal``), or tokens that are masked."""
+"""The objective of a run: the next token (``causal``), or masked tokens, from their place or the one before."""
 
 from dataclasses import fields
 from typing import Annotated, Literal
@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.fields import STRICT, Share
 
-ObjectiveKind = Literal["causal", "masked"]
+ObjectiveKind = Literal["causal", "masked", "mntp"]
 _Rate = Annotated[float, Field(gt=0, lt=1)]
 
 

@@ -13,7 +13,6 @@ from transformers import PreTrainedModel
 from train.config import RunSettings
 from train.engine.processes import Processes
 from train.model.design import NOT_PREDICTED
-from train.objective.masks import mask_held_out
 from train.run.prepare import PreparedRun
 from train.run_folder.checkpoint import find_faults
 from train.run_folder.records import RunRecord
@@ -84,14 +83,12 @@ class HeldOutLog:
     def _line(self, step: int) -> str:
         store, plan, batch = self._run.store, self._run.plan, self._run.plan.settings.batch
         assert store.held_out is not None, "only a run with held-out text has lines"
-        ids, mask_token = store.held_out.ids, self._run.mask_token
-        inputs, targets = ids[:-1], ids[1:]
-        if mask_token is not None:
-            inputs, targets = mask_held_out(ids, mask_token, store.token_bytes > 0)
+        ids, masking = store.held_out.ids, self._run.masking
+        inputs, targets = (ids[:-1], ids[1:]) if masking is None else masking.held_out(ids, batch.length)
 
         def measure_own() -> dict[int, float]:
             checkpoint = checkpoint_folder(self._run.folder, step)
-            kind: ModelClass = "AutoModelForCausalLM" if mask_token is None else "AutoModelForMaskedLM"
+            kind: ModelClass = "AutoModelForCausalLM" if masking is None else "AutoModelForMaskedLM"
             model = load_model(checkpoint, kind, dtype=torch.float32)[0]
             torch.nn.Module.to(model, self._device)
             return window_losses(model, inputs, targets, batch.length, self._processes.rank, self._processes.size)
@@ -101,7 +98,7 @@ class HeldOutLog:
         predicted = targets[targets != NOT_PREDICTED]
         tokens = step * batch.tokens
         cells: tuple[float, ...] = (step, tokens, plan.flops(tokens), loss_sum / max(1, len(predicted)))
-        if mask_token is not None:
+        if masking is not None:
             return ",".join(map(repr, (*cells, len(predicted))))
         size = int(store.token_bytes[predicted].sum())
         bits = loss_sum / math.log(2) / size

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from train import evaluation
 from train.config import RunRequest, RunSettings
@@ -28,7 +28,7 @@ from train.run_folder.config_file import read_configuration
 from train.run_folder.resume import has_state
 from train.tokenizer.build import build_tokenizer, check_tokenizer, expected_vocabulary, find_tokenizer, pin_tokenizer
 from train.tokenizer.folder import end_of_document
-from train.tokenizer.vocabulary import vocabulary_size
+from train.tokenizer.vocabulary import begins_word, vocabulary_size
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
@@ -37,6 +37,9 @@ from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import StreamSize, TokenStore
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _Request = TypeVar("_Request", bound=RunRequest)
 
@@ -50,7 +53,7 @@ class PreparedRun:
     store: TokenStore
     document_token: int  # id of the token that precedes every document
     words: WordBudget | None = None  # None for a budget in tokens
-    mask_token: int | None = None  # None for the next token as the objective
+    masking: Masking | None = None  # None for the next token as the objective
 
     @property
     def folder(self) -> Path:
@@ -67,11 +70,7 @@ class PreparedRun:
         """The run's global batches, step by step."""
         settings = self.plan.settings
         plain = Batches.over(self.store, settings.seeds.data, settings.batch.length, settings.batch.sequences)
-        if self.mask_token is None:
-            return plain
-        is_text = self.store.token_bytes > 0
-        masking = Masking(settings.objective, settings.seeds.data, self.plan.steps, self.mask_token, is_text)
-        return MaskedBatches(plain, masking)
+        return plain if self.masking is None else MaskedBatches(plain, self.masking)
 
 
 @dataclass(frozen=True)
@@ -173,5 +172,19 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     check_text_has_bytes(store, where)
     if own is None:
         save_unigram_counts(store, folder)
-    mask_token = tokenizer.mask_token_id if request.has_masks else None
-    return PreparedRun(plan, folder, store, end_of_document(tokenizer), words, mask_token)
+    masking = _make_masking(settings, store, tokenizer) if settings.has_masks else None
+    return PreparedRun(plan, folder, store, end_of_document(tokenizer), words, masking)
+
+
+def _make_masking(settings: RunSettings, store: TokenStore, tokenizer: "PreTrainedTokenizerBase") -> Masking:
+    is_text, begins = store.token_bytes > 0, None
+    if settings.objective.whole_words:
+        begins = begins_word(tokenizer)
+        if begins[is_text].all():
+            raise UserError(
+                f"objective.whole_words=true: every token of tokenizer={settings.tokenizer.name} is a word by itself; "
+                "leave it out"
+            )
+    assert tokenizer.mask_token_id is not None, "the tokenizer was built with one"
+    steps, mask = settings.steps, int(tokenizer.mask_token_id)
+    return Masking(settings.objective, settings.seeds.data, steps, mask, is_text, begins)

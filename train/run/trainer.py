@@ -118,6 +118,8 @@ class Trainer:
             self._settings.seeds.init,
             device,
         )
+        if self._settings.objective.kind == "mntp":
+            model.config.masked_objective = "mntp"  # by which scoring knows it
         assert parameters_by_group(model) == self._plan.parameters, "the plan counts other parameters"
         if self._settings.start is not None:
             take_weights(Path(self._settings.start).expanduser(), model)

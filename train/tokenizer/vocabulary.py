@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_NOT_A_CHARACTER = "\ufffd"  # in place of a part of one
 _SPACE_MARK = "\u2581"
 
 
@@ -46,6 +47,29 @@ def token_contents(tokenizer: "PreTrainedTokenizerBase") -> list[bytes | None]:
             continue
         contents[number] = token.encode() if number in added else decode(token)
     return contents
+
+
+def begins_word(tokenizer: "PreTrainedTokenizerBase") -> NDArray[np.bool_]:
+    """Tell which tokens begin a word, shape [vocabulary], by the tokenizer's own rules for splitting a text.
+
+    A token of WordPiece begins one unless it has the mark ``##``. Any other begins one where the tokenizer's
+    pre-tokenizer would split a text between a letter and the token, or, without a pre-tokenizer, with a space. A token
+    that does not begin with a whole character continues a word.
+    """
+    contents, begins = token_contents(tokenizer), np.ones(vocabulary_size(tokenizer), dtype=bool)
+    is_word_piece = "WordPiece" in _decoder_kinds(tokenizer)
+    splitter = tokenizer.backend_tokenizer.pre_tokenizer if tokenizer.is_fast else None
+    for token, number in tokenizer.get_vocab().items():
+        text = (contents[number] or b"").decode(errors="replace")
+        if is_word_piece:
+            begins[number] = not token.startswith("##")
+        elif text.startswith(_NOT_A_CHARACTER):
+            begins[number] = False
+        elif splitter is None:
+            begins[number] = text[:1].isspace()
+        else:
+            begins[number] = not any(low < 1 < high for _, (low, high) in splitter.pre_tokenize_str(f"a{text}"))
+    return begins
 
 
 def _han_length(content: bytes | None) -> int:

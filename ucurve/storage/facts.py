@@ -171,7 +171,7 @@ class RunFacts(Facts):
 
     name: str
     model: str
-    objective: Literal["causal", "masked"] = "causal"
+    objective: Literal["causal", "masked", "mntp"] = "causal"
     tokens_budget: int  # the budget in tokens, also where it was asked for in words
     words: WordBudget | None = None
     tokenizer: str

@@ -27,6 +27,7 @@ class SentenceFrame:
     before: tuple[int, ...]  # ids in front of the sentence, usually `[CLS]` or `<s>`
     after: tuple[int, ...]  # ids behind it, usually `[SEP]` or `</s>`
     mask: int  # id of the mask token
+    back: int = 0  # how many positions before a token the model predicts it
 
     def around(self, rows: Ids) -> Ids:
         """Put the frame around rows of ids, int64[R, L] to int64[R, L + frame]."""
@@ -34,8 +35,11 @@ class SentenceFrame:
         return np.concatenate([np.tile(before, (len(rows), 1)), rows, np.tile(after, (len(rows), 1))], axis=1)
 
 
-def read_frame(tokenizer: "PreTrainedTokenizerBase") -> SentenceFrame:
-    """Ask a tokenizer what it puts around a sentence."""
+def read_frame(tokenizer: "PreTrainedTokenizerBase", config: Mapping[str, object] | None = None) -> SentenceFrame:
+    """Ask a tokenizer what it puts around a sentence, and the configuration of a model where it predicts a token.
+
+    A model trained by masked next-token prediction (BehnamGhader et al. 2024, section 2) does so one position before.
+    """
     mask = tokenizer.mask_token_id
     if mask is None:
         raise UserError(f"{tokenizer.name_or_path}: the tokenizer has no mask token, which masked scoring needs")
@@ -43,7 +47,13 @@ def read_frame(tokenizer: "PreTrainedTokenizerBase") -> SentenceFrame:
     framed = list(tokenizer(tokenizer.mask_token)["input_ids"])
     for first in range(len(framed) - len(alone) + 1):
         if alone and framed[first : first + len(alone)] == alone:
-            return SentenceFrame(tuple(framed[:first]), tuple(framed[first + len(alone) :]), int(mask))
+            back = int((config or {}).get("masked_objective") == "mntp")
+            if first < back:
+                raise UserError(
+                    f"{tokenizer.name_or_path}: the tokenizer puts no token before a sentence, from which the model "
+                    "could predict the first one"
+                )
+            return SentenceFrame(tuple(framed[:first]), tuple(framed[first + len(alone) :]), int(mask), back)
     raise UserError(
         f"{tokenizer.name_or_path}: the tokenizer gives {tokenizer.mask_token!r} the ids {alone}, but {framed} with "
         "special tokens; those were expected before and after"

@@ -103,7 +103,7 @@ def _lay_out(sentences: Sentences, chunk: Ids, frame: SentenceFrame, words: Ids 
     turns, columns = np.nonzero(counts)
     hidden = _hidden(turns, columns, ids.shape[1], None if words is None else words[places])
     rows = frame.around(np.where(hidden, frame.mask, ids[turns]))
-    positions = columns + len(frame.before)
+    positions = columns + len(frame.before) - frame.back
     return _Layout(rows, positions, ids[counts], places[counts], chunk[turns], turns, len(chunk))
 
 

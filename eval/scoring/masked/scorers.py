@@ -28,7 +28,7 @@ class PseudoLogLikelihood(TokenScorer):
     @cached_property
     def frame(self) -> SentenceFrame:
         """What the tokenizer puts around a sentence."""
-        return read_frame(self.info.tokenizer)
+        return read_frame(self.info.tokenizer, self.info.config)
 
     def longest_sentence(self) -> int | None:
         """Return the most tokens of a sentence that fit between the frame's."""
@@ -36,8 +36,9 @@ class PseudoLogLikelihood(TokenScorer):
         return None if positions is None else positions - len(self.frame.before) - len(self.frame.after)
 
     def own_key_settings(self) -> dict[str, object]:
-        """Return the frame."""
-        return {"frame": [list(self.frame.before), list(self.frame.after), self.frame.mask]}
+        """Return the frame, and where a token is predicted if that is not its place."""
+        frame = [list(self.frame.before), list(self.frame.after), self.frame.mask]
+        return {"frame": frame} | ({"back": self.frame.back} if self.frame.back else {})
 
     def words(self) -> Ids | None:
         """Return the word of each token, int64[tokens], if the rest of its word is masked with it."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from train.model.design import NOT_PREDICTED
-from train.objective.masks import HELD_OUT_RATE, Masking, mask_held_out
+from train.objective.masks import HELD_OUT_RATE, Masking
 from train.objective.settings import ObjectiveSettings
 from ucurve.config import check
 from ucurve.errors import UserError
@@ -15,8 +15,8 @@ VOCABULARY, MASK, SPECIAL = 50, 49, (0, 1, 49)
 IS_TEXT = np.isin(np.arange(VOCABULARY), SPECIAL, invert=True)
 
 
-def masking(seed=0, steps=10, begins=None, **keys):
-    return Masking(ObjectiveSettings(kind="masked", **keys), seed, steps, MASK, IS_TEXT, begins)
+def masking(seed=0, steps=10, begins=None, kind="masked", **keys):
+    return Masking(ObjectiveSettings(kind=kind, **keys), seed, steps, MASK, IS_TEXT, begins)
 
 
 def draw(sequences=400, length=64, seed=0):
@@ -87,13 +87,35 @@ def test_a_sequence_without_text_has_no_target_and_a_short_one_has_at_least_one(
 
 def test_held_out_masks_depend_on_the_place_alone():
     ids = draw(1, 20_000)[0]
-    inputs, targets = mask_held_out(ids, MASK, IS_TEXT)
+    inputs, targets = masking(seed=5, rate=0.4).held_out(ids, 64)
     chosen = targets != NOT_PREDICTED
     assert chosen.sum() / IS_TEXT[ids].sum() == pytest.approx(HELD_OUT_RATE, abs=0.01)
     assert (inputs[chosen] == MASK).all()
     assert (inputs[~chosen] == ids[~chosen]).all()
-    start_only = mask_held_out(ids[:100], MASK, IS_TEXT)
+    start_only = masking().held_out(ids[:100], 16)
     assert (start_only[0] == inputs[:100]).all()
+
+
+def test_with_mntp_a_masked_token_is_the_target_of_the_position_before():
+    ids = draw()
+    inputs, targets = np.moveaxis(masking(kind="mntp", mask=1.0, random=0.0).apply(1, 0, ids), 1, 0)
+    assert (targets[:, -1] == NOT_PREDICTED).all()
+    assert (inputs[:, 0] == ids[:, 0]).all()
+    predicted = targets[:, :-1] != NOT_PREDICTED
+    assert (predicted == (inputs[:, 1:] == MASK)).all()
+    assert (targets[:, :-1][predicted] == ids[:, 1:][predicted]).all()
+    assert predicted.sum() / IS_TEXT[ids[:, 1:]].sum() == pytest.approx(0.15, abs=0.005)
+
+
+def test_held_out_targets_of_mntp_stay_within_their_window():
+    ids = draw(1, 20_000)[0]
+    inputs, targets = masking(kind="mntp").held_out(ids, 50)
+    assert (inputs == masking().held_out(ids, 50)[0]).all()
+    assert (targets[49::50] == NOT_PREDICTED).all()
+    places = np.flatnonzero(targets != NOT_PREDICTED)
+    assert (targets[places] == ids[places + 1]).all()
+    assert (inputs[places + 1] == MASK).all()
+    assert len(places) == (inputs.reshape(-1, 50)[:, 1:] == MASK).sum()
 
 
 MESSAGES = [

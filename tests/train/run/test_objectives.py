@@ -69,7 +69,7 @@ def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch):
     assert read_run_facts(settings.folder).objective == "masked"
 
 
-def pseudo_log_likelihood(model, tokenizer, text):
+def pseudo_log_likelihood(model, tokenizer, text, back):
     """Mask one token after the other of a sentence between two end-of-document tokens."""
     ids = torch.tensor(
         [tokenizer.eos_token_id, *tokenizer(text, add_special_tokens=False).input_ids, tokenizer.eos_token_id]
@@ -79,18 +79,20 @@ def pseudo_log_likelihood(model, tokenizer, text):
         masked = ids.clone()
         masked[place] = tokenizer.mask_token_id
         with torch.no_grad():
-            total += model(masked[None]).logits[0, place].log_softmax(-1)[ids[place]].item()
+            total += model(masked[None]).logits[0, place - back].log_softmax(-1)[ids[place]].item()
     return total
 
 
-def test_checkpoints_are_scored_by_pseudo_log_likelihood(settings_of, pairs):
-    settings = settings_of(*BERT, *pairs)
+@pytest.mark.parametrize(("objective", "back"), [("auto", 0), ("mntp", 1)])
+def test_checkpoints_are_scored_by_pseudo_log_likelihood(settings_of, pairs, objective, back):
+    settings = settings_of(*BERT, *pairs, f"objective={objective}", "data.holdout=0.1")
     train_run(settings)
     folder = checkpoints(settings.folder)[-1]
     model, tokenizer = load_model(folder, "AutoModelForMaskedLM")[0].eval(), load_tokenizer(folder)
     found = pd.read_parquet(next((settings.folder / "eval").glob(f"*/*/*{folder.name.removeprefix('step')}*.parquet")))
     for one, row in zip("黄宇宙洪", found.itertuples(), strict=True):
-        assert row.lp_good == pytest.approx(pseudo_log_likelihood(model, tokenizer, f"天地玄{one}"), abs=1e-4)
+        assert row.lp_good == pytest.approx(pseudo_log_likelihood(model, tokenizer, f"天地玄{one}", back), abs=1e-4)
+    assert run_faults(settings.folder) == []
 
 
 def test_masked_runs_see_the_text_of_causal_runs_in_the_same_order(settings_of):
@@ -129,3 +131,15 @@ def test_the_identity_has_the_objective_only_where_it_is_not_causal(settings_of,
     assert settings_of(*BERT).identity()["objective"]["kind"] == "masked"
     assert settings_of(*BERT).identity() == settings_of(*BERT, "objective=masked").identity()
     assert settings_of(*BERT).run_name == "bert-14m-1536-char-small_corpus-s0"
+    other = settings_of(*BERT, "objective=mntp", "objective.rate=0.3")
+    assert other.run_name == "bert-14m-1536-char-small_corpus-s0-objective=mntp-objective.rate=0.3"
+    assert other.identity()["objective"]["kind"] == "mntp"
+
+
+def test_whole_words_need_words_of_several_tokens(settings_of):
+    with pytest.raises(UserError, match="every token of tokenizer=char is a word by itself"):
+        prepare(settings_of(*BERT, "objective=masked", "objective.whole_words=true"))
+    words = settings_of(
+        *BERT, "objective=masked", "objective.whole_words=true", "tokenizer=bpe", "tokenizer.vocab_size=300"
+    )
+    assert not prepare(words).masking.begins_word.all()
