@@ -1,8 +1,9 @@
 """Train models of all families by train.py and by a plain loop over the library's own model, and compare them.
 
-``python -m tests.train.families FOLDER [MODEL ...] [--steps 200] [--tiny]`` trains each model on the demo's grammar in
-one process, in two by DistributedDataParallel and in two by DeepSpeed, scores it, checks its files and draws all models
-in one figure; the suite runs a short version (``test_families.py``). FOLDER keeps what was trained.
+``python -m tests.train.families FOLDER [--models 14m llama-14m] [--ways one ddp deepspeed] [--steps 200] [--tiny]``
+trains each model on the demo's grammar in one process, in two by DistributedDataParallel and in two by DeepSpeed,
+scores it, checks its files and draws all models in one figure; the suite runs a short version (``test_families.py``).
+FOLDER keeps what was trained.
 """
 
 import argparse
@@ -45,29 +46,24 @@ def overrides(folder, way, model, steps, tiny):
         f"tokens={steps * SEQUENCES * LENGTH}",
         f"batch.sequences={SEQUENCES}",
         f"batch.length={LENGTH}",
-        "schedule.count=4",
+        f"schedule.count={2 if tiny else 4}",
         "eval.benchmarks=[demo]",
         *[f"paths.{name}={folder / place}" for name, place in (("runs", way), ("cache", "c"), ("tokenizers", "t"))],
         *WAYS[way][1],
     ]
 
 
-def train_all(folder, models, steps, tiny):
+def train_all(folder, models, ways, steps, tiny):
     """Train every model in every way, with one start for each number of processes; returns each model's run folders."""
-    for size in (1, 2):
-        jobs = [
-            overrides(folder, way, model, steps, tiny)
-            for way, (processes, _) in WAYS.items()
-            if processes == size
-            for model in models
-        ]
+    for size in sorted({WAYS[way][0] for way in ways}):
+        jobs = [overrides(folder, way, model, steps, tiny) for way in ways if WAYS[way][0] == size for model in models]
         (folder / "jobs.json").write_text(json.dumps(jobs))
         worker = ["-m", "tests.train.families_worker", folder / "jobs.json"]
         launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={size}", f"--master_port={free_port()}"]
         codes, errors = finish(start([*(launcher if size > 1 else ()), *worker]), timeout=7200)
         assert codes == [0], errors
     names = sorted(path.parent.name for path in folder.glob("one/*/run.json"))
-    return [{way: folder / way / name for way in WAYS} for name in names]
+    return [{way: folder / way / name for way in ways} for name in names]
 
 
 class PlainLSTM(nn.Module):
@@ -170,13 +166,14 @@ def check(run):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("models", nargs="*", default=list(TINY))
+    parser.add_argument("--models", nargs="+", default=list(TINY))
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--tiny", action="store_true")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     folder = arguments.folder.resolve()
-    trained = train_all(folder, arguments.models, arguments.steps, arguments.tiny)
+    trained = train_all(folder, arguments.models, arguments.ways, arguments.steps, arguments.tiny)
     found = [compare(runs) for runs in trained]  # before a run is checked, which makes transformers' Mamba quick
     for run in [run for runs in trained for run in runs.values()]:
         check(run)
