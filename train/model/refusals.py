@@ -47,6 +47,11 @@ def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False
         values,
         "the loss is that of the predicted tokens alone, without one that balances experts",
     )
+    _refuse(
+        {"rescale_prenorm_residual": False} if values.get("rescale_prenorm_residual") else {},
+        values,
+        "transformers rescales the weights of a checkpoint again when it is loaded",
+    )
     if masked and values.get("is_decoder"):
         raise UserError("model.config.is_decoder is True: such a model does not see what follows a masked token")
     if not masked and values.get("is_decoder") is False and configuration.model_type != "gpt_neox":  # which ignores it

@@ -98,6 +98,7 @@ MESSAGES = [
     ("gemma2", SIZED, "; set model.config.final_logit_softcapping=null"),
     ("cohere", PLAIN, "; set model.config.logit_scale=1"),
     ("granite", {**PLAIN, "logits_scaling": 8.0}, "; set model.config.logits_scaling=1"),
+    ("mamba", {"rescale_prenorm_residual": True}, "; set model.config.rescale_prenorm_residual=False"),
     ("mixtral", SIZED, "; set model.config.router_aux_loss_coef=0.0"),
     ("bert", BERT, "; set model.objective=masked"),
 ]
