@@ -13,7 +13,7 @@ from ucurve.errors import RunError
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
-_MOST_PROCESSES = 16
+_MOST_PROCESSES = 16  # one process reads for all of them, and can feed no more (docs/launch.md)
 
 
 def count_processes() -> int:

@@ -18,6 +18,7 @@ from train.corpus.file_hashes import keep_hashes
 from train.corpus.held_out import HeldOut, OtherText
 from train.corpus.interventions import Interventions, describe_effect
 from train.data.encode import Encoded, Recipe, encode, encode_documents, make_recipe
+from train.data.read_once import is_complete_here
 from train.data.reading import Reading
 from train.data.unfinished import kept_if_unfinished, restore_progress, save_progress
 from train.tokenizer.folder import tokenizer_files
@@ -72,10 +73,14 @@ def build_token_store(
         for line in _effects(read_json_or_empty(temporary / INDEX), target):
             log_line(line)
 
+    def is_complete(found: Path) -> bool:
+        return is_complete_here(found, key) if read_all else is_complete_store(found, key, read_all=False)
+
     target = stream_folder(cache, key)
-    folder = build_once(target, lambda found: is_complete_store(found, key, read_all), build)
+    if not is_complete(target):  # without the lock of who builds it: several machines may read it at one time
+        build_once(target, is_complete, build)
     keep_hashes(cache)
-    return open_store(folder)
+    return open_store(target)
 
 
 def find_stream_size(corpus: Corpus, tokenizer_folder: Path, cache: Path) -> StreamSize | None:

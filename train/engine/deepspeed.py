@@ -74,8 +74,8 @@ class DeepSpeedEngine:
         self.device = device
 
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
-        """Copy this process's share of the batch to the device; see ``Engine.place``."""
-        return copy_to_device(self._processes.share(windows), self.device)
+        """Copy sequences to the device; see ``Engine.place``."""
+        return copy_to_device(windows, self.device)
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take one optimizer step on this process's share; a ``DivergedError`` is raised in all processes."""

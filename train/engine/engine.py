@@ -67,7 +67,7 @@ class Engine(Protocol):
     model: PreTrainedModel  # float32 in every precision, and not compiled
 
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
-        """Copy this process's share of a batch to the device, also during a step."""
+        """Copy sequences of a batch, those of this process, to the device, also during a step."""
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take optimizer step ``number`` on a share of ``place``; a ``DivergedError`` leaves the weights unchanged.
@@ -143,8 +143,8 @@ class TorchEngine:
         )
 
     def place(self, windows: NDArray[np.int64]) -> torch.Tensor:
-        """Copy this process's share of a batch to the device; see ``Engine.place``."""
-        return copy_to_device(self._processes.share(windows), self.device)
+        """Copy sequences to the device; see ``Engine.place``."""
+        return copy_to_device(windows, self.device)
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take one optimizer step; see ``Engine.step``."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from train.model.design import NOT_PREDICTED
 from train.objective.settings import ObjectiveSettings
-from ucurve.token_stream.order import Batches, mix
+from ucurve.token_stream.order import Batches, Share, mix
 
 _DRAWS = 4  # independent numbers for each position: which are chosen, what becomes of one, by which token, how many
 _LAST = np.uint64(2**64 - 1)
@@ -95,10 +95,15 @@ class MaskedBatches:
     batches: Batches
     masking: Masking
 
-    def of_step(self, step: int) -> NDArray[np.int64]:
-        """Return inputs and targets of 1-based ``step``, shape [sequences, 2, length], of the tokens of ``Batches``."""
-        windows = self.batches.of_step(step)
-        return self.masking.apply(step, (step - 1) * len(windows), windows[:, :-1])
+    def of_step(self, step: int, share: Share | None = None) -> NDArray[np.int64]:
+        """Return inputs and targets of 1-based ``step``, shape [sequences, 2, length], of the tokens of ``Batches``.
+
+        ``share`` takes some of the sequences, which follow each other.
+        """
+        sequences = self.batches.sequences
+        numbers = np.arange((step - 1) * sequences, step * sequences)
+        first = int(numbers[0] if share is None else share(numbers)[0])
+        return self.masking.apply(step, first, self.batches.of_step(step, share)[:, :-1])
 
 
 def _at_position_before(targets: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -58,7 +58,13 @@ class Trainer:
             StepLog(self._run, done, self._share_of_peak())
             if self._processes.is_rank0
             else contextlib.nullcontext() as log,
-            Prefetcher(self._run.batches, self._engine.place, self._plan.steps) as batches,
+            Prefetcher(
+                self._run.batches,
+                self._engine.place,
+                self._plan.steps,
+                self._processes.share,
+                reads_all=self._processes.is_rank0,  # it counts the bytes of the batch
+            ) as batches,
             Saver(
                 self._run, self._engine, self._processes, self._copied, lambda step: self._use_checkpoint(step, log)
             ) as saver,

@@ -2,7 +2,7 @@
 
 import abc
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from ucurve.token_stream.joining import Joining
 from ucurve.token_stream.store import TokenStore
 
 _ROUNDS = 8
+Share = Callable[[NDArray[np.int64]], NDArray[np.int64]]  # from the sequences of a batch to those of one process
 
 
 class Order(abc.ABC):
@@ -142,9 +143,13 @@ class Batches:
         """Return the start positions in the stream, shape [sequences], of the sequences of 1-based ``step``."""
         return self.order.starts((step - 1) * self.sequences, self.sequences)
 
-    def of_step(self, step: int) -> NDArray[np.int64]:
-        """Return the windows of 1-based ``step``, shape [sequences, length + 1]: inputs and their last target."""
-        return self.store.windows(self.starts_of_step(step), self.order.length + 1)
+    def of_step(self, step: int, share: Share | None = None) -> NDArray[np.int64]:
+        """Return the windows of 1-based ``step``, shape [sequences, length + 1]: inputs and their last target.
+
+        ``share`` takes a part of the sequences; only their tokens are read.
+        """
+        starts = self.starts_of_step(step)
+        return self.store.windows(starts if share is None else share(starts), self.order.length + 1)
 
     def between(self, after: int, to: int, tokens: int) -> Iterator[NDArray[np.int64]]:
         """Yield the windows of the steps ``after + 1`` to ``to``, in blocks of about ``tokens`` tokens."""

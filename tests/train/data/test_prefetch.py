@@ -1,10 +1,13 @@
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from tests.train.run.test_objectives import BERT
 from train.data.prefetch import Prefetcher
+from train.engine.processes import Processes
 from train.run import trainer
 from train.run.prepare import prepare
 from train.run.run import train_run
@@ -26,6 +29,36 @@ def test_every_batch_is_that_of_its_step(settings_of):
             assert np.array_equal(windows, batches.of_step(step))
             assert np.array_equal(share.numpy(), windows)
     assert not threads()
+
+
+@pytest.mark.parametrize("size", [1, 2, 8])
+@pytest.mark.parametrize("given", [(), BERT], ids=["causal", "masked"])
+def test_each_process_reads_its_own_sequences_alone(settings_of, given, size):
+    prepared = prepare(settings_of(*given))
+    whole = prepared.batches.of_step(3)
+    shares = []
+    for rank in range(size):
+        processes = Processes(rank, size)
+        store = Counting(prepared.batches.store)
+        if given:
+            batches = replace(prepared.batches, batches=replace(prepared.batches.batches, store=store))
+        else:
+            batches = replace(prepared.batches, store=store)
+        with Prefetcher(batches, place, 3, processes.share, reads_all=processes.is_rank0) as ahead:
+            shares.append(ahead.of_step(3)[1].numpy())
+        assert store.sequences == (len(whole) if rank == 0 else len(whole) // size)
+    assert np.array_equal(np.concatenate(shares), whole)
+
+
+class Counting:
+    """A token stream that counts the sequences that are read."""
+
+    def __init__(self, store):
+        self.store, self.sequences = store, 0
+
+    def windows(self, starts, length):
+        self.sequences += len(starts)
+        return self.store.windows(starts, length)
 
 
 class Recording:

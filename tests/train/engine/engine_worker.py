@@ -45,7 +45,7 @@ def batch(number):
 def take(engine, first, last):
     results = []
     for number in range(first, last + 1):
-        result = engine.step(engine.place(batch(number)), 1e-3, number)
+        result = engine.step(engine.place(engine._processes.share(batch(number))), 1e-3, number)
         results.append([result.loss_sum / (SEQUENCES * 8), result.grad_norm])
     return results
 
@@ -150,13 +150,15 @@ def of_all_engines(processes, folder):
     again.load({name: value.clone() for name, value in processes.broadcast(engine.state()).items()})
     results[f"muon {size}"] = {"steps": steps, "same": take(engine, 21, 23) == take(again, 21, 23)}
     flagged = make(None, processes)
-    said = flagged.step(flagged.place(batch(1)), 1e-3, 1, lambda: (False, processes.is_rank0, True)).flags
+    said = flagged.step(
+        flagged.place(processes.share(batch(1))), 1e-3, 1, lambda: (False, processes.is_rank0, True)
+    ).flags
     results[f"flags {size}"] = processes.gather(said)
     poisoned = make(1, processes)
     before = {key: value.clone() for key, value in poisoned.state().items()}
     poisoned._scale = float("nan")
     try:
-        poisoned.step(poisoned.place(np.zeros((SEQUENCES, 9), dtype=np.int64)), 1e-3, 1)
+        poisoned.step(poisoned.place(processes.share(np.zeros((SEQUENCES, 9), dtype=np.int64))), 1e-3, 1)
     except Exception as error:
         after = poisoned.state()
         same = all(torch.equal(before[key], after[key]) for key in before if key != "generator")
