@@ -82,9 +82,15 @@ def alone() -> Iterator[None]:
 
 
 def own_batches(batches: Sequence[Batch]) -> Sequence[Batch]:
-    """Return the batches that this process computes: all, unless several processes share them."""
+    """Return the batches that this process computes: all, unless several processes share them.
+
+    ``merge`` or ``gather_shares`` ends what is shared so; a score may have several such parts, one after the other.
+    """
     share = _current.get()
-    return batches if share is None else batches[share.group.rank :: share.group.size]
+    if share is None:
+        return batches
+    share.given = False
+    return batches[share.group.rank :: share.group.size]
 
 
 def agreed(value: bool) -> bool:

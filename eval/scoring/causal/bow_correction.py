@@ -24,6 +24,7 @@ from eval.models.folder import context_length
 from eval.scoring.batching import length_batches, rows_of_logits
 from eval.scoring.loading import evaluating
 from eval.scoring.output import compute_logits, log_prob_of_any
+from eval.scoring.sharing import merge, own_batches
 from eval.scoring.text.sentences import Flags, Ids, NotFiniteError, Scores, Sentences
 from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import UserError
@@ -173,11 +174,11 @@ def bow_correction(
     corrections = np.full(len(ids), np.nan)
     borders, others = np.flatnonzero(marks.borders), np.flatnonzero(~marks.begins)
     batch_tokens = min(batch_tokens, rows_of_logits(model))
-    for batch in length_batches(spans[:, 1] + len(prefix), batch_tokens):
+    for batch in own_batches(list(length_batches(spans[:, 1] + len(prefix), batch_tokens))):
         inputs = np.stack([np.concatenate([prefix, ids[place][: spans[place, 1]]]).astype(np.int64) for place in batch])
         logits = compute_logits(model, torch.from_numpy(inputs).to(model.device))
         before = logits[torch.arange(len(batch)), torch.from_numpy(spans[batch, 0] + len(prefix) - 1)]
         bare = (spans[batch, 0] == 0) & ~marks.begins[[ids[place][0] for place in batch]]
         entry = np.where(bare, log_prob_of_any(before, others), log_prob_of_any(before, borders))
         corrections[batch] = log_prob_of_any(logits[:, -1], borders) - entry
-    return corrections
+    return merge(corrections)

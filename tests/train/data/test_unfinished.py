@@ -92,7 +92,7 @@ def test_a_kill_costs_no_more_than_what_was_read_since_the_last_mark(hub, tokeni
     for die_at in (2, -3, 3):
         code, said = tokenize("killed", interventions, die_at)
         assert code == -signal.SIGKILL, said
-    assert [path.name[-11:] for path in (tmp_path / "killed").glob(".tokens-*d")] == [".unfinished"]
+    assert len(list((tmp_path / "killed").glob(".tokens-*.unfinished"))) == 1
     code, said = tokenize("killed", interventions)
     assert code == 0, said
     assert "going on after" in said

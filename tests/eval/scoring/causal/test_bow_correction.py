@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from eval.scoring.causal import bow_correction as bow_module
 from eval.scoring.causal.bow_correction import (
     WordMarks,
     bow_correction,
@@ -19,6 +20,7 @@ from eval.scoring.causal.bow_correction import (
 )
 from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import NotFiniteError, encode
+from tests.eval.scoring.three_threads import share_in_three
 from ucurve.errors import UserError
 
 TEXTS = ["the dog sees the doghouse, and the dogs bark.", "a dog (or cat) barks: the cat sees it!", "så över öl。"] * 4
@@ -214,6 +216,35 @@ def test_of_sentences_equals_full_distributions(make_model, marked, batch_tokens
         assert value == pytest.approx(
             np.log(shares[scored[-1] + 1, borders].sum()) - np.log(shares[scored[0], members].sum()), abs=1e-5
         )
+
+
+def score_and_correct(model, tokenizer, sentences, batch_tokens=20):
+    values = token_log_probabilities(model, sentences, 0, batch_tokens)
+    return values, bow_corrections(model, tokenizer, sentences, 0, batch_tokens)
+
+
+def test_several_processes_share_scores_and_corrections(make_model, marked):
+    sentences = regions(marked, *SENTENCES)
+    alone = score_and_correct(make_model(vocabulary=len(marked)), marked, sentences)
+    models = [make_model(vocabulary=len(marked)) for _ in range(3)]
+    for both in share_in_three(lambda rank: score_and_correct(models[rank], marked, sentences)):
+        np.testing.assert_array_equal(both[0], alone[0])
+        np.testing.assert_array_equal(both[1], alone[1])
+
+
+def test_an_error_of_one_process_that_corrects_is_one_of_all(make_model, marked, monkeypatch):
+    sentences = regions(marked, *SENTENCES)
+    models = [make_model(vocabulary=len(marked)) for _ in range(3)]
+    compute = bow_module.compute_logits
+
+    def failing(model, ids):
+        if model is models[1]:
+            raise ValueError("odd")
+        return compute(model, ids)
+
+    monkeypatch.setattr(bow_module, "compute_logits", failing)
+    errors = share_in_three(lambda rank: score_and_correct(models[rank], marked, sentences))
+    assert all("odd" in str(error) for error in errors)
 
 
 def test_regions_inside_words_are_refused(marked):

@@ -1,6 +1,5 @@
 import json
 import re
-import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +16,7 @@ from eval.metrics.accuracy import accuracy_table
 from eval.scoring.prompt.answers import ask_pairs, prompt_notes, prompt_table
 from eval.scoring.prompt.chats import ANSWER_TOKENS, chat_prompts, check_prompt_length, good_is_first
 from eval.scoring.prompt.questions import QUESTIONS, WORDINGS, questions_for, read_letter
-from eval.scoring.sharing import sharing
+from tests.eval.scoring.three_threads import share_in_three
 from ucurve.errors import RunError, UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 
@@ -93,50 +92,14 @@ def accuracy(pairs, table, linking="grammaticality", ties_rule="wrong"):
     return rows.query("phenomenon == 'all' and paradigm == 'all' and split == 'all'")["accuracy"].iloc[0]
 
 
-class OneOfThree:
-    """The group of three threads, seen from one of them."""
-
-    size = 3
-
-    def __init__(self, rank, values, barrier):
-        self.rank, self.values, self.barrier = rank, values, barrier
-
-    def gather(self, value, error=None):
-        self.values[self.rank] = value, error
-        self.barrier.wait(timeout=60)
-        for _, failure in self.values:
-            if failure is not None:
-                raise RuntimeError(f"a process says: {failure}")
-        return [found for found, _ in self.values]
-
-
-def ask_in_three(tokenizer, say, pairs):
-    """Return the results, or errors, of three threads that share the chats, and the models they asked."""
-    values, barrier, done = [None] * 3, threading.Barrier(3), {}
-
-    def work(rank):
-        try:
-            with sharing(OneOfThree(rank, values, barrier)):
-                done[rank] = ask(tokenizer, say, pairs)[1:]
-        except Exception as error:
-            done[rank] = error, None
-
-    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    return [done[rank][0] for rank in range(3)], [done[rank][1] for rank in range(3)]
-
-
 def test_several_processes_share_the_chats_and_have_what_one_has(chat_tokenizer):
     pairs = some_pairs(40)
     say = lambda chat: members(chat)[0][:3] if "3" in chat else says_right(chat)  # noqa: E731
     _, alone, model = ask(chat_tokenizer, say, pairs)
-    tables, models = ask_in_three(chat_tokenizer, say, pairs)
-    for table in tables:
+    shares = share_in_three(lambda _: ask(chat_tokenizer, say, pairs)[1:])
+    for table, _ in shares:
         pd.testing.assert_frame_equal(table, alone, check_exact=True)
-    asked = [set(one.asked) for one in models]
+    asked = [set(one.asked) for _, one in shares]
     assert all(asked)
     assert sum(map(len, asked)) == len(set.union(*asked)) == len(set(model.asked)) == 80
 
@@ -149,8 +112,7 @@ def test_an_error_of_one_process_that_asks_is_one_of_all(chat_tokenizer):
             raise ValueError("odd")
         return "A"
 
-    errors, _ = ask_in_three(chat_tokenizer, say, pairs)
-    assert all("odd" in str(error) for error in errors)
+    assert all("odd" in str(error) for error in share_in_three(lambda _: ask(chat_tokenizer, say, pairs)))
 
 
 # what is asked
