@@ -39,7 +39,7 @@ def test_each_process_reads_its_own_sequences_alone(settings_of, given, size):
     shares = []
     for rank in range(size):
         processes = Processes(rank, size)
-        store = Counting(prepared.batches.store)
+        store = Counting(prepared.store)
         if given:
             batches = replace(prepared.batches, batches=replace(prepared.batches.batches, store=store))
         else:
