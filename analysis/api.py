@@ -29,9 +29,10 @@ from analysis.lines.section import side_by_side_sections
 from analysis.linking.length_bias import length_bias_sections
 from analysis.linking.tables import linking_by_line, linking_by_run
 from analysis.ngrams.section import ngram_sections
-from analysis.notebook import NotebookStudy, RunList
+from analysis.notebook import NotebookStudy
 from analysis.plotting.figures import Drawing
 from analysis.report.html import ReportSection
+from analysis.run_list import RunList
 from analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
 from analysis.shape.over_flops import flops_shape_sections
 from analysis.shape.over_sizes import size_shape_sections

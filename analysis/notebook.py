@@ -20,7 +20,6 @@ from analysis.curves.outliers import outlier_table
 from analysis.data.frames import last_scored, overall
 from analysis.data.groups import ALL, columns, crossed_columns
 from analysis.data.linked import under_linking
-from analysis.data.runs import NOT_TRAINED_HERE, Run
 from analysis.data.study import BenchmarkScores, Study
 from analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
 from analysis.items.histories import History, read_histories, same_pairs
@@ -31,36 +30,15 @@ from analysis.items.variance import seed_components, why_not_crossed
 from analysis.items.verdicts import RIGHT, WRONG
 from analysis.lines.table import SideBySide, set_side_by_side
 from analysis.linking.tables import linking_by_line, linking_by_run
-from analysis.shape.over_flops import read_flops_shapes
-from analysis.shape.over_sizes import read_size_shapes
-from analysis.shape.section import read_shapes
+from analysis.run_list import describe_runs, table_html, table_text
+from analysis.shape.listing import SHAPES_OVER
 from analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, short_traceback, unknown_name
-from ucurve.fields import format_count
 from ucurve.progress import log_line
 
 _LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
 _PAIR = ["pair", "phenomenon", "paradigm", "good", "bad"]
-_SHAPES = {
-    "group": "group", "phenomenon": "phenomenon", "shape": "shape", "class_these_pairs": "these_pairs",
-    "class_these_runs": "these_runs", "p": "p", "dip": "dip", "dip_depth_low": "dip_low",
-    "dip_depth_high": "dip_high", "dip_place": "dip_tokens", "holm_u": "p_dip", "start": "start", "end": "end",
-    "onset": "onset",
-}  # fmt: skip
-_LIMITS = {"detectable_dip": "detectable_dip", "limited_by": "limited_by", "more_seeds": "more_seeds"}
 StudyClass = TypeVar("StudyClass")
-_OVER = ("tokens", "sizes", "flops")
-_MOST_RUNS = 20  # that are listed
-
-
-class RunList(list[Run]):
-    """The runs of a study, which show themselves as a table."""
-
-    def _repr_html_(self) -> str:
-        return _html(_describe_runs(self))
-
-    def __repr__(self) -> str:
-        return _text(_describe_runs(self))
 
 
 def _with_short_tracebacks(study: type[StudyClass]) -> type[StudyClass]:
@@ -84,11 +62,11 @@ class NotebookStudy(Study):
     _linked: dict[tuple[str, str], BenchmarkScores] = field(default_factory=dict, init=False)  # by name and function
 
     def _repr_html_(self) -> str:
-        return _html(self.overview())
+        return table_html(self.overview())
 
     def __repr__(self) -> str:
         methods = "curve(), shapes(), items(), flips(run), margins(), tokens(), length_bias()"
-        return f"{_text(self.overview())}\ntables and charts: {methods}"
+        return f"{table_text(self.overview())}\ntables and charts: {methods}"
 
     def overview(self) -> pd.DataFrame:
         """List the runs with the benchmarks they were scored on and their last accuracies.
@@ -106,7 +84,7 @@ class NotebookStudy(Study):
             for run in self.runs
         ]
         benchmarks = [", ".join(found.get(run.label, {})) for run in self.runs]
-        return _describe_runs(self.runs).assign(benchmarks=benchmarks, last_accuracy=texts)
+        return describe_runs(self.runs).assign(benchmarks=benchmarks, last_accuracy=texts)
 
     def scored(self, benchmark: str | None = None, linking: str | None = None) -> BenchmarkScores:
         """Return a benchmark under a linking function, as the functions of ``analysis.api`` take it.
@@ -216,19 +194,9 @@ class NotebookStudy(Study):
         Examples:
             >>> study.shapes()[["phenomenon", "shape", "p", "dip", "dip_low", "dip_high"]]
         """
-        if over not in _OVER:
-            raise unknown_name("axis of shapes", over, _OVER, "over")
-        scored = self._with_checkpoints(benchmark, linking)
-        if over == "sizes":
-            return _size_shapes(scored)
-        if over == "flops":
-            return _flops_shapes(scored)
-        found = read_shapes(scored)
-        if found is None or found.classes.empty:
-            raise UserError(
-                " ".join([f"{scored.benchmark}: no curve could be tested.", *(found.notes if found else ())])
-            )
-        return _dips_first(found.classes, _SHAPES | _LIMITS)
+        if over not in SHAPES_OVER:
+            raise unknown_name("axis of shapes", over, SHAPES_OVER, "over")
+        return SHAPES_OVER[over](self._with_checkpoints(benchmark, linking))
 
     def items(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Tell what became of each pair in each run, with its sentences; docs/items.md describes the columns.
@@ -464,49 +432,3 @@ class NotebookStudy(Study):
         if left_out:
             log_line(left_out)
         return found
-
-
-def _describe_runs(runs: Collection[Run]) -> pd.DataFrame:
-    rows = []
-    for run in runs:
-        facts = run.facts
-        seeds = sorted({facts.seeds.init, facts.seeds.data}) if facts else []
-        rows.append({
-            "run": run.label, "model": run.model, "tokens": format_count(facts.tokens_budget) if facts else "",
-            "seed": " and ".join(map(str, seeds)), "status": facts.status if facts else NOT_TRAINED_HERE,
-        })  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-def _size_shapes(scored: BenchmarkScores) -> pd.DataFrame:
-    found = read_size_shapes(scored)
-    if found is None or found.shapes.classes.empty:
-        why = "no mean over sizes could be tested; that takes two sizes or more of runs alike in all else."
-        raise UserError(" ".join([f"{scored.benchmark}: {why}", *(found.shapes.notes if found else ())]))
-    return _dips_first(found.shapes.classes, _SHAPES | {"sizes": "sizes", "holm_sizes": "p_sizes_differ"})
-
-
-def _flops_shapes(scored: BenchmarkScores) -> pd.DataFrame:
-    if (found := read_flops_shapes(scored)) is None:
-        raise UserError(
-            f"{scored.benchmark}: no curve over FLOPs could be tested; that takes four sizes, or sizes and budgets, of "
-            "runs alike in all else, over tenfold FLOPs."
-        )
-    named = {"dip_place": "dip_flops", "onset": "onset_flops"}
-    return _dips_first(found.classes, {"at": "at", "cells": "points"} | _SHAPES | named)
-
-
-def _dips_first(classes: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
-    ordered = classes.sort_values(["holm_u", "dip"], ascending=[True, False], ignore_index=True)
-    return ordered[list(names)].rename(columns=names)
-
-
-def _html(table: pd.DataFrame) -> str:
-    more = f"<p>and {len(table) - _MOST_RUNS} more runs</p>" if len(table) > _MOST_RUNS else ""
-    named = table.rename(columns=lambda name: str(name).replace("_", " "))
-    return str(named.head(_MOST_RUNS).to_html(index=False)) + more
-
-
-def _text(table: pd.DataFrame) -> str:
-    more = f"\nand {len(table) - _MOST_RUNS} more runs" if len(table) > _MOST_RUNS else ""
-    return str(table.head(_MOST_RUNS).to_string(index=False)) + more

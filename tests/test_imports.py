@@ -68,7 +68,7 @@ ORDER = {
         "paradigms",
         "curves shape scaling models",
         "pairs languages ngrams change_points summary lines",
-        "overview power",
+        "overview power run_list",
         "notebook",
         "api sections",
         "run",

@@ -1,3 +1,5 @@
+import doctest
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -172,4 +174,7 @@ def test_a_notebook_has_the_same_tables(make_line, tmp_path: Path) -> None:
     make_line(0.65, 0.75, model="llama-14m", architecture="llama")
     study = open_study(f"{tmp_path}/runs/*")
     assert set(study.side_by_side()["line"]) == {"gpt_neox", "llama"}
+    for method in (study.side_by_side, study.side_by_side_differences):
+        [example] = doctest.DocTestParser().get_examples(inspect.getdoc(method))
+        exec(example.source, {"study": study})  # noqa: S102 - what a reader copies
     assert np.sign(study.side_by_side_differences()["difference"]).unique().tolist() == [-1]
