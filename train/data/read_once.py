@@ -1,5 +1,6 @@
 """Whether the files of a token stream are what was written, read once on a machine between two starts of it."""
 
+import contextlib
 import time
 from pathlib import Path
 
@@ -22,16 +23,18 @@ def is_complete_here(folder: Path, key: str) -> bool:
     try:
         record = folder.with_name(f".{folder.name}.read") / f"{_BOOT.read_text().strip()}.json"
         record.parent.mkdir(exist_ok=True)
+        lock = file_lock(record.with_suffix(".lock"))
     except OSError:  # another system, or a cache that cannot be written to
         return is_complete_store(folder, key)
-    with file_lock(record.with_suffix(".lock")):
+    with lock:
         started, found = time.time(), _describe(folder)
         if read_json_or_empty(record).get("files") == found:
             return True
         whole = is_complete_store(folder, key)
         newest = max(file.stat().st_ctime for file in folder.iterdir())
         if whole and started - newest > _SETTLED_SECONDS:
-            write_json(record, {"files": found})
+            with contextlib.suppress(OSError):  # a full disk
+                write_json(record, {"files": found})
         return whole
 
 

@@ -1,5 +1,6 @@
 """The bytes of a token stream are read once on a machine, until it is started again or a file changes."""
 
+import errno
 import os
 import threading
 import time
@@ -72,6 +73,16 @@ def test_a_changed_byte_is_found_though_size_and_time_are_as_they_were(start, re
 
 def test_files_that_were_written_just_now_are_read_again(start, reads, monkeypatch):
     monkeypatch.setattr(read_once, "_SETTLED_SECONDS", 1e6)
+    start()
+    start()
+    assert len(reads) == 2
+
+
+def test_a_full_disk_keeps_no_run_from_starting(start, reads, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(read_once, "write_json", full)
     start()
     start()
     assert len(reads) == 2
