@@ -9,7 +9,6 @@ from train.grid.cells import Cell
 from train.optim import RateSettings
 from train.run.branch import branch_point, start_branch
 from train.run.prepare import ExpectedRun, expect_run
-from ucurve.errors import RunError
 from ucurve.storage.files import sha256_json
 
 
@@ -66,25 +65,19 @@ def _trunk_of_branches(trunks: Sequence[Trunk]) -> dict[str, RunSettings]:
 
 def with_trunks(
     cells: Sequence[Cell], train: Callable[[RunRequest], None]
-) -> tuple[list[Cell], Callable[[RunRequest], None]]:
-    """Return the runs of a grid, trunks first, and what trains one of them."""
+) -> tuple[list[Cell], Callable[[RunRequest], None], dict[str, str]]:
+    """Return the runs of a grid, trunks first, what trains one of them, and which run comes before which, by names."""
     trunks = find_trunks(cells)
     trunk_of = _trunk_of_branches(trunks)
-    failed: set[str] = set()
 
     def train_from_trunk(settings: RunRequest) -> None:
         trunk = trunk_of.get(settings.run_name)
         if trunk is not None and isinstance(settings, RunSettings):
-            if trunk.run_name in failed:
-                raise RunError(f"{trunk.folder}, from which this run goes on, has failed")
             start_branch(settings, trunk)
-        try:
-            train(settings)
-        except Exception:
-            failed.add(settings.run_name)
-            raise
+        train(settings)
 
-    return [*(Cell(trunk.settings, ()) for trunk in trunks), *cells], train_from_trunk
+    before = {branch: trunk.run_name for branch, trunk in trunk_of.items()}
+    return [*(Cell(trunk.settings, ()) for trunk in trunks), *cells], train_from_trunk, before
 
 
 def expect_grid(cells: Sequence[Cell]) -> list[ExpectedRun]:

@@ -1,8 +1,9 @@
 """Trains the cells of a grid; several processes, on one machine or several, may work on one grid at the same time."""
 
 import contextlib
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,11 +12,12 @@ from train.config import RunRequest
 from train.grid.cells import Cell
 from train.grid.failures import Failure, clear_failure, read_failure, record_failure
 from train.run_folder.checks import check_same_configuration
-from ucurve.errors import BusyError, UserError
+from ucurve.errors import BusyError, RunError, UserError
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.locks import Claims, cell_claims
 
+_PAUSE = 5.0  # seconds between looks at a run of another process from which others go on
 # Skipped cells were finished before, running ones are in another process, not started after a signal to this worker.
 Status = Literal["done", "skipped", "failed", "running", "not started"]
 
@@ -30,11 +32,17 @@ class Outcome:
 
 
 class GridRun:
-    """One worker on one grid; ``train`` is called for finished runs only when there is something to score."""
+    """One worker on one grid; ``train`` is called for finished runs only when there is something to score.
 
-    def __init__(self, cells: Sequence[Cell], train: Callable[[RunRequest], None]) -> None:
+    ``before`` names the run from which another goes on.
+    """
+
+    def __init__(
+        self, cells: Sequence[Cell], train: Callable[[RunRequest], None], before: Mapping[str, str] | None = None
+    ) -> None:
         self._cells = list(cells)
         self._train = train
+        self._before = before or {}
         self._outcomes: dict[str, Outcome] = {}
         self._old_failures = {cell.name: read_failure(cell.settings.folder) for cell in self._cells}
         self._claims: dict[str, Claims] = {}
@@ -45,7 +53,10 @@ class GridRun:
         return [self._outcomes.get(cell.name, Outcome(cell.name, "not started")) for cell in self._cells]
 
     def work(self) -> None:
-        """Train until every cell is finished, has failed or is claimed by another process; signals are no failures."""
+        """Train until every cell is finished, has failed or is claimed by another process; signals are no failures.
+
+        While another process trains the run from which some go on, and nothing else is left, it waits.
+        """
         waiting = self._cells
         with contextlib.ExitStack() as stack:
             for place in {cell.settings.paths.runs for cell in self._cells}:
@@ -53,8 +64,15 @@ class GridRun:
             while waiting:
                 busy = [cell for cell in waiting if not self._attempt(cell)]
                 if len(busy) == len(waiting):
-                    break
+                    if not any(self._status_before(cell) == "running" for cell in busy):
+                        break
+                    time.sleep(_PAUSE)
                 waiting = busy
+
+    def _status_before(self, cell: Cell) -> Status | None:
+        """Return the status of the run from which a cell goes on, if there is one."""
+        outcome = self._outcomes.get(self._before.get(cell.name, ""))
+        return None if outcome is None else outcome.status
 
     def _attempt(self, cell: Cell) -> bool:
         """Try one cell; return whether no other process runs it."""
@@ -89,6 +107,9 @@ class GridRun:
                 check_same_configuration(cell.settings)
             except UserError as error:  # a mistake of this command, which must not mark the finished run as failed
                 return Outcome(cell.name, "failed", str(error).partition("\n")[0])
+        if self._status_before(cell) == "failed" and not cell.settings.folder.exists():
+            place = cell.settings.folder.with_name(self._before[cell.name])
+            raise RunError(f"{place}, from which this run goes on, has failed")
         if not finished or cell.settings.eval.scores_here:
             self._train(cell.settings)
         clear_failure(cell.settings.folder)

@@ -4,13 +4,16 @@ import json
 
 import pytest
 
+from tests.train.launching import finish, start
 from train.grid.cells import Cell
 from train.grid.costs import list_costs
+from train.grid.failures import record_failure
 from train.grid.trunks import expect_grid, find_trunks, with_trunks
 from train.grid.worker import GridRun
+from train.run.branch import start_branch
 from train.run.run import train_run
 from train.verify import run_faults
-from ucurve.errors import RunError
+from ucurve.errors import BusyError, RunError
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.run_folder import checkpoints, step_name
 
@@ -111,3 +114,52 @@ def test_a_branch_does_not_start_from_a_trunk_that_failed_or_was_changed(cells_o
     run.work()
     assert not cells[0].settings.folder.exists()
     assert "was to become a checkpoint of" in run.outcomes[1].reason
+
+
+def statuses_beside_another(cells, monkeypatch, finish_trunk):
+    """Work on a grid whose trunk another worker has until this one pauses; returns the pauses too."""
+    pauses = []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        finish_trunk(find_trunks(cells)[0].settings)
+
+    def train(settings):
+        if settings.run_name == TRUNK and not pauses:
+            raise BusyError("another process trains it")
+        train_run(settings)
+
+    monkeypatch.setattr("train.grid.worker.time.sleep", pause)
+    run = GridRun(*with_trunks(cells, train))
+    run.work()
+    return {outcome.cell: outcome.status for outcome in run.outcomes}, pauses
+
+
+def test_a_worker_waits_while_another_trains_the_trunk(cells_of, monkeypatch):
+    cells = cells_of()
+    found, pauses = statuses_beside_another(cells, monkeypatch, train_run)
+    assert pauses == [5.0]
+    assert found == {TRUNK: "skipped", **{cell.name: "done" for cell in cells}}
+    assert [read_run_facts(cell.settings.folder).parent.name for cell in cells] == [TRUNK] * 3
+
+
+def test_a_worker_ends_when_the_trunk_fails_in_another(cells_of, monkeypatch):
+    cells = cells_of()
+    found, _ = statuses_beside_another(
+        cells, monkeypatch, lambda trunk: record_failure(trunk, RunError("the disk is full"))
+    )
+    assert list(found.values()) == ["failed"] * 4
+
+
+@pytest.mark.long
+def test_a_branch_goes_on_in_two_processes(cells_of, overrides):
+    cells = cells_of()
+    trunk, settings = find_trunks(cells)[0].settings, cells[0].settings
+    train_run(trunk)
+    start_branch(settings, trunk)
+    codes, errors = finish(start(["train.py", *overrides, "tokens=1024", *WSD], size=2))
+    assert codes == [0, 0], errors
+    assert run_faults(settings.folder) == []
+    facts = read_run_facts(settings.folder)
+    assert (facts.parent.name, facts.engine.processes) == (TRUNK, 2)
+    assert [session.after_step for session in facts.sessions] == [0, 6]
