@@ -159,7 +159,7 @@ def compare(runs):
 def check(run):
     """Check that the files of a run are whole and that each checkpoint is scored."""
     verify_folder(run)
-    scored = {path.stem for path in run.glob("eval/demo/sentence/*.parquet")}
+    scored = {path.stem for path in run.glob("eval/demo/*/step*.parquet")}
     assert scored == {f"step{step:08d}" for step in read_run_facts(run).checkpoint_steps}, scored
 
 
