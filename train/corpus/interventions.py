@@ -36,7 +36,7 @@ Dropped = Callable[[str, int, str], None]  # name of the step, number of the doc
 
 @dataclass(frozen=True, config=STRICT)
 class Intervention:
-    """One step; docs/training.md describes every key."""
+    """One step; docs/corpora.md describes every key."""
 
     name: Annotated[str, Field(pattern=r"^\w+$")]  # in the names of runs
     do: Literal["drop", "keep", "repeat", "shuffle"]

@@ -1,4 +1,4 @@
-"""Sentences by a simple rule, for interventions: docs/training.md states it."""
+"""Sentences by a simple rule, for interventions: docs/corpora.md states it."""
 
 import re
 from collections.abc import Callable
