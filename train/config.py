@@ -477,7 +477,7 @@ def _read_start(values: Configuration) -> Configuration:
         facts = STATE.read(state / STATE_FACTS)
     except DamagedError as error:
         raise UserError(
-            f"start_with=state: {state} holds no full state; resume.keep_states=[{manifest.step}] keeps it where "
+            f"start_with=state: {state} holds no full state; 'resume.keep_states=[{manifest.step}]' keeps it where "
             f"{run.name} is trained"
         ) from error
     return {"started_from": asdict(found) | {"state_sha256": facts["state_sha256"]}}
