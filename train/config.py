@@ -26,7 +26,7 @@ from pydantic.dataclasses import dataclass
 from train.checkpoint_schedule import ScheduleSettings, fill_count
 from train.corpus.corpus import CorpusSettings, WordCounter
 from train.evaluation import EvalSettings
-from train.identity import Configuration, config_sha256, pick_identity
+from train.identity import Configuration, pick_identity
 from train.model.design import ModelDesign
 from train.model.library import LibraryModel
 from train.model.neox import PythiaShape
@@ -234,7 +234,6 @@ class RunRequest:
     start_with: Literal["weights", "state"] = "weights"
     started_from: FullStart | Start | None = None  # what is at ``start``, once it is read; no key of conf/train.yaml
     words: PositiveInt | None = None  # the budget in words; no key of conf/train.yaml, which has ``tokens=102Mw``
-    keys_in_name: bool = True  # False for a run from before they were; no key of conf/train.yaml
 
     @model_validator(mode="after")
     def _words_can_be_counted(self) -> "RunRequest":
@@ -315,7 +314,7 @@ class RunRequest:
         same = self.seeds.init == self.seeds.data
         seed = f"s{self.seeds.init}" if same else f"si{self.seeds.init}d{self.seeds.data}"
         parts = [self.model.name, self.budget, self.tokenizer.name, self.data.run_name, seed]
-        keys = [f"{key}={value}" for key, value in self._differing.items() if self.keys_in_name or key == "rate"]
+        keys = [f"{key}={value}" for key, value in self._differing.items()]
         return "-".join([*parts, *keys, *([self.name] if self.name else [])])
 
     @property
@@ -432,11 +431,6 @@ def read_request(values: Configuration) -> RunRequest:
     ``engine.precision=auto`` is what a run that exists was started in, on whatever machine it goes on.
     """
     values = values | _read_start(values)
-    before, request = (_read_in_its_precision(values | {"keys_in_name": named}) for named in (False, True))
-    return before if before.run_name != request.run_name and _is_there(before) else request
-
-
-def _read_in_its_precision(values: Configuration) -> RunRequest:
     request = _read_request(values)
     engine = values["engine"]
     if isinstance(engine, dict) and engine.get("precision") == "auto":
@@ -445,16 +439,6 @@ def _read_in_its_precision(values: Configuration) -> RunRequest:
             if facts is not None and facts.engine.precision != request.engine.precision:
                 return _read_request(values | {"engine": engine | {"precision": facts.engine.precision}})
     return request
-
-
-def _is_there(request: RunRequest) -> bool:
-    """Tell whether the folder of a run holds it."""
-    with contextlib.suppress(DamagedError):
-        facts = read_run_facts(request.folder)
-        if facts is not None:
-            settings = request if isinstance(request, RunSettings) else request.with_tokens(facts.tokens_budget)
-            return facts.config_sha256 == config_sha256(settings.identity())
-    return False
 
 
 def _read_start(values: Configuration) -> Configuration:

@@ -16,7 +16,6 @@ _NOT_IDENTITY = (
     "seed",
     "start",
     "start_with",
-    "keys_in_name",
 )
 _NOT_IDENTITY_OF = {
     "data": ("path", "max_epochs", "benchmarks", "commit"),
