@@ -248,7 +248,6 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
     """
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
     from transformers.initialization import no_init_weights
 
@@ -257,9 +256,12 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
     with FakeTensorMode(), torch.no_grad():
         with no_init_weights():  # trunc_normal_ looks at values, which fake tensors do not have
             model = design._build(vocabulary, context, document_token=0)
+        if model.config._attn_implementation == "sdpa":
+            # Torch does not count what the processor's own kernel does. Which kernel ``sdpa`` takes stays as it is: the
+            # setting is one for all threads, and another of them may be training.
+            model.set_attn_implementation("eager")
         ids = torch.zeros(1, context, dtype=torch.long)
         with (
-            sdpa_kernel(SDPBackend.MATH),  # torch does not count what the processor's own kernel of attention does
             FlopCounterMode(display=False, custom_mapping=counted_here) as counter,
             _noting_unknown_operations(unknown, counted_here),
         ):

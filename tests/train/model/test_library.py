@@ -161,3 +161,16 @@ def test_what_mamba_marks_does_not_decay():
     decaying = {names[parameter].rpartition("mixer.")[2] for parameter in first["params"]}
     assert {"in_proj.weight", "x_proj.weight", "out_proj.weight"} <= decaying
     assert not {"A_log", "D"} & decaying
+
+
+def test_counting_flops_leaves_the_attention_of_other_threads_as_it_is(monkeypatch):
+    build, kernels = LibraryModel._build, []
+
+    def build_and_watch(self, *sizes, **named):
+        model = build(self, *sizes, **named)
+        model.register_forward_pre_hook(lambda *_: kernels.append(torch.backends.cuda.flash_sdp_enabled()))
+        return model
+
+    monkeypatch.setattr(LibraryModel, "_build", build_and_watch)
+    assert design("llama").count_flops(vocabulary=11, context=7, tokens=7) > 0
+    assert kernels == [True]
