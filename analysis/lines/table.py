@@ -54,6 +54,8 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
         losses |= set(bits["loss"])
         found.append(_read_runs(curves, runs, bits))
     of_runs = stack(found, RUN_COLUMNS)
+    if of_runs.empty:  # names differ, but not lines; or no amount is reached by all
+        return None
     counted = "matrix products" if all(run.flops_per_token for runs in sets for run in runs) else "6ND"
     return SideBySide(
         of_runs,

@@ -178,3 +178,10 @@ def test_a_notebook_has_the_same_tables(make_line, tmp_path: Path) -> None:
         [example] = doctest.DocTestParser().get_examples(inspect.getdoc(method))
         exec(example.source, {"study": study})  # noqa: S102 - what a reader copies
     assert np.sign(study.side_by_side_differences()["difference"]).unique().tolist() == [-1]
+
+
+def test_runs_whose_names_alone_differ_are_one_line(make_run: MakeRun, tmp_path: Path) -> None:
+    for seed, suffix in enumerate(("", "-again")):
+        make_run([score_row(step, 0.6) for step in STEPS], seed=seed, suffix=suffix)
+    assert set_side_by_side(scored_of(tmp_path)) is None
+    assert list(side_by_side_sections(scored_of(tmp_path))) == []

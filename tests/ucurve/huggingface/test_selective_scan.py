@@ -61,7 +61,8 @@ def test_the_last_state_and_other_types_of_numbers_are_left_to_transformers():
 
 @pytest.mark.parametrize("architecture", KEYS)
 def test_new_models_have_transformers_loss_and_gradients(architecture, monkeypatch):
-    model = new_model(AutoConfig.for_model(architecture, **SIZES, **KEYS[architecture])).train()
+    configuration = AutoConfig.for_model(architecture, **SIZES, **KEYS[architecture])
+    model = new_model(configuration, "AutoModelForCausalLM").train()
     module = __import__(type(model).__module__, fromlist=["x"])
     quick = module.mamba_selective_scan
     take_quick_scan(model)  # a second time changes nothing
