@@ -34,7 +34,8 @@ def hub(tmp_path_factory, make_tokenizer):
         torch.manual_seed(ORIGINAL if step == DUPLICATE else step)
         GPTNeoXForCausalLM(config).save_pretrained(folder)
         files = {file.name: file.read_bytes() for file in folder.iterdir()}
-        files["optimizer.bin"] = files["consolidated.safetensors"] = b"never needed" * 1000
+        files["optimizer.bin"] = b"never needed" * 1000
+        files["consolidated.safetensors"] = b"never needed either" * 1000  # one content would be fetched once
         files["README.md"] = f"step {step}".encode()
         hub.commit("models", SUITE, files, f"step{step}")
     with serve(hub):
