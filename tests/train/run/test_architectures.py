@@ -1,24 +1,14 @@
 """Runs of other architectures than Pythia's, from a model file: resumed, verified, told apart by name."""
 
-import json
-import os
-import signal
 from pathlib import Path
 
 import pytest
 
+from tests.train.run.interrupting import outcome, train_with_a_stop
 from tests.train.tiny_models import TINY
-from train.engine.engine import TorchEngine
 from train.run.run import train_run
 from train.verify import run_faults
 from ucurve.config import compose
-
-
-def outcome(run):
-    """The bytes of every checkpoint, and the numbers of every step."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    weights = {path.parent.name: path.read_bytes() for path in run.glob("checkpoints/*/model.safetensors")}
-    return weights, [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
 
 
 @pytest.mark.parametrize("model", ["llama-14m", "mamba-14m"])
@@ -26,18 +16,7 @@ def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch, mode
     alone, settings = settings_of(*TINY[model], "name=alone"), settings_of(*TINY[model])
     assert settings.run_name.startswith(f"{model}-")
     train_run(alone)
-    step = TorchEngine.step
-
-    def stop_in_step_5(engine, windows, rate, number, *flags):
-        if number == 5:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return step(engine, windows, rate, number, *flags)
-
-    monkeypatch.setattr(TorchEngine, "step", stop_in_step_5)
-    with pytest.raises(SystemExit):
-        train_run(settings)
-    monkeypatch.setattr(TorchEngine, "step", step)
-    train_run(settings)
+    train_with_a_stop(settings, monkeypatch)
     expected, found = (outcome(Path(each.paths.runs) / each.run_name) for each in (alone, settings))
     assert found == expected
     assert len(found[1]) == settings.steps

@@ -2,17 +2,14 @@
 
 import csv
 import json
-import os
-import signal
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from tests.train.run.test_architectures import outcome
+from tests.train.run.interrupting import outcome, train_with_a_stop
 from train.config import read_settings
-from train.engine.engine import TorchEngine
 from train.identity import config_sha256
 from train.run.prepare import prepare
 from train.run.run import train_run
@@ -44,18 +41,7 @@ def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch):
     given = [*BERT, "data.holdout=0.1"]
     alone, settings = settings_of(*given, "name=alone"), settings_of(*given)
     train_run(alone)
-    step = TorchEngine.step
-
-    def stop_in_step_5(engine, windows, rate, number, *flags):
-        if number == 5:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return step(engine, windows, rate, number, *flags)
-
-    monkeypatch.setattr(TorchEngine, "step", stop_in_step_5)
-    with pytest.raises(SystemExit):
-        train_run(settings)
-    monkeypatch.setattr(TorchEngine, "step", step)
-    train_run(settings)
+    train_with_a_stop(settings, monkeypatch)
     expected, found = outcome(alone.folder), outcome(settings.folder)
     assert found == expected
     assert {"masked_loss", "tokens"} <= found[1][0].keys()
