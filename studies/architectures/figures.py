@@ -38,7 +38,7 @@ def draw_study(tables: Mapping[str, pd.DataFrame]) -> list[Drawing]:
     causal = trained[trained["bits_per_byte"].notna()]
     lines = causal.assign(group=causal["line"], variant=causal["line"], model="")
     return [
-        *_draw_over_tokens(trained),
+        *_draw_over_tokens(curves),
         _draw_over_flops(trained[trained["phenomenon"] == "all"]),
         *draw_accuracy_against_bits(lines, "architectures_bits", "a line for each architecture"),
         _draw_loss(causal[causal["phenomenon"] == "all"]),
@@ -51,8 +51,8 @@ def styles_of(table: pd.DataFrame) -> dict[str, LineStyle]:
     return {name: styles[name] for name in dict.fromkeys(table["line"])}
 
 
-def _draw_over_tokens(trained: pd.DataFrame) -> list[Drawing]:
-    styles = styles_of(trained)
+def _draw_over_tokens(curves: pd.DataFrame) -> list[Drawing]:
+    styles = styles_of(curves)
 
     def draw_line_of(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for name, style in styles.items():
@@ -60,9 +60,9 @@ def _draw_over_tokens(trained: pd.DataFrame) -> list[Drawing]:
             draw_line(axes, style, axis.places(line["tokens"]), line["accuracy"], (line["low"], line["high"]))
 
     def draw(rows: pd.DataFrame, panels: Panels) -> Figure:
-        return draw_over_tokens(rows, panels, draw_line_of, _BAND, line_legend(styles, trained, "line"))
+        return draw_over_tokens(rows, panels, draw_line_of, _BAND, line_legend(styles, curves, "line"))
 
-    return overall_and_phenomena(trained, "architectures_tokens", "Accuracy over training tokens", _BAND, draw)
+    return overall_and_phenomena(curves, "architectures_tokens", "Accuracy over training tokens", _BAND, draw)
 
 
 def _draw_over_flops(overall: pd.DataFrame) -> Drawing:

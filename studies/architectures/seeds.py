@@ -47,13 +47,13 @@ def spread_of_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences_of_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
-    """Compare every two architectures for each phenomenon, where runs are equal in something.
+    """Compare every two architectures for each phenomenon, at the largest amounts and the lowest loss that all reach.
 
     ``low``, ``high`` and ``p`` are of Tukey's range test for unequal numbers of runs (Kramer 1956, Biometrics 12). They
     hold for all pairs of one phenomenon and level together, and are NaN where no architecture has two seeds.
     """
     table = []
-    for key, part in of_runs.groupby([*_LEVEL, "phenomenon"], sort=False):
+    for key, part in of_runs[of_runs["last"]].groupby([*_LEVEL, "phenomenon"], sort=False):
         sides = _sides(part)
         within, freedom = _pooled(sides)
         for one, other in combinations(sides, 2):

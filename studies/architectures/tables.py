@@ -1,5 +1,6 @@
 """Every table of the study, from the run folders."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,7 +16,6 @@ from studies.architectures.seeds import differences_of_lines, spread_of_lines
 from ucurve.errors import UserError
 
 PLANNED = ("gpt_neox", "gpt2", "llama", "mamba", "lstm", "bert")  # in the order of tables and legends
-SEEDS = 2
 _CURVE = ["run", "scorer", "phenomenon", "step", "tokens", "accuracy"]
 
 
@@ -78,13 +78,12 @@ def in_order(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def missing_runs(runs: Sequence[Run], lines: dict[str, str]) -> pd.DataFrame:
-    """List the architectures with fewer runs on the page than planned, with the runs that are left out of it."""
-    table = []
+    """List the architectures with fewer runs on the page than others have, with the runs that are left out of it."""
+    table, counts = [], Counter(lines.values())
     for name in dict.fromkeys([*PLANNED, *map(line_name, runs)]):
         left_out = [run.label for run in runs if line_name(run) == name and run.label not in lines]
-        shown = sum(line == name for line in lines.values())
-        if shown < SEEDS or left_out:
-            table.append((name, shown, ", ".join(left_out)))
+        if counts[name] < max(counts.values()) or left_out:
+            table.append((name, counts[name], ", ".join(left_out)))
     return pd.DataFrame(table, columns=["line", "runs", "left_out"])
 
 
@@ -92,7 +91,7 @@ def run_table(runs: Sequence[Run], rows: pd.DataFrame, bits: pd.DataFrame) -> pd
     """Describe the runs of each architecture.
 
     ``bits_per_byte`` is the mean over runs of the held-out loss at the end, ``lowest`` and ``highest`` are of the runs;
-    NaN of masked models.
+    NaN of masked models. ``machine`` and ``precision`` are those of the training.
     """
     ends = bits.sort_values("step").groupby("run")["bits_per_byte"].last()
     table = []
@@ -104,10 +103,21 @@ def run_table(runs: Sequence[Run], rows: pd.DataFrame, bits: pd.DataFrame) -> pd
             "non_embedding": facts and facts.parameters.get("non_embedding"), "vocabulary": facts and facts.vocabulary,
             "flops_per_token": own[0].flops_per_token, "tokens": part["tokens"].max(), "runs": len(own),
             "scored": min(part[part["run"] == run.label]["step"].nunique() for run in own),
-            "scorer": part["scorer"].iloc[0], "bits_per_byte": losses.mean(), "lowest": losses.min(),
+            "scorer": part["scorer"].iloc[0], "machine": _machines(own),
+            "precision": facts and facts.engine.precision, "bits_per_byte": losses.mean(), "lowest": losses.min(),
             "highest": losses.max(),
         })  # fmt: skip
     return pd.DataFrame(table)
+
+
+def _machines(runs: Sequence[Run]) -> str:
+    """Name what runs were trained on: accelerators, or else processors."""
+    names: set[str] = set()
+    for run in runs:
+        hardware = run.facts.hardware if run.facts else {}
+        accelerators = hardware.get("accelerators")
+        names |= set(accelerators) if isinstance(accelerators, list) and accelerators else {str(hardware["processor"])}
+    return ", ".join(sorted(names))
 
 
 def curve_table(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:

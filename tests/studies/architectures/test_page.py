@@ -26,7 +26,7 @@ def make_run(folder, architecture, seed, end, flops, *, scorer="sentence", fall=
     model = "14m" if architecture == "gpt_neox" else f"{architecture}-14m"
     bits = {step: 5 - fall * place for place, step in enumerate(STEPS[1:])} if scorer == "sentence" else None
     run = run_maker(folder)(rows, model=model, seed=seed, bits=bits, held_out=bits, status=status, planned=STEPS)
-    change_run(run, held_out=TEXT)
+    change_run(run, held_out=TEXT, hardware={"processor": "P1", "accelerators": []})
     for step in set(STEPS[1:]) & set(scored):
         tokens = step * TOKENS_PER_STEP
         write_manifest_of(checkpoint_folder(run, step), step, tokens=tokens, flops_exact=flops * tokens)
@@ -92,6 +92,7 @@ def test_what_is_not_complete_is_left_out_and_named(docs):
 def test_the_page_says_what_was_planted(docs):
     page = (docs / "architectures-study.md").read_text(encoding="utf-8")
     assert "`gpt_neox` 80.5 (80.0 to 81.0), `lstm` 65.5 (65.0 to 66.0), `bert` 55.0. The architectures differ" in page
+    assert "All were trained on P1 in float32." in page
     assert "`bert` by pseudo-log-likelihood" in page
     assert "Bigrams of the same tokens get 70.0 %" in page
     assert all((docs / "images" / f"architectures_{name}.png").is_file() for name in ("flops", "loss", "bits_overall"))
