@@ -1,12 +1,13 @@
-"""The selective scan of Mamba on processors, position by position with a backward pass of its own.
+"""The selective scan of Mamba, position by position with a backward pass of its own.
 
-transformers' own loop is differentiated step by step by autograd, at a cost that grows with the square of the length.
-What is computed is the same, and so are the modules and weights; only how fast is not.
+transformers' own loop is differentiated step by step by autograd, at a cost that grows with the square of the length,
+and compiling it takes minutes. What is computed is the same, and so are the modules and weights; only how fast is not.
 """
 
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from torch.nn.functional import silu, softplus
 from transformers import PreTrainedModel
 
 Scan = Callable[..., torch.Tensor | tuple[torch.Tensor, torch.Tensor]]
+_HAS_KERNELS = find_spec("mamba_ssm") is not None
 _FUNCTION = "mamba_selective_scan"  # of transformers' Mamba, FalconMamba, Jamba and Zamba, each with a copy
 
 
@@ -26,6 +28,7 @@ def take_quick_scan(model: PreTrainedModel) -> None:
         setattr(module, _FUNCTION, partial(selective_scan, library))
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator]  # compiled, its loop becomes thousands of operations
 def selective_scan(
     library: Scan,
     hidden_states: torch.Tensor,
@@ -43,8 +46,9 @@ def selective_scan(
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Compute what ``library``, the function of transformers with the other arguments, computes.
 
-    Accelerators, other types of numbers and callers that need the last state are left to ``library``. The scan is that
-    of Gu and Dao 2023 (Mamba), algorithm 2, where ``rates``, ``into`` and ``out_of`` are A, B and C.
+    Left to ``library`` are callers that need the last state, and accelerators with mamba-ssm, whose kernels it takes
+    there. The scan is that of Gu and Dao 2023 (Mamba), algorithm 2, where ``rates``, ``into`` and ``out_of`` are A, B
+    and C. It is computed in float32 at least; the outputs have the type of ``hidden_states``.
 
     Args:
         library: The function of transformers.
@@ -60,9 +64,12 @@ def selective_scan(
         return_last_state: Whether the state after the last position is returned too.
         rest: Choices between ways to scan.
     """
-    if return_last_state or hidden_states.device.type != "cpu" or hidden_states.dtype != torch.float32:
+    if return_last_state or (hidden_states.device.type != "cpu" and _HAS_KERNELS):
         named = {"D": D, "z": z, "delta_bias": delta_bias, "delta_softplus": delta_softplus, **rest}
         return library(hidden_states, dt, rates, into, out_of, return_last_state=return_last_state, **named)
+    kind = hidden_states.dtype
+    exact = torch.float64 if kind == torch.float64 else torch.float32
+    hidden_states, dt, into, out_of = (value.to(exact) for value in (hidden_states, dt, into, out_of))
     dt = dt if delta_bias is None else dt + delta_bias[:, None]
     steps = _positions_first(softplus(dt) if delta_softplus else dt)
     inputs = steps * _positions_first(hidden_states)
@@ -71,7 +78,7 @@ def selective_scan(
     )
     outputs = outputs.permute(1, 2, 0)
     outputs = outputs if D is None else outputs + hidden_states * D[:, None]
-    return outputs if z is None else outputs * silu(z)
+    return (outputs if z is None else outputs * silu(z)).to(kind)
 
 
 def _positions_first(values: torch.Tensor) -> torch.Tensor:

@@ -1,3 +1,4 @@
+import shutil
 from functools import partial
 
 import pytest
@@ -49,14 +50,36 @@ def test_steps_that_are_given_as_they_are_and_without_what_may_be_left_out():
     assert torch.allclose(selective_scan(library_scan(), *given), library_scan()(*given), atol=1e-5)
 
 
-def test_the_last_state_and_other_types_of_numbers_are_left_to_transformers():
+def test_numbers_of_half_precision_are_scanned_in_float32():
+    (hidden, dt, rates, *others), _ = arguments()
+    halves = [value.bfloat16() for value in (hidden, dt.abs(), *others)]
+    exact = library_scan()(halves[0].float(), halves[1].float(), rates, *(value.float() for value in halves[2:]))
+    found = selective_scan(library_scan(), *halves[:2], rates, *halves[2:])
+    assert found.dtype == torch.bfloat16
+    assert torch.allclose(found.float(), exact, rtol=2**-8, atol=1e-5)
+
+
+def test_the_last_state_and_accelerators_with_fast_kernels_are_left_to_transformers(monkeypatch):
     given, named = arguments(length=2)
     outputs, state = selective_scan(library_scan(), *given, **named, delta_softplus=True, return_last_state=True)
     assert outputs.shape == (3, 5, 2)
     assert state.shape == (3, 5, 4)
+    monkeypatch.setattr("ucurve.huggingface.selective_scan._HAS_KERNELS", True)
     called = []
-    selective_scan(lambda *_given, **others: called.append(others), *(value.bfloat16() for value in given), **named)
+    selective_scan(lambda *_given, **others: called.append(others), *(value.to("meta") for value in given), **named)
     assert called[0].items() >= named.items()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("c++") is None, reason="compiling on a processor needs a C++ compiler")
+def test_a_compiled_model_scans_uncompiled_and_computes_the_same():
+    design = LibraryModel("mamba", '{"hidden_size": 16, "num_hidden_layers": 2, "state_size": 4}')
+    model = design.build_model(50, 8, 0, seed=0)
+    ids = torch.randint(0, 50, (2, 12))
+    expected = model(ids).logits
+    torch.compiler.reset()
+    found = torch.compile(model, dynamic=False)(ids).logits
+    assert torch.allclose(found, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("architecture", KEYS)
