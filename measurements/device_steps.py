@@ -4,7 +4,8 @@ python measurements/device_steps.py [--models 14m 70m 160m] [--vocabularies 7206
 python measurements/device_steps.py --device cpu --models tiny --vocabularies 300 --sequences 8 --steps 4
 
 Every contestant is a process of its own. All of them build and compile at the same time, which takes most of the time,
-and are timed one after another: a lock lets one of them use the device. The batches are made, and the same for all.
+and are timed one after another: a lock lets one of them use the device. All are in its memory at once, so that large
+models, which do not fit beside each other, need calls of their own. The batches are made, and the same for all.
 Ours is the mean of the timed steps between two waits for the device; Trainer's is the median step, since it waits for
 its loss in each one, and its batches are put together by four other processes on an accelerator. The share of the peak
 is that of a large matrix product in the same precision, measured here. Results go to ``steps.json`` as they come.
@@ -152,10 +153,12 @@ def _start(
     given = {"model": model, "vocabulary": vocabulary, "variant": variant, "lock": lock}
     given |= {key: getattr(arguments, key) for key in ("device", "sequences", "steps")}
     words = [word for key, value in given.items() for word in (f"--{key}", str(value))]
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
-    environment |= {"CUDA_VISIBLE_DEVICES": "0" if arguments.device == "cuda" else ""}
+    from measurements.processes import environment
+
+    device = "0" if arguments.device == "cuda" else ""
+    variables = environment(PYTHONWARNINGS="ignore", CUDA_VISIBLE_DEVICES=device)
     command = [sys.executable, __file__, *words]
-    return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(command, env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def format_table(rows: list[dict[str, Any]]) -> str:

@@ -101,7 +101,7 @@ class Bench:
         launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node"]
         processes = 2 if self.given.device == "cpu" else count_devices()
         command = [*launcher, str(processes), str(ROOT / "train.py"), *self.run_arguments(model, engine)]
-        run_quietly([*command, *ENGINES[engine]], environment(self.given.device, all_devices=True))
+        run_quietly([*command, *ENGINES[engine]], variables_of(self.given.device, all_devices=True))
         return {"processes": processes} | self.facts_of(run)
 
     def profile(self) -> Facts:
@@ -120,7 +120,7 @@ class Bench:
         started = resumed / "checkpoints" / "step00000001"
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         command = worker_command("train", arguments, self.work / "resumed.json")
-        with subprocess.Popen(command, env=environment(self.given.device), **quiet) as process:  # type: ignore[call-overload]
+        with subprocess.Popen(command, env=variables_of(self.given.device), **quiet) as process:  # type: ignore[call-overload]
             while process.poll() is None and not started.exists():
                 time.sleep(0.002)
             process.send_signal(signal.SIGTERM)
@@ -205,7 +205,7 @@ class Bench:
     def start(self, work: str, arguments: Sequence[str]) -> Facts:
         """Do a piece of work in a process of its own and return what it found."""
         out = self.work / f"{work}.json"
-        run_quietly(worker_command(work, arguments, out), environment(self.given.device))
+        run_quietly(worker_command(work, arguments, out), variables_of(self.given.device))
         return dict(json.loads(out.read_text()))
 
 
@@ -235,13 +235,14 @@ def worker_command(work: str, given: Sequence[str], out: Path) -> list[str]:
     return [sys.executable, "-W", "ignore", __file__, "--work", work, "--out", str(out), "--given", *given]
 
 
-def environment(device: str, all_devices: bool = False) -> dict[str, str]:
+def variables_of(device: str, all_devices: bool = False) -> dict[str, str]:
     """Return the variables of a process; with one device only, since Trainer would take all, and a larger batch."""
-    quiet = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+    from measurements.processes import environment
+
     if device == "cpu":
-        return os.environ | quiet | {"CUDA_VISIBLE_DEVICES": ""}
+        return environment(CUDA_VISIBLE_DEVICES="")
     one = {} if all_devices else {"CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]}
-    return os.environ | quiet | one
+    return environment(**one)
 
 
 def count_devices() -> int:

@@ -25,17 +25,24 @@ def peak_of_device() -> float:
     return torch.cuda.max_memory_allocated() / 2**20 if used else peak()
 
 
+def environment(**more: str) -> dict[str, str]:
+    """Return the variables of a process that imports from this folder and fetches nothing."""
+    places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    quiet = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+    return os.environ | quiet | {"PYTHONPATH": os.pathsep.join(places)} | more
+
+
 def run_alone(script: str, out: Path, options: Mapping[str, object], threads: int | None = None) -> dict[str, Any]:
     """Start a script with options and ``--out``, and return what it wrote there as JSON.
 
     Unless the option ``device`` names another one, the script sees the processor alone.
     """
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT), "TRANSFORMERS_VERBOSITY": "error"}
+    variables = environment()
     if options.get("device", "cpu") == "cpu":
-        environment |= {"CUDA_VISIBLE_DEVICES": ""}
+        variables |= {"CUDA_VISIBLE_DEVICES": ""}
     if threads is not None:
-        environment |= {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
+        variables |= {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
     given = [text for key, value in {**options, "out": out}.items() for text in (f"--{key}", str(value))]
     command = [sys.executable, "-W", "ignore", script, *given]
-    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, env=variables, stdout=subprocess.DEVNULL)
     return dict(json.loads(out.read_text()))
