@@ -179,7 +179,7 @@ class Flips:
             assert stop_after is not None
         finally:
             TorchEngine.step = step
-        return Path(settings.paths.runs) / settings.run_name
+        return settings.folder
 
     def _kept(self, run):
         return self.folder / "kept" / run.name

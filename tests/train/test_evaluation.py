@@ -38,7 +38,7 @@ def scored(tmp_path, settings_of):
 def test_a_subset_is_scored_while_training_and_verify_does_not_mind(scored):
     settings = scored("eval.subset=2", "eval.scorer=[sentence,mink]", "eval.bos=none")
     train_run(settings)
-    run = Path(settings.paths.runs) / settings.run_name
+    run = settings.folder
     table = read_table(ACCURACY, ACCURACY.path(run))
     assert table[["benchmark", "scorer"]].drop_duplicates().values.tolist() == [
         ["zhoblimp@2", "mink"], ["zhoblimp@2", "sentence"],

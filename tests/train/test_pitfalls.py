@@ -40,7 +40,7 @@ def build(folder, texts, kind):
 
 def train(settings):
     train_run(settings)
-    return Path(settings.paths.runs) / settings.run_name
+    return settings.folder
 
 
 def test_pitfall_08_the_start_token_is_one_that_training_saw(corpus, settings_of):

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -69,7 +68,7 @@ def test_two_steps_with_equal_weights(finished):
 def test_weights_may_be_equal_only_where_nothing_is_learnt(settings_of):
     settings = settings_of("optimizer.minimum=0", "schedule=list", "schedule.count=null", "schedule.steps=[0,10,11,12]")
     train_run(settings)
-    run = Path(settings.paths.runs) / settings.run_name
+    run = settings.folder
     assert run_faults(run) == []  # the last step has learning rate 0
     tenth, eleventh = folders(run)[1:3]
     plan = make_plan(settings, read_run_facts(run).vocabulary)

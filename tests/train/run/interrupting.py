@@ -1,8 +1,10 @@
-"""A run that is stopped by a signal and goes on, and what is compared with a run that was left alone."""
+"""Runs that are stopped at a step and go on, and what is compared with a run that was left alone."""
 
+import contextlib
 import json
 import os
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,19 +14,35 @@ from train.engine.engine import TorchEngine
 from train.run.run import train_run
 
 
-def train_with_a_stop(settings: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Train until a SIGTERM in step 5, then to the end."""
+@contextlib.contextmanager
+def before_step(monkeypatch: pytest.MonkeyPatch, wanted: int, act: Callable[[], object]) -> Iterator[None]:
+    """Do something as a step begins, in every run meanwhile."""
     step = TorchEngine.step
 
-    def stop_in_step_5(engine, windows, rate, number, *flags):
-        if number == 5:
-            os.kill(os.getpid(), signal.SIGTERM)
+    def acting(engine, windows, rate, number, *flags):
+        if number == wanted:
+            act()
         return step(engine, windows, rate, number, *flags)
 
     with monkeypatch.context() as patch:
-        patch.setattr(TorchEngine, "step", stop_in_step_5)
-        with pytest.raises(SystemExit):
-            train_run(settings)
+        patch.setattr(TorchEngine, "step", acting)
+        yield
+
+
+def train_cut_off(settings: RunSettings, monkeypatch: pytest.MonkeyPatch, last: int) -> None:
+    """Train until a step is done; nothing is saved for the end."""
+
+    def cut():
+        raise KeyboardInterrupt
+
+    with before_step(monkeypatch, last + 1, cut), pytest.raises(KeyboardInterrupt):
+        train_run(settings)
+
+
+def train_with_a_stop(settings: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train until a SIGTERM in step 5, then to the end."""
+    with before_step(monkeypatch, 5, lambda: os.kill(os.getpid(), signal.SIGTERM)), pytest.raises(SystemExit):
+        train_run(settings)
     train_run(settings)
 
 

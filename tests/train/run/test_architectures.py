@@ -1,7 +1,5 @@
 """Runs of other architectures than Pythia's, from a model file: resumed, verified, told apart by name."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.train.run.interrupting import outcome, train_with_a_stop
@@ -17,7 +15,7 @@ def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch, mode
     assert settings.run_name.startswith(f"{model}-")
     train_run(alone)
     train_with_a_stop(settings, monkeypatch)
-    expected, found = (outcome(Path(each.paths.runs) / each.run_name) for each in (alone, settings))
+    expected, found = (outcome(each.folder) for each in (alone, settings))
     assert found == expected
     assert len(found[1]) == settings.steps
     assert run_faults(settings.folder) == []

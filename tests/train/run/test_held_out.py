@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.train.conftest import CHARACTERS
-from train.engine.engine import TorchEngine
+from tests.train.run.interrupting import train_cut_off
 from train.run.held_out import add_up, sum_loss, window_losses
 from train.run.prepare import prepare
 from train.run.run import train_run
@@ -34,17 +34,17 @@ def finished(finished_run):
     return finished_run(SHARE)
 
 
-def cut_after(monkeypatch, step):
-    """Cut a run off after a step; returns what undoes it."""
-    original = TorchEngine.step
+@pytest.fixture
+def cut(finished, settings_of, monkeypatch):
+    """A function that makes of the finished run one that was cut off after a step, and returns its held-out losses."""
 
-    def cut(self, windows, rate, number, *flags):
-        if number > step:
-            raise KeyboardInterrupt
-        return original(self, windows, rate, number, *flags)
+    def make(step=6, seconds=0):
+        whole = (finished / HELD_OUT).read_bytes()
+        shutil.rmtree(finished)
+        train_cut_off(settings_of(SHARE, f"resume.seconds={seconds}"), monkeypatch, step)
+        return whole
 
-    monkeypatch.setattr(TorchEngine, "step", cut)
-    return lambda: monkeypatch.setattr(TorchEngine, "step", original)
+    return make
 
 
 def test_it_equals_a_direct_computation(finished, settings_of):
@@ -95,40 +95,24 @@ def test_training_is_the_same_with_validation_files_and_with_nothing_held_out(se
 
 
 @pytest.mark.parametrize("step", [1, 6])
-def test_a_run_that_goes_on_ends_with_the_same_bytes(finished, settings_of, monkeypatch, step):
-    whole = (finished / HELD_OUT).read_bytes()
-    shutil.rmtree(finished)
-    undo = cut_after(monkeypatch, step)
-    with pytest.raises(KeyboardInterrupt):
-        train_run(settings_of(SHARE, "resume.seconds=0"))
+def test_a_run_that_goes_on_ends_with_the_same_bytes(finished, settings_of, cut, step):
+    whole = cut(step)
     assert [row["step"] for row in rows(finished)] == [number for number in STEPS if int(number) <= step]
-    undo()
     train_run(settings_of(SHARE, "resume.seconds=0"))
     assert (finished / HELD_OUT).read_bytes() == whole
     assert run_faults(finished) == []
 
 
-def test_steps_that_are_repeated_give_no_second_line(finished, settings_of, monkeypatch):
-    whole = (finished / HELD_OUT).read_bytes()
-    shutil.rmtree(finished)
-    undo = cut_after(monkeypatch, 6)
-    with pytest.raises(KeyboardInterrupt):
-        train_run(settings_of(SHARE, "resume.seconds=3600"))  # no state: all steps are repeated
-    undo()
+def test_steps_that_are_repeated_give_no_second_line(finished, settings_of, cut):
+    whole = cut(seconds=3600)  # no state: all steps are repeated
     train_run(settings_of(SHARE))
     assert (finished / HELD_OUT).read_bytes() == whole
 
 
 @pytest.mark.parametrize("change", ["changed", "removed", "cut off"])
 @pytest.mark.long
-def test_a_line_that_is_lost_while_the_run_is_cut_off_is_measured_again(finished, settings_of, monkeypatch, change):
-    whole = (finished / HELD_OUT).read_bytes()
-    shutil.rmtree(finished)
-    undo = cut_after(monkeypatch, 6)
-    with pytest.raises(KeyboardInterrupt):
-        train_run(settings_of(SHARE, "resume.seconds=0"))
-    undo()
-    path = finished / HELD_OUT
+def test_a_line_that_is_lost_while_the_run_is_cut_off_is_measured_again(finished, settings_of, cut, change):
+    whole, path = cut(), finished / HELD_OUT
     content = path.read_bytes()
     if change == "removed":
         path.unlink()
@@ -140,12 +124,8 @@ def test_a_line_that_is_lost_while_the_run_is_cut_off_is_measured_again(finished
 
 
 @pytest.mark.long
-def test_a_line_is_not_measured_again_from_a_damaged_checkpoint(finished, settings_of, monkeypatch):
-    shutil.rmtree(finished)
-    undo = cut_after(monkeypatch, 6)
-    with pytest.raises(KeyboardInterrupt):
-        train_run(settings_of(SHARE, "resume.seconds=0"))
-    undo()
+def test_a_line_is_not_measured_again_from_a_damaged_checkpoint(finished, settings_of, cut):
+    cut()
     (finished / HELD_OUT).unlink()
     weights = finished / "checkpoints/step00000001/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-5] + bytes(5))

@@ -12,6 +12,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from tests.train.run.interrupting import before_step, outcome
 from train.engine.engine import TorchEngine
 from train.engine.optimizers import check_state_complete
 from train.engine.signals import Interrupted, StopSignals
@@ -24,32 +25,13 @@ from ucurve.storage.facts import read_run_facts
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def folder_of(settings):
-    return Path(settings.paths.runs) / settings.run_name
-
-
-def outcome(run):
-    """What a run came to: the bytes of every checkpoint, and the numbers of every step."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    weights = {path.parent.name: path.read_bytes() for path in run.glob("checkpoints/*/model.safetensors")}
-    return weights, [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
-
-
 @pytest.fixture
 def alone(finished_run):
     return outcome(finished_run("name=alone"))
 
 
 def signal_in_step(monkeypatch, number, wanted=4):
-    step = TorchEngine.step
-
-    def stepping(self, windows, rate, step_number, *flags):
-        if step_number == wanted:
-            os.kill(os.getpid(), number)
-        return step(self, windows, rate, step_number, *flags)
-
-    monkeypatch.setattr(TorchEngine, "step", stepping)
-    return lambda: monkeypatch.setattr(TorchEngine, "step", step)
+    return before_step(monkeypatch, wanted, lambda: os.kill(os.getpid(), number))
 
 
 @pytest.mark.parametrize(
@@ -62,28 +44,24 @@ def signal_in_step(monkeypatch, number, wanted=4):
     ],
 )
 def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypatch, capfd, number, name, code):
-    undo, before = signal_in_step(monkeypatch, number), signal.getsignal(number)
-    settings = settings_of()
-    with pytest.raises(SystemExit) as raised:
+    before, settings = signal.getsignal(number), settings_of()
+    with signal_in_step(monkeypatch, number), pytest.raises(SystemExit) as raised:
         train_run(settings)
     assert raised.value.code == code
     said = capfd.readouterr().err
     kept = f"stopped by {name}: the state after step 4 is kept, the same command goes on; exit code {code}"
     assert said.splitlines()[-1] == kept
     assert ("Ctrl-C again ends at once" in said) == (number == signal.SIGINT)
-    run = folder_of(settings)
+    run = settings.folder
     assert read_run_facts(run).status == "interrupted"
     assert [path.name for path in (run / "resume").iterdir()] == ["step00000004"]
     assert signal.getsignal(number) == before, "outside a run the signals do what they did"
-    undo()
     train_run(settings)
     assert outcome(run) == alone
     assert run_faults(run) == []
 
 
 def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
-    signal_in_step(monkeypatch, signal.SIGTERM)
-
     def saving(run, step, state, owner, *kept):
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGUSR1)
@@ -91,9 +69,9 @@ def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
 
     monkeypatch.setattr("train.run.saving.save_state", saving)
     settings = settings_of()
-    with pytest.raises(Interrupted):
+    with signal_in_step(monkeypatch, signal.SIGTERM), pytest.raises(Interrupted):
         train_run(settings)
-    run = folder_of(settings)
+    run = settings.folder
     state = load_file(run / "resume/step00000004/state.safetensors")
     check_state_complete(state, torch.nn.Module(), settings.optimizer, 4)
     assert not list((run / "resume").glob(".*"))
@@ -112,7 +90,7 @@ def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settin
     settings = settings_of("resume.seconds=1000", "resume.background=false")
     with pytest.raises(Interrupted, match="75"):
         train_run(settings)
-    run = folder_of(settings)
+    run = settings.folder
     assert find_newest_state(run, {}) == 5
     train_run(settings)
     assert scored == [0, 1, 2, 5, 12]
@@ -127,7 +105,7 @@ def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch, capfd, 
         train_run(settings)
     assert raised.value.code == code
     assert f": the same command goes on; exit code {code}" in capfd.readouterr().err
-    assert not folder_of(settings).exists()
+    assert not settings.folder.exists()
 
 
 def test_ctrl_c_while_scoring_a_finished_run_keeps_the_scores_so_far(settings_of, monkeypatch, capfd):
@@ -136,7 +114,7 @@ def test_ctrl_c_while_scoring_a_finished_run_keeps_the_scores_so_far(settings_of
     with pytest.raises(Interrupted):
         train_run(settings)
     assert "stopped by Ctrl-C: scores made so far are kept, the same command goes on" in capfd.readouterr().err
-    assert read_run_facts(folder_of(settings)).status == "finished"
+    assert read_run_facts(settings.folder).status == "finished"
 
 
 def ended_after(*numbers, launched=False):
@@ -219,7 +197,7 @@ def test_an_error_that_nobody_foresaw_is_on_the_record(settings_of, monkeypatch)
     settings = settings_of()
     with pytest.raises(ValueError, match="odd"):
         train_run(settings)
-    record = read_run_facts(folder_of(settings))
+    record = read_run_facts(settings.folder)
     assert (record.status, record.error) == ("failed", "ValueError: odd")
 
 
@@ -227,11 +205,9 @@ def test_an_error_that_nobody_foresaw_is_on_the_record(settings_of, monkeypatch)
 def cut(settings_of, monkeypatch):
     """A run that was stopped after step 6, with the states after steps 5 and 6."""
     settings = settings_of("resume.seconds=0")
-    undo = signal_in_step(monkeypatch, signal.SIGTERM, 6)
-    with pytest.raises(Interrupted):
+    with signal_in_step(monkeypatch, signal.SIGTERM, 6), pytest.raises(Interrupted):
         train_run(settings)
-    undo()
-    assert sorted(path.name for path in (folder_of(settings) / "resume").iterdir()) == ["step00000005", "step00000006"]
+    assert sorted(path.name for path in (settings.folder / "resume").iterdir()) == ["step00000005", "step00000006"]
     return settings
 
 
@@ -253,7 +229,7 @@ def without(name):
 @pytest.mark.parametrize("damage", [torn, flipped, without("state.safetensors"), without("state.json")])
 @pytest.mark.long
 def test_a_damaged_state_is_named_and_the_one_before_it_used(alone, cut, capsys, damage):
-    run = folder_of(cut)
+    run = cut.folder
     damage(run / "resume/step00000006")
     train_run(cut)
     said = capsys.readouterr().err
@@ -264,7 +240,7 @@ def test_a_damaged_state_is_named_and_the_one_before_it_used(alone, cut, capsys,
 
 @pytest.mark.long
 def test_without_a_whole_state_a_run_begins_anew_and_says_so(alone, cut, capsys):
-    run = folder_of(cut)
+    run = cut.folder
     for state in (run / "resume").iterdir():
         torn(state)
     train_run(cut)
@@ -285,7 +261,7 @@ def test_a_kill_during_the_save_leaves_the_state_before(alone, cut, monkeypatch)
         patch.setattr("ucurve.storage.files.shutil.rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
             train_run(cut)
-    run = folder_of(cut)
+    run = cut.folder
     assert len(list((run / "resume").glob(".*"))) == 1
     train_run(cut)
     assert outcome(run) == alone
@@ -297,7 +273,7 @@ def test_a_disk_that_is_full_when_a_state_is_saved_is_one_error(alone, cut, monk
         Path(path).write_bytes(b"half")
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
-    run = folder_of(cut)
+    run = cut.folder
     with monkeypatch.context() as patch:
         patch.setattr("safetensors.torch.save_file", full)
         with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
@@ -309,7 +285,7 @@ def test_a_disk_that_is_full_when_a_state_is_saved_is_one_error(alone, cut, monk
 
 
 def test_a_state_without_moments_is_never_gone_on_from(cut):
-    run = folder_of(cut)
+    run = cut.folder
     state = load_state(run, 6)
     weights = {name: value for name, value in state.items() if not name.startswith("optimizer/")}
     owner = {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
+from tests.train.run.interrupting import train_cut_off
 from train.config import read_request
-from train.engine.engine import TorchEngine
 from train.replay import open_batches
 from train.run.prepare import expect_run
 from train.run.run import train_run
@@ -92,18 +92,8 @@ def test_a_shorter_budget_is_a_prefix_and_a_killed_run_goes_on_to_the_same_bytes
     weights = {folder.name: (folder / "model.safetensors").read_bytes() for folder in checkpoints(whole.folder)}
     manifests = {folder.name: (folder / "manifest.json").read_bytes() for folder in checkpoints(whole.folder)}
     shutil.rmtree(whole.folder)
-    step = TorchEngine.step
-
-    def cut(self, windows, rate, number, *flags):
-        if number > 5:
-            raise KeyboardInterrupt
-        return step(self, windows, rate, number, *flags)
-
-    monkeypatch.setattr(TorchEngine, "step", cut)
     again = choice(kind, first, "resume.seconds=0", second=second)
-    with pytest.raises(KeyboardInterrupt):
-        train_run(again)
-    monkeypatch.setattr(TorchEngine, "step", step)
+    train_cut_off(again, monkeypatch, 5)
     train_run(again)
     assert weights == {folder.name: (folder / "model.safetensors").read_bytes() for folder in checkpoints(again.folder)}
     assert manifests == {folder.name: (folder / "manifest.json").read_bytes() for folder in checkpoints(again.folder)}

@@ -5,11 +5,11 @@ import shutil
 
 import pytest
 
-from train.engine.engine import TorchEngine
+from tests.train.run.interrupting import train_cut_off
 from train.run.prepare import expect_run
 from train.run.run import train_run
 from train.verify import run_faults
-from ucurve.errors import RunError, UserError
+from ucurve.errors import UserError
 from ucurve.storage.run_folder import step_name
 
 FORMS = {"wsd": ["rate=wsd", "rate.decay=0.25"], "constant": ["rate=constant"], "linear": ["rate=linear"]}
@@ -117,17 +117,7 @@ def test_muon_goes_on_exactly(settings_of, monkeypatch):
     assert weights(adamw.folder)[0] == whole[0]
     assert weights(adamw.folder)[1] != whole[1]
     shutil.rmtree(settings.folder)
-    take = TorchEngine.step
-
-    def stop_at_7(engine, share, rate, number, *flags):
-        if number == 7:
-            raise RunError("the power is off")
-        return take(engine, share, rate, number, *flags)
-
-    monkeypatch.setattr(TorchEngine, "step", stop_at_7)
-    with pytest.raises(RunError, match="the power is off"):
-        train_run(settings)
-    monkeypatch.setattr(TorchEngine, "step", take)
+    train_cut_off(settings, monkeypatch, 6)
     train_run(settings)
     assert weights(settings.folder) == whole
     assert learning_rates(settings.folder) == lines

@@ -15,6 +15,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.facts import change_run
+from tests.train.run.interrupting import train_cut_off
 from train.engine.engine import TorchEngine
 from train.run import saving
 from train.run.prepare import prepare
@@ -103,22 +104,12 @@ def test_what_does_not_change_the_outcome_may_change(finished, settings_of):
     assert before == {path: path.read_bytes() for path in finished.glob("checkpoints/*/*")}
 
 
-@pytest.mark.parametrize("cut_after", [1, 5, 11])
-def test_a_cut_off_run_goes_on_to_the_same_bytes(tmp_path, finished, settings_of, monkeypatch, cut_after):
+@pytest.mark.parametrize("last", [1, 5, 11])
+def test_a_cut_off_run_goes_on_to_the_same_bytes(finished, settings_of, monkeypatch, last):
     whole, expected = (finished / LAST).read_bytes(), losses(finished)
     shutil.rmtree(finished)
-    step = TorchEngine.step
-
-    def cut(self, windows, rate, number, *flags):
-        if number > cut_after:
-            raise KeyboardInterrupt
-        return step(self, windows, rate, number, *flags)
-
-    monkeypatch.setattr(TorchEngine, "step", cut)
-    with pytest.raises(KeyboardInterrupt):
-        train_run(settings_of("resume.seconds=0"))
+    train_cut_off(settings_of("resume.seconds=0"), monkeypatch, last)
     assert run_faults(finished), "a run that was cut off is not whole"
-    monkeypatch.setattr(TorchEngine, "step", step)
     train_run(settings_of("resume.seconds=0"))
     assert (finished / LAST).read_bytes() == whole
     assert losses(finished) == expected
@@ -203,7 +194,7 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_state(settings_of, monkey
     settings = settings_of()
     with pytest.raises(RunError, match=r"the loss is nan at step 7; the state after step 6 is kept in resume/"):
         train_run(settings)
-    run = Path(settings.paths.runs) / settings.run_name
+    run = settings.folder
     assert read_run_facts(run).status == "failed"
     assert [path.name for path in (run / "resume").iterdir()] == ["step00000006"]
     assert len(metrics(run)) == 6
@@ -234,7 +225,7 @@ def test_a_full_disk_is_said_and_the_run_can_go_on(settings_of, monkeypatch):
         with pytest.raises(RunError, match="No space left on device"):
             train_run(settings)
     train_run(settings)
-    assert run_faults(Path(settings.paths.runs) / settings.run_name) == []
+    assert run_faults(settings.folder) == []
 
 
 def test_a_corpus_shorter_than_the_budget_says_how_many_epochs(settings_of):
@@ -252,7 +243,7 @@ def test_a_corpus_without_one_whole_sequence_is_refused(settings_of, corpus):
 
 def test_a_folder_that_is_no_run_is_refused(settings_of):
     settings = settings_of()
-    folder = Path(settings.paths.runs) / settings.run_name
+    folder = settings.folder
     folder.mkdir(parents=True)
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(UserError, match=r"exists and is not a run of this suite"):
@@ -277,7 +268,7 @@ def test_a_checkpoint_of_another_trajectory_is_written_anew(finished, settings_o
     change_run(finished, status="running")
     other = settings_of("seed=1")
     train_run(other)
-    strange = Path(other.paths.runs) / other.run_name / LAST
+    strange = other.folder / LAST
     folder = finished / Path(LAST).parent
     (folder / "model.safetensors").write_bytes(strange.read_bytes())
     write_manifest(folder, describe_files(folder, read_manifest(folder)))
@@ -304,7 +295,7 @@ def test_two_writers_of_one_run_are_refused(settings_of):
 
 def test_a_second_writer_by_another_path_is_refused_at_once(settings_of, tmp_path):
     settings = settings_of()
-    run = Path(settings.paths.runs) / settings.run_name
+    run = settings.folder
     (tmp_path / "elsewhere" / run.name).mkdir(parents=True)
     run.parent.mkdir()
     run.symlink_to(tmp_path / "elsewhere" / run.name)
@@ -366,17 +357,8 @@ def test_verify_refuses_what_is_no_run(tmp_path):
 
 
 def test_a_line_a_checkpoint_and_a_state_are_written_in_this_order(settings_of, monkeypatch):
-    written, step = [], TorchEngine.step
-
-    def cut(self, windows, rate, number, *flags):
-        if number > 10:
-            raise KeyboardInterrupt
-        return step(self, windows, rate, number, *flags)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(TorchEngine, "step", cut)
-        with pytest.raises(KeyboardInterrupt):
-            train_run(settings_of("resume.seconds=0"))
+    written = []
+    train_cut_off(settings_of("resume.seconds=0"), monkeypatch, 10)
     for name, place in (("append", MetricsLog), ("write_checkpoint", saving), ("save_state", saving)):
         real = getattr(place, name)
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,10 +17,6 @@ from train.run_folder.checkpoint import find_faults
 from train.run_folder.resume import find_newest_state
 from ucurve.errors import RunError
 from ucurve.storage.facts import read_run_facts
-
-
-def folder_of(settings):
-    return Path(settings.paths.runs) / settings.run_name
 
 
 def slowly(monkeypatch, name, first=lambda: None):
@@ -50,10 +45,10 @@ def test_what_is_written_beside_the_training_is_the_same(settings_of, monkeypatc
     slowly(monkeypatch, "save_state")
     beside = settings_of("name=beside", "resume.seconds=0")
     train_run(beside)
-    expected, found = written(folder_of(at_once)), written(folder_of(beside))
+    expected, found = written(at_once.folder), written(beside.folder)
     expected = {name: data for name, data in expected.items() if "manifest" not in name}  # has the run's name's hash
     assert {name: data for name, data in found.items() if name in expected} == expected
-    assert find_newest_state(folder_of(beside), {}) == 12
+    assert find_newest_state(beside.folder, {}) == 12
 
 
 def test_steps_go_on_while_a_checkpoint_is_written(settings_of, monkeypatch):
@@ -84,7 +79,7 @@ def test_logits_are_compared_at_the_first_checkpoint_of_each_run(settings_of, mo
     runs = [settings_of(f"name={name}") for name in ("one", "two")]
     for settings in runs:
         train_run(settings)
-    assert compared == [folder_of(settings) / "checkpoints" / "step00000000" for settings in runs]
+    assert compared == [settings.folder / "checkpoints" / "step00000000" for settings in runs]
 
 
 def test_a_signal_while_a_checkpoint_is_written_lets_it_be_finished(settings_of, monkeypatch):
@@ -92,7 +87,7 @@ def test_a_signal_while_a_checkpoint_is_written_lets_it_be_finished(settings_of,
     settings = settings_of()
     with pytest.raises(Interrupted, match="75"):
         train_run(settings)
-    run = folder_of(settings)
+    run = settings.folder
     names = sorted(path.name for path in (run / "checkpoints").iterdir())
     assert names[0] == "step00000000"
     assert [find_faults(run / "checkpoints" / name) for name in names] == [[]] * len(names)
@@ -111,7 +106,7 @@ def test_an_error_of_the_thread_ends_the_run_before_anything_else_is_written(set
     settings = settings_of("resume.seconds=0")
     with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
         train_run(settings)
-    run = folder_of(settings)
+    run = settings.folder
     assert read_run_facts(run).status == "failed"
     assert not list((run / "checkpoints").iterdir())
     assert not (run / "resume").exists()
@@ -129,7 +124,7 @@ def test_an_error_in_the_last_checkpoint_keeps_a_run_from_being_finished(setting
     settings = settings_of()
     with pytest.raises(RunError, match="a checkpoint read back differs"):
         train_run(settings)
-    assert read_run_facts(folder_of(settings)).status == "failed"
+    assert read_run_facts(settings.folder).status == "failed"
 
 
 def test_a_copy_stays_what_it_was():

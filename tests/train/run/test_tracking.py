@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from train.engine.engine import TorchEngine
+from tests.train.run.interrupting import train_cut_off
 from train.run.run import train_run
 from train.run.tracking import check_tracker, start_tracker
 from ucurve.errors import UserError
@@ -134,17 +134,8 @@ def test_every_checkpoint_is_sent(tracked, client):
 @pytest.mark.long
 @pytest.mark.parametrize("seconds", [0, 3600])
 def test_a_run_that_goes_on_is_one_run(tracked, client, monkeypatch, seconds):
-    settings, step = tracked(f"resume.seconds={seconds}"), TorchEngine.step
-
-    def cut(self, windows, rate, number, *flags):
-        if number > 6:
-            raise KeyboardInterrupt
-        return step(self, windows, rate, number, *flags)
-
-    monkeypatch.setattr(TorchEngine, "step", cut)
-    with pytest.raises(KeyboardInterrupt):
-        train_run(settings)
-    monkeypatch.setattr(TorchEngine, "step", step)
+    settings = tracked(f"resume.seconds={seconds}")
+    train_cut_off(settings, monkeypatch, 6)
     train_run(settings)
     assert client.opened == 2
     check_values(client, settings.folder)

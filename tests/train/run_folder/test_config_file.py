@@ -56,7 +56,7 @@ def test_a_run_below_the_home_folder_is_gone_on_with_and_verified(settings_of, t
     monkeypatch.setenv("HOME", str(tmp_path))
     settings = settings_of()
     train_run(settings)
-    run = Path(settings.paths.runs) / settings.run_name
+    run = settings.folder
     before = (run / "config.yaml").read_bytes()
     assert str(tmp_path).encode() not in before
     train_run(settings)

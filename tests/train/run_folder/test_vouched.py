@@ -41,7 +41,7 @@ def trained(tmp_path_factory):
     small += ["batch.sequences=8", "batch.length=16", "schedule.count=4", "resume.seconds=0"]
     settings = read_settings(compose("train", [*small, *paths]))
     train_run(settings)
-    shutil.copytree(Path(settings.paths.runs) / settings.run_name, folder / "kept")
+    shutil.copytree(settings.folder, folder / "kept")
     return settings, folder / "kept"
 
 
@@ -53,7 +53,7 @@ def settings(trained):
 @pytest.fixture
 def finished(trained):
     settings, kept = trained
-    run = Path(settings.paths.runs) / settings.run_name
+    run = settings.folder
     shutil.rmtree(run, ignore_errors=True)
     return shutil.copytree(kept, run)
 
