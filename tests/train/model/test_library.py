@@ -57,14 +57,20 @@ def test_flops_are_those_counted_by_hand(family):
     assert design(family).count_flops(VOCABULARY, LENGTH, tokens) == pytest.approx(by_hand, rel=0.01)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_parameters_are_those_of_the_built_model(family):
-    model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
-    counted = design(family).count_parameters(VOCABULARY, LENGTH)
+def check_parameters(design):
+    """Check that parameters are counted as the built model has them, and return it."""
+    model = design.build_model(VOCABULARY, LENGTH, 7, seed=0)
+    counted = design.count_parameters(VOCABULARY, LENGTH)
     assert counted == parameters_by_group(model)
     assert counted.total == sum(parameter.numel() for parameter in model.parameters())
     assert counted.tied == (model.get_output_embeddings().weight is model.get_input_embeddings().weight)
     assert "other" not in counted.groups
+    return model
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_parameters_are_those_of_the_built_model(family):
+    model = check_parameters(design(family))
     assert (model.config.vocab_size, model.config.bos_token_id, model.config.eos_token_id) == (VOCABULARY, 7, 7)
 
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM
 
-from tests.train.model.test_library import LAYERS, LENGTH, PLAIN, VOCABULARY, WIDTH
-from tests.train.model.test_training import OPTIMIZER, STEPS
+from tests.train.model.test_library import LAYERS, LENGTH, PLAIN, VOCABULARY, WIDTH, check_parameters
+from tests.train.model.test_training import OPTIMIZER, STEPS, plain_losses
 from train.engine.engine import TorchEngine
 from train.model.design import NOT_PREDICTED
 from train.model.hidden import make_hidden_states
-from train.model.library import LibraryModel, parameters_by_group
+from train.model.library import LibraryModel
 from train.model.loss import summed_loss
 from ucurve.errors import UserError
 
@@ -44,12 +44,8 @@ def test_flops_are_those_counted_by_hand(family):
 
 @pytest.mark.parametrize("family", MASKED)
 def test_parameters_are_those_of_the_built_model(family):
-    model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
-    counted = design(family).count_parameters(VOCABULARY, LENGTH)
-    assert counted == parameters_by_group(model)
-    assert counted.total == sum(parameter.numel() for parameter in model.parameters())
-    assert counted.tied
-    assert "other" not in counted.groups
+    model = check_parameters(design(family))
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
 
 
 def batches():
@@ -59,35 +55,20 @@ def batches():
     return torch.stack([targets.masked_fill(chosen, VOCABULARY - 1), targets.masked_fill(~chosen, NOT_PREDICTED)], 2)
 
 
-def plain_losses(model):
-    """The loss of each step, by the library with ``labels``, and one AdamW for matrices, one for the rest."""
-    kinds = ([], [])
-    for module in model.modules():
-        if isinstance(module, torch.nn.Embedding):
-            module.padding_idx = None  # as -1 the last row, without a gradient
-    for parameter in model.parameters():
-        kinds[parameter.ndim < 2].append(parameter)
-    keys = {"lr": OPTIMIZER.learning_rate, "betas": OPTIMIZER.betas, "eps": OPTIMIZER.eps}
-    optimizers = [
-        torch.optim.AdamW(each, weight_decay=decay, **keys) for each, decay in zip(kinds, (0.1, 0.0), strict=True)
-    ]
-    losses = []
-    for batch in batches():
-        loss = model(input_ids=batch[:, 0], labels=batch[:, 1].contiguous()).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), OPTIMIZER.clip)
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad()
-        losses.append(loss.item())
-    return losses
+def masked_loss(model, batch):
+    """The library's own loss."""
+    return model(input_ids=batch[:, 0], labels=batch[:, 1].contiguous()).loss
 
 
 @pytest.mark.parametrize("family", MASKED)
 def test_the_engine_trains_as_a_plain_loop(tmp_path, family):
     model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
     model.save_pretrained(tmp_path)
-    expected = plain_losses(AutoModelForMaskedLM.from_pretrained(tmp_path, attn_implementation="eager").train())
+    plain = AutoModelForMaskedLM.from_pretrained(tmp_path, attn_implementation="eager").train()
+    for module in plain.modules():
+        if isinstance(module, torch.nn.Embedding):
+            module.padding_idx = None  # as -1 the last row, without a gradient
+    expected = plain_losses(plain, batches(), masked_loss)
     engine = TorchEngine(model, OPTIMIZER, 3, torch.device("cpu"))
     ours = [
         engine.step(batch, OPTIMIZER.learning_rate, number).loss_sum / int((batch[:, 1] != NOT_PREDICTED).sum())

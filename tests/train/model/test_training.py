@@ -15,13 +15,19 @@ OPTIMIZER = OptimizerSettings(
 STEPS = 20
 
 
+def causal_loss(model, ids):
+    """The mean loss per token, of the library's logits."""
+    logits = model(input_ids=ids[:, :-1]).logits
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+
+
 def batches():
     generator = torch.Generator().manual_seed(3)
     return torch.randint(0, VOCABULARY // 4, (STEPS, 4, LENGTH + 1), generator=generator)
 
 
-def plain_losses(model):
-    """The mean loss per token of each step, by the library's loss and one AdamW for matrices, one for the rest."""
+def plain_losses(model, batches, loss_of):
+    """The loss of each step, with one AdamW for matrices and one for the rest."""
     kinds = ([], [])
     for name, parameter in model.named_parameters():
         kinds[parameter.ndim < 2 or name.endswith("A_log")].append(parameter)
@@ -30,9 +36,8 @@ def plain_losses(model):
         torch.optim.AdamW(each, weight_decay=decay, **keys) for each, decay in zip(kinds, (0.1, 0.0), strict=True)
     ]
     losses = []
-    for ids in batches():
-        logits = model(input_ids=ids[:, :-1]).logits
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+    for batch in batches:
+        loss = loss_of(model, batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), OPTIMIZER.clip)
         for optimizer in optimizers:
@@ -46,7 +51,8 @@ def plain_losses(model):
 def test_the_engine_trains_as_a_plain_loop(tmp_path, family):
     model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
     model.save_pretrained(tmp_path)
-    expected = plain_losses(AutoModelForCausalLM.from_pretrained(tmp_path, attn_implementation="eager").train())
+    plain = AutoModelForCausalLM.from_pretrained(tmp_path, attn_implementation="eager").train()
+    expected = plain_losses(plain, batches(), causal_loss)
     engine = TorchEngine(model, OPTIMIZER, 3, torch.device("cpu"))
     ours = [
         engine.step(ids, OPTIMIZER.learning_rate, number).loss_sum / ids[:, 1:].numel()
