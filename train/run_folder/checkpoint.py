@@ -1,6 +1,7 @@
 """Checkpoints: Hugging Face folders with a manifest, written completely or not at all, and compared with the model."""
 
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,14 +81,20 @@ def _hide_progress_bars() -> None:
     transformers_logging.disable_progress_bar()
 
 
+def _load_as(model: "PreTrainedModel", folder: Path) -> tuple["PreTrainedModel", dict[str, Collection[str]]]:
+    """Load a checkpoint as a model of the same class in float32, with a report on keys that its file lacks or adds."""
+    import torch
+
+    _hide_progress_bars()
+    return load_model(folder, loading_class(model), dtype=torch.float32)
+
+
 def holds_weights(folder: Path, model: "PreTrainedModel") -> bool:
     """Tell whether a checkpoint's weights are those of the live model, bit for bit."""
     import torch
 
-    _hide_progress_bars()
-    # Loading knows the names in the file, and reports keys that it lacks, for which it would draw new weights.
-    loaded, report = load_model(folder, loading_class(model), dtype=torch.float32)
-    if any(report.values()):
+    loaded, report = _load_as(model, folder)
+    if any(report.values()):  # new weights were drawn for keys that the file lacks
         return False
     saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
     return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
@@ -102,8 +109,7 @@ def take_weights(folder: Path, model: "PreTrainedModel") -> None:
     """Give a model the weights of a checkpoint."""
     import torch
 
-    _hide_progress_bars()
-    loaded, _ = load_model(folder, loading_class(model), dtype=torch.float32)
+    loaded, _ = _load_as(model, folder)
     saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
     shapes = [{name: tuple(one.shape) for name, one in parameters.items()} for parameters in (saved, live)]
     if shapes[0] != shapes[1]:
@@ -133,11 +139,8 @@ def describe_files(folder: Path, facts: CheckpointFacts) -> Manifest:
 
 def compare_logits(folder: Path, model: "PreTrainedModel") -> None:
     """Compare the logits of a written checkpoint and of the live model on a few tokens, to find a wrong export."""
-    import torch
-
-    device = model.get_output_embeddings().weight.device
     try:
-        loaded = load_model(folder, loading_class(model), dtype=torch.float32)[0].to(device)
+        loaded = _load_as(model, folder)[0].to(model.get_output_embeddings().weight.device)
     except UserError as error:
         raise RunError(f"a checkpoint does not load after it was written: {error}") from error
     distance = (_compute_probe(loaded) - _compute_probe(model)).norm().item()
