@@ -1,12 +1,14 @@
 """The page of a study, made of the CSV files of its numbers and of what people wrote about them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 from jinja2 import ChoiceLoader, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
+from analysis.plotting.figures import Drawing
 from analysis.plotting.style import readable
 from studies.dips import one_order_of_each
 from ucurve.storage.files import write_text
@@ -26,6 +28,40 @@ def read_tables(folder: Path, prefix: str = "") -> dict[str, pd.DataFrame]:
     """Read what ``write_tables`` wrote, by name."""
     files = sorted(folder.glob(f"{prefix}*.csv"))
     return {path.stem.removeprefix(prefix): pd.read_csv(path) for path in files}
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """A page, and figures in ``images/`` beside it, made of the CSV files of a study in ``data/`` and nothing else."""
+
+    name: str  # of the page's file
+    template: Path
+    draw: Callable[[Mapping[str, pd.DataFrame]], Iterable[Drawing]]
+    data: str = ""  # the folder of the CSV files in ``data/``
+    prefix: str = ""  # of their names
+    filters: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+
+    def write(self, tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:
+        """Write the CSV files, and what is made of them, to a folder of documentation; return the page."""
+        write_tables(tables, self.data_folder(docs), self.prefix)
+        for drawing in self.draw(self.read_tables(docs)):
+            drawing.save(Path(docs) / "images" / f"{drawing.name}.png")
+        page = Path(docs) / self.name
+        write_text(page, self.render(docs))
+        return page
+
+    def render(self, docs: Path | str) -> str:
+        """Fill the template, which includes what people wrote beside the CSV files, if there is such a file."""
+        folders = self.template.parent, self.data_folder(docs)
+        return render_page(self.template.name, folders, self.read_tables(docs), self.filters)
+
+    def read_tables(self, docs: Path | str) -> dict[str, pd.DataFrame]:
+        """Read the CSV files, by name."""
+        return read_tables(self.data_folder(docs), self.prefix)
+
+    def data_folder(self, docs: Path | str) -> Path:
+        """Return the folder of the CSV files."""
+        return Path(docs) / "data" / self.data
 
 
 def render_page(

@@ -4,13 +4,13 @@ python -m studies.hundred_million --runs 'runs/hundred_million/*' [--out docs] [
 """
 
 from studies.command import make_page
-from studies.hundred_million.page import write_study
+from studies.hundred_million.page import PAGE
 from studies.hundred_million.tables import study_tables
 
 
 def main() -> None:
     """Read the runs, write the page, and print where it is."""
-    make_page(__doc__, study_tables, write_study)
+    make_page(__doc__, study_tables, PAGE.write)
 
 
 if __name__ == "__main__":

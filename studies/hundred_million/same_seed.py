@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from studies.hundred_million.page import data_folder
+from studies.hundred_million.page import PAGE
 from studies.pages import write_tables
 
 SLLN_LP = 0.5  # the exponent of the length
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--benchmark", default="zhoblimp")
     arguments = parser.parse_args()
     table = compare(arguments.run, arguments.same, arguments.others, arguments.benchmark)
-    write_tables({"same_seed": table}, data_folder(arguments.docs))
+    write_tables({"same_seed": table}, PAGE.data_folder(arguments.docs))
 
 
 if __name__ == "__main__":

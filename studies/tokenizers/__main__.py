@@ -4,13 +4,13 @@ python -m studies.tokenizers --runs 'runs/tokenizers_small/*' [--out docs] [--be
 """
 
 from studies.command import make_page
-from studies.tokenizers.page import write_study
+from studies.tokenizers.page import PAGE
 from studies.tokenizers.tables import study_tables
 
 
 def main() -> None:
     """Read the runs, write the page, and print where it is."""
-    make_page(__doc__, study_tables, write_study)
+    make_page(__doc__, study_tables, PAGE.write)
 
 
 if __name__ == "__main__":

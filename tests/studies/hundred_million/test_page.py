@@ -11,7 +11,7 @@ import pytest
 from studies import second_shape
 from studies.hundred_million import recompute
 from studies.hundred_million.__main__ import main
-from studies.hundred_million.page import study_page
+from studies.hundred_million.page import PAGE
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import run_maker
 
@@ -82,18 +82,18 @@ def test_the_first_screen_says_what_becomes_of_the_phenomena_that_the_paper_name
 
 
 def test_the_page_is_made_of_its_files_alone(docs):
-    page = study_page(docs)
+    page = PAGE.render(docs)
     assert page == (docs / "hundred-million.md").read_text(encoding="utf-8")
     findings = docs / "data" / "hundred_million" / "findings.jinja"
     findings.write_text("What was found: {{ runs | length }} lines.\n", encoding="utf-8")
-    assert "What was found: 2 lines." in study_page(docs)
+    assert "What was found: 2 lines." in PAGE.render(docs)
     findings.unlink()
     assert "were not scored by n-gram models" in page
 
 
 def test_the_committed_page_is_made_of_the_committed_files():
     committed = Path(__file__).parents[3] / "docs"
-    assert study_page(committed) == (committed / "hundred-million.md").read_text(encoding="utf-8")
+    assert PAGE.render(committed) == (committed / "hundred-million.md").read_text(encoding="utf-8")
 
 
 def again(monkeypatch, runs, docs):

@@ -11,7 +11,7 @@ import pytest
 from jinja2.exceptions import SecurityError
 
 from studies.tokenizers.__main__ import main
-from studies.tokenizers.page import study_page
+from studies.tokenizers.page import PAGE
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import run_maker, score_row
 
@@ -164,11 +164,11 @@ def test_the_page_is_made_of_the_files_alone(docs, tmp_path):
     for path in (docs / "data").iterdir():
         (tmp_path / "data" / path.name).write_bytes(path.read_bytes())
     page = (docs / "study.md").read_text(encoding="utf-8")
-    assert study_page(tmp_path) == page
+    assert PAGE.render(tmp_path) == page
     assert "| passive |" in page
     path = tmp_path / "data/study_runs.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("2.5", "7.125"), encoding="utf-8")
-    assert "7.125 (7.125 to 7.125)" in study_page(tmp_path)
+    assert "7.125 (7.125 to 7.125)" in PAGE.render(tmp_path)
 
 
 def test_findings_are_filled_from_the_files_and_run_nothing(docs, tmp_path):
@@ -177,15 +177,15 @@ def test_findings_are_filled_from_the_files_and_run_nothing(docs, tmp_path):
         (tmp_path / "data" / path.name).write_bytes(path.read_bytes())
     findings = tmp_path / "data/study_findings.jinja"
     findings.write_text("# Found\n\n{{ runs[0].bits_per_byte | number(1) }} bits.\n", encoding="utf-8")
-    assert study_page(tmp_path).startswith("# Found\n\n2.5 bits.\n")
+    assert PAGE.render(tmp_path).startswith("# Found\n\n2.5 bits.\n")
     findings.write_text("{{ ''.__class__.__mro__ }}", encoding="utf-8")
     with pytest.raises(SecurityError):
-        study_page(tmp_path)
+        PAGE.render(tmp_path)
 
 
 def test_the_committed_page_is_made_of_the_committed_files():
     docs = Path(__file__).parents[3] / "docs"
-    assert study_page(docs) == (docs / "study.md").read_text(encoding="utf-8")
+    assert PAGE.render(docs) == (docs / "study.md").read_text(encoding="utf-8")
 
 
 def test_runs_without_scores_are_refused(tmp_path, monkeypatch, capsys):
