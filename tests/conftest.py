@@ -1,14 +1,17 @@
 import gc
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 import torch
+from hydra.core.global_hydra import GlobalHydra
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
 
 from tests.facts import write_manifest_of
+from ucurve import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 LETTERS = "".join(chr(0x4E00 + number) for number in range(40))
@@ -37,6 +40,23 @@ def shared():
     if not (folder / "benchmarks" / "zhoblimp").is_dir():
         pytest.skip("the published benchmark files are not here (../shared or $UCURVE_SHARED)")
     return folder
+
+
+@pytest.fixture
+def run_command(monkeypatch, capsys):
+    """A function that runs a command in this process and returns its exit code, output and messages."""
+
+    def run(name, *arguments):
+        GlobalHydra.instance().clear()
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
+        code = 0
+        try:
+            cli.run(name)
+        except SystemExit as ended:
+            code = ended.code
+        return code, *capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture(scope="session")

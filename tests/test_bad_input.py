@@ -7,15 +7,12 @@ functions is tested where they are started as programs.
 import gzip
 import json
 import re
-import sys
 
 import pytest
 import torch
-from hydra.core.global_hydra import GlobalHydra
 
 from eval.store.tables import ACCURACY
 from tests.facts import write_manifest_of, write_run
-from ucurve.cli import run as run_command
 
 TEXT = [json.dumps({"text": "天地玄黄宇宙洪荒日月盈昃" * 40}, ensure_ascii=False) for _ in range(8)]
 PAIR = {"UID": "one", "phenomenon": "P", "sentence_good": "天地", "sentence_bad": "地天", "pairID": 0}
@@ -33,16 +30,13 @@ def place(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(place, monkeypatch, capsys):
+def run(place, run_command):
     """A function that runs a command and returns its exit code and what it wrote to standard error."""
 
     def call(name, *arguments):
-        GlobalHydra.instance().clear()
-        monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
         before = entries(place)
-        with pytest.raises(SystemExit) as caught:
-            run_command(name)
-        return caught.value.code, capsys.readouterr().err, entries(place) - before
+        code, _, said = run_command(name, *arguments)
+        return code, said, entries(place) - before
 
     return call
 

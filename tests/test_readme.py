@@ -2,14 +2,12 @@
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tests.generation.multiblimp.toy import GOOD, PL, SG, noun, sentence, treebank, verb
-from ucurve import cli
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 SMALLER = {"14m": "tiny", "10M": "40K"}
@@ -44,11 +42,15 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(monkeypatch, words: list[str]) -> None:
-    python, script, *arguments = words
-    assert python == "python"
-    monkeypatch.setattr(sys, "argv", [script, *arguments])
-    cli.run(script.removesuffix(".py"))
+@pytest.fixture
+def run(run_command):
+    def run(words: list[str]) -> tuple[int, str]:
+        python, script, *arguments = words
+        assert python == "python"
+        code, _, said = run_command(script.removesuffix(".py"), *arguments)
+        return code, said
+
+    return run
 
 
 def test_no_argument_of_the_section_is_expanded_by_a_shell():
@@ -59,9 +61,9 @@ def test_no_argument_of_the_section_is_expanded_by_a_shell():
 
 
 @pytest.mark.long
-def test_from_a_treebank_to_a_learning_curve(place, monkeypatch):
+def test_from_a_treebank_to_a_learning_curve(place, run):
     for words in commands():
-        run(monkeypatch, words)
+        assert run(words)[0] == 0
     folder = place / "runs" / "tiny-40K-char-TEXTS-s0"
     accuracy = pd.read_csv(folder / "eval" / "accuracy.csv")
     assert set(accuracy["benchmark"]) == {"dutch"}
@@ -69,15 +71,13 @@ def test_from_a_treebank_to_a_learning_curve(place, monkeypatch):
     assert (place / "figures" / "report.html").is_file()
 
 
+@pytest.mark.usefixtures("place")
 @pytest.mark.long
-def test_without_batch_length_the_remedy_is_named(place, monkeypatch, capsys):
+def test_without_batch_length_the_remedy_is_named(run):
     generate, train, score, _ = commands()
-    run(monkeypatch, generate)
-    run(monkeypatch, [word for word in train if not word.startswith("batch.")])
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as stop:
-        run(monkeypatch, score)
-    said = capsys.readouterr().err
-    assert stop.value.code == 2
+    assert run(generate)[0] == 0
+    assert run([word for word in train if not word.startswith("batch.")])[0] == 0
+    code, said = run(score)
+    assert code == 2
     assert re.search(r"tokens, but the model's context holds 64 \(.*; \d+ of \d+ pairs fit\)", said)
     assert "batch.length=" in said

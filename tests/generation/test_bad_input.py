@@ -3,13 +3,11 @@
 import gzip
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.generation.multiblimp.toy import GOOD, treebank
-from ucurve import cli
 
 SOURCES = sorted(path.stem for path in (Path(__file__).parents[2] / "conf" / "source").glob("*.yaml"))
 VOCABULARY = "expression\tpos\n甲\tN\n跑\tV\n"
@@ -101,16 +99,13 @@ def test_there_are_more_than_25_kinds():
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_one_message_and_nothing_left(case, place, monkeypatch, capsys):
+def test_one_message_and_nothing_left(case, place, run_command):
     arguments, files, message = CASES[case]
     write(place, files)
     before = {path: path.is_file() and path.read_bytes() for path in place.rglob("*")}
     given = [] if any(argument.startswith(("out=", "check=")) for argument in arguments) else ["out=made"]
-    monkeypatch.setattr(sys, "argv", ["generate.py", *arguments, *given])
-    with pytest.raises(SystemExit) as stop:
-        cli.run("generate")
-    said = capsys.readouterr().err
-    assert stop.value.code == 2
+    code, _, said = run_command("generate", *arguments, *given)
+    assert code == 2
     assert said.count("error: ") == 1
     assert "Traceback" not in said
     pattern = ".*".join(re.escape(part) for part in message.split(".*"))

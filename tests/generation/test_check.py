@@ -1,10 +1,8 @@
 import json
-import sys
 
 import pytest
 
 from generation.check import check_folder
-from ucurve import cli
 from ucurve.errors import UserError
 
 
@@ -24,11 +22,10 @@ def folder(tmp_path):
     return make
 
 
-def test_faults_of_all_pairs_are_counted_and_placed(folder, monkeypatch, capsys):
+def test_faults_of_all_pairs_are_counted_and_placed(folder, run_command):
     made = folder([("a", "x", "y"), ("a", "x", "z"), ("b", "x", "y"), ("b", "q", "q"), ("b", "y", "x")])
-    monkeypatch.setattr(sys, "argv", ["generate.py", f"check={made}"])
-    cli.run("generate")
-    text = capsys.readouterr().out
+    code, text, _ = run_command("generate", f"check={made}")
+    assert code == 0
     rows = {
         line.split("  ")[0]: line.split()
         for line in text.splitlines()

@@ -1,5 +1,4 @@
 import json
-import sys
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from eval.templates.pair import Pair
 from generation.decontaminate import FilterSettings, filtered, read_familiarity, threshold
 from generation.maker import Chooser, Drawn, Listed, Made
 from tests.facts import store_scores
-from ucurve import cli
 from ucurve.errors import UserError
 
 GOODS = [f"good {number}" for number in range(12)]
@@ -88,23 +86,15 @@ def test_what_cannot_be_filtered(scored, tmp_path):
         read_familiarity(FilterSettings(scores=(folder,), percent=40))
 
 
-def test_the_command_keeps_the_least_familiar_pairs(scored, tmp_path, monkeypatch):
+def test_the_command_keeps_the_least_familiar_pairs(scored, tmp_path, run_command):
     pool = tmp_path / "pool"
     pool.mkdir()
     lines = [f'{{"UID": "p", "phenomenon": "f", "sentence_good": "{good}", "sentence_bad": "x"}}\n' for good in GOODS]
     (pool / "p.jsonl").write_text("".join(lines))
     (pool / "card.yaml").write_text("name: pool\nlanguage: eng\ncolumns: {paradigm: UID}\nlicense: CC0-1.0\n")
     folder = scored("model", {good: -float(number) for number, good in enumerate(GOODS)})
-    argv = [
-        "generate.py",
-        "source=folder",
-        f"benchmark={pool}",
-        f"out={tmp_path / 'kept'}",
-        "pairs=3",
-        f"filter.scores=[{folder}]",
-    ]
-    monkeypatch.setattr(sys, "argv", argv)
-    cli.run("generate")
+    given = ["source=folder", f"benchmark={pool}", f"out={tmp_path / 'kept'}", "pairs=3", f"filter.scores=[{folder}]"]
+    assert run_command("generate", *given)[0] == 0
     kept = pd.read_json(tmp_path / "kept" / "p.jsonl", lines=True)
     assert list(kept["sentence_good"]) == ["good 11", "good 10", "good 9"]
     report = pd.read_json(tmp_path / "kept" / "report.json", typ="series")
@@ -112,7 +102,7 @@ def test_the_command_keeps_the_least_familiar_pairs(scored, tmp_path, monkeypatc
     assert "license: CC0-1.0" in (tmp_path / "kept" / "card.yaml").read_text()
 
 
-def test_pairs_of_a_folder_keep_a_value_that_is_missing(tmp_path, monkeypatch):
+def test_pairs_of_a_folder_keep_a_value_that_is_missing(tmp_path, run_command):
     pool = tmp_path / "pool"
     pool.mkdir()
     pairs = [{"UID": "p", "phenomenon": "f", "sentence_good": good, "sentence_bad": "x"} for good in GOODS]
@@ -122,9 +112,8 @@ def test_pairs_of_a_folder_keep_a_value_that_is_missing(tmp_path, monkeypatch):
     ]
     (pool / "p.jsonl").write_text("\n".join([*lines, ""]))
     (pool / "card.yaml").write_text("name: pool\nlanguage: eng\ncolumns: {paradigm: UID, level: level, note: note}\n")
-    argv = ["generate.py", "source=folder", f"benchmark={pool}", f"out={tmp_path / 'kept'}", "pairs=all"]
-    monkeypatch.setattr(sys, "argv", argv)
-    cli.run("generate")
+    given = ["source=folder", f"benchmark={pool}", f"out={tmp_path / 'kept'}", "pairs=all"]
+    assert run_command("generate", *given)[0] == 0
     kept = [json.loads(line) for line in (tmp_path / "kept" / "p.jsonl").read_text().splitlines()]
     assert {row["sentence_good"]: (row["level"], row["note"]) for row in kept} == dict.fromkeys(GOODS, (None, None)) | {
         GOODS[0]: (3, "first")

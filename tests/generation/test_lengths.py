@@ -2,7 +2,6 @@
 
 import json
 import random
-import sys
 from collections import Counter
 
 import pytest
@@ -14,7 +13,6 @@ from eval.templates.pair import Pair
 from generation.lengths import Lengths, shares
 from generation.maker import Chooser, Drawn, Listed
 from tests.generation.multiblimp.toy import GOOD, treebank
-from ucurve import cli
 
 BALANCED = Lengths(balanced=True)
 
@@ -97,21 +95,16 @@ def test_draws_that_can_never_be_balanced_end():
 
 
 @pytest.fixture
-def generate(tmp_path, monkeypatch, capsys):
+def generate(tmp_path, run_command):
     """Make pairs of the toy treebank, whose plural verbs are longer; returns what is said, report and card."""
 
     def run(*arguments, out="toy"):
         (tmp_path / "toy.conllu").write_text(treebank(*GOOD), encoding="utf-8")
         given = ["source=multiblimp", f"treebanks=[{tmp_path / 'toy.conllu'}]", "language=epo", f"out={tmp_path / out}"]
-        monkeypatch.setattr(sys, "argv", ["generate.py", *given, *arguments])
-        cli.run("generate")
-        folder = tmp_path / out
-        said = capsys.readouterr().err
-        return (
-            said,
-            json.loads((folder / "report.json").read_text()),
-            yaml.safe_load((folder / "card.yaml").read_text()),
-        )
+        code, _, said = run_command("generate", *given, *arguments)
+        assert code == 0
+        report, card = ((tmp_path / out / name).read_text() for name in ("report.json", "card.yaml"))
+        return said, json.loads(report), yaml.safe_load(card)
 
     return run
 
@@ -142,15 +135,10 @@ def test_lengths_are_in_tokens_of_a_tokenizer_where_one_is_given(generate, make_
     assert "in characters" not in said
 
 
-def test_a_benchmark_folder_is_balanced_afterwards(generate, monkeypatch, tmp_path, capsys):
+def test_a_benchmark_folder_is_balanced_afterwards(generate, run_command, tmp_path):
     generate()
-    monkeypatch.setattr(
-        sys, "argv",
-        ["generate.py", "source=folder", f"benchmark={tmp_path / 'toy'}", f"out={tmp_path / 'even'}", "lengths=balanced"],
-    )  # fmt: skip
-    with pytest.raises(SystemExit) as stop:
-        cli.run("generate")
-    said = capsys.readouterr().err  # each paradigm of the toy treebank has one longer member throughout
-    assert stop.value.code == 2
+    given = ["source=folder", f"benchmark={tmp_path / 'toy'}", f"out={tmp_path / 'even'}", "lengths=balanced"]
+    code, _, said = run_command("generate", *given)
+    assert code == 2  # each paradigm of the toy treebank has one longer member throughout
     assert Counter(said.split())["lengths"] > 0
     assert "most often no pair of opposite lengths" in said

@@ -1,21 +1,18 @@
 """What every source makes is scored and reported with no further setting."""
 
-import sys
-
 import pandas as pd
 import pytest
 
 from tests.generation.multiblimp.toy import GOOD, treebank
-from ucurve import cli
 
 GRAMMAR = "eval/templates/demo_grammar"
 
 
 @pytest.fixture
-def run(monkeypatch):
-    def run(script, *arguments):
-        monkeypatch.setattr(sys, "argv", [f"{script}.py", *map(str, arguments)])
-        cli.run(script)
+def run(run_command):
+    def run(*words):
+        code, _, said = run_command(*words)
+        assert code == 0, said
 
     return run
 

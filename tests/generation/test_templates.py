@@ -1,16 +1,15 @@
 import json
 import re
-import sys
 
 import pytest
 
 from eval.benchmarks.load import load_benchmark
-from ucurve import cli
 
 VOCABULARY = "expression\tpos\n" + "".join(f"{word}\tN\n" for word in "甲乙丙丁戊") + "跑\tV\n走\tV\n"
 PHRASES = {"Act": [[{"type": "Lexical", "rule": {"pos": "V"}}, {"type": "Direct", "rule": ["了"]}]]}
 TEMPLATE = {"phenomenon": "verb_phrase", "strict_MP": True, "sep": "",
             "good_rule": ["pos:N", "phrase:Act", "。"], "bad_rule": ["phrase:Act", "pos:N", "。"]}  # fmt: skip
+PLACES = {"templates": "templates", "vocabulary": "vocabulary.tsv", "phrases": "phrases.json"}
 
 
 @pytest.fixture
@@ -27,29 +26,24 @@ def write_template(project, name, **fields):
 
 
 @pytest.fixture
-def command(project, monkeypatch):
-    """A function that runs ``generate.py source=templates`` in this process and returns its exit code."""
+def command(project, run_command):
+    """A function that runs ``generate.py source=templates``, checks its exit code and returns its messages."""
 
-    def call(*more, out="out"):
-        places = {"templates": "templates", "vocabulary": "vocabulary.tsv", "phrases": "phrases.json", "out": out}
-        given = [f"{key}={project / name}" for key, name in places.items()]
-        monkeypatch.setattr(sys, "argv", ["generate.py", "source=templates", *given, *more])
-        try:
-            cli.run("generate")
-        except SystemExit as stop:
-            return stop.code
-        return 0
+    def call(*more, out="out", code=0):
+        given = [f"{key}={project / name}" for key, name in (PLACES | {"out": out}).items()]
+        ended, _, said = run_command("generate", "source=templates", *given, *more)
+        assert ended == code
+        return said
 
     return call
 
 
 @pytest.fixture
-def refused(command, capsys):
+def refused(command):
     """A function that runs the command and returns the message of exit code 2."""
 
     def call(*more, **options):
-        assert command(*more, **options) == 2
-        text = capsys.readouterr().err
+        text = command(*more, code=2, **options)
         assert text.count("error: ") == 1
         return text
 
@@ -61,7 +55,7 @@ def report(project):
 
 
 def test_pairs_are_written_in_the_published_line_format(project, command):
-    assert command("pairs=4") == 0
+    command("pairs=4")
     lines = (project / "out" / "order.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     assert [list(record) for record in records] == [
@@ -74,7 +68,7 @@ def test_pairs_are_written_in_the_published_line_format(project, command):
 
 
 def test_what_is_made_is_a_benchmark(project, command):
-    assert command("pairs=4", "language=yue") == 0
+    command("pairs=4", "language=yue")
     pairs = load_benchmark(str(project / "out"))
     assert set(pairs["benchmark"]) == {"out"}
     assert set(pairs["language"]) == {"yue"}
@@ -84,7 +78,7 @@ def test_what_is_made_is_a_benchmark(project, command):
 
 def test_the_same_seed_gives_the_same_bytes(project, command):
     for out, seed in (("one/x", 0), ("two/x", 0), ("three/x", 1)):
-        assert command("pairs=4", f"seed={seed}", out=out) == 0
+        command("pairs=4", f"seed={seed}", out=out)
     one, two, three = (
         {file.name: file.read_bytes() for file in (project / name / "x").iterdir()} for name in ("one", "two", "three")
     )
@@ -94,10 +88,9 @@ def test_the_same_seed_gives_the_same_bytes(project, command):
     assert str(project).encode() not in b"".join(one.values())
 
 
-def test_the_report_gives_yield_and_reasons(project, command, capsys):
+def test_the_report_gives_yield_and_reasons(project, command):
     write_template(project, "b_long", uid="long", bad_rule=["pos:N", "phrase:Act", "呢。"])
-    assert command("pairs=12") == 0
-    said = capsys.readouterr().err
+    said = command("pairs=12")
     table = said.partition("0 of 2 paradigms have 12 pairs; the source gives these fewer, and all of them are kept:\n")[
         2
     ]
@@ -121,20 +114,18 @@ def test_the_report_gives_yield_and_reasons(project, command, capsys):
     assert sorted(file.name for file in (project / "out").iterdir()) == ["card.yaml", "order.jsonl", "report.json"]
 
 
-def test_paradigms_whose_pairs_differ_in_few_ways_are_named(project, command, capsys):
+def test_paradigms_whose_pairs_differ_in_few_ways_are_named(project, command):
     write_template(
         project, "b_fixed", uid="fixed", good_rule=["pos:N", "跑", "了", "。"], bad_rule=["pos:N", "了", "跑", "。"]
     )
-    command("pairs=5")
-    said = capsys.readouterr().err
+    said = command("pairs=5")
     assert "in 1 of 2 paradigms good and bad sentence differ in fewer than 4 different ways: fixed (1)." in said
 
 
-def test_the_last_of_several_templates_of_one_uid_makes_the_pairs(project, command, capsys):
+def test_the_last_of_several_templates_of_one_uid_makes_the_pairs(project, command):
     write_template(project, "b_order", uid="order", good_rule=["pos:N", "也", "。"], bad_rule=["也", "pos:N", "。"])
-    assert command("pairs=4") == 0
     note = "a_order.json: not used: b_order.json has the same uid"
-    assert note in capsys.readouterr().err
+    assert note in command("pairs=4")
     assert report(project)["notes"] == [note]
     assert "也" in (project / "out" / "order.jsonl").read_text(encoding="utf-8")
 
@@ -180,7 +171,7 @@ def test_a_broken_slot_and_unknown_keys(project, refused):
     assert not (project / "out").exists()
 
 
-def test_keys_that_every_source_needs(project, monkeypatch, capsys):
+def test_keys_that_every_source_needs(project, run_command):
     for given, message in (
         ([], "source: no value given; allowed: folder, multiblimp, rublimp, sweblimp, templates, tse"),
         (
@@ -191,18 +182,11 @@ def test_keys_that_every_source_needs(project, monkeypatch, capsys):
             ["source=templates", f"templates={project / 'templates'}", f"out={project / 'out'}"],
             "vocabulary: no value given",
         ),
+        (
+            ["source=templates", *(f"{key}={project}/{name}" for key, name in PLACES.items())],
+            "out: no value given",
+        ),
     ):
-        monkeypatch.setattr(sys, "argv", ["generate.py", *given])
-        with pytest.raises(SystemExit) as stop:
-            cli.run("generate")
-        assert stop.value.code == 2
-        assert message in capsys.readouterr().err
-
-
-def test_a_source_without_out(project, monkeypatch, capsys):
-    given = [f"{key}={project / name}" for key, name in
-             {"templates": "templates", "vocabulary": "vocabulary.tsv", "phrases": "phrases.json"}.items()]  # fmt: skip
-    monkeypatch.setattr(sys, "argv", ["generate.py", "source=templates", *given])
-    with pytest.raises(SystemExit):
-        cli.run("generate")
-    assert "out: no value given" in capsys.readouterr().err
+        code, _, said = run_command("generate", *given)
+        assert code == 2
+        assert message in said

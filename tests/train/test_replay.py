@@ -3,9 +3,7 @@
 import csv
 import json
 import shutil
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from train.batches import batches_command
 from train.replay import open_batches
 from train.run.run import train_run
 from train.run_folder.config_file import stored_config_sha256
-from ucurve.cli import run as run_command
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.files import sha256_file
@@ -47,7 +44,7 @@ def test_it_shows_what_the_loop_feeds(settings_of, monkeypatch, capsys):
     settings = settings_of("tokens=7680", "data.max_epochs=2", "seeds.data=3", "model=tiny", "batch.sequences=6")
     train_run(settings)
     assert sorted(fed) == list(range(1, 81))
-    run = Path(settings.paths.runs) / settings.run_name
+    run = settings.folder
     lines = [json.loads(line) for line in show(run, capsys, 1, 80, format="jsonl", ids=True).splitlines()]
     assert [(line["step"], line["sequence"]) for line in lines] == [(s, n) for s in range(2, 81) for n in range(6)]
     shown = np.array([line["ids"] for line in lines]).reshape(79, 6, 17)
@@ -171,14 +168,10 @@ def test_other_mistakes(run, capsys, tmp_path):
         show(run, capsys, 0, 1)
 
 
-def test_the_command_line(run, monkeypatch, capsys):
+def test_the_command_line(run, run_command, capsys):
     expected = show(run, capsys, 3, 5, format="csv", ids=True)
     arguments = [f"run={run}", "from=3", "to=5", "format=csv", "ids=true"]
-    monkeypatch.setattr(sys, "argv", ["batches.py", *arguments])
-    run_command("batches")
-    assert capsys.readouterr().out == expected
-    monkeypatch.setattr(sys, "argv", ["batches.py", f"run={run}", "from=3", "til=5"])
-    with pytest.raises(SystemExit) as caught:
-        run_command("batches")
-    assert caught.value.code == 2
-    assert "unknown key 'til'; the keys are those of conf/batches.yaml" in capsys.readouterr().err
+    assert run_command("batches", *arguments)[:2] == (0, expected)
+    code, _, said = run_command("batches", f"run={run}", "from=3", "til=5")
+    assert code == 2
+    assert "unknown key 'til'; the keys are those of conf/batches.yaml" in said

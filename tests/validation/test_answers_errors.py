@@ -1,12 +1,9 @@
 """Mistakes in files of answers: exit code 2, one message with file and line, and nothing left behind."""
 
 import json
-import sys
 
 import pytest
-from hydra.core.global_hydra import GlobalHydra
 
-from ucurve.cli import run
 from ucurve.errors import UserError
 from validation.answers import answers_command
 
@@ -34,18 +31,10 @@ def fail(questionnaire, tmp_path):
     return call
 
 
-def test_the_command_ends_with_exit_code_2_and_one_message(questionnaire, tmp_path, monkeypatch, capsys):
-    GlobalHydra.instance().clear()
-    given = [
-        f"answers=[{questionnaire.plain()},no.csv]",
-        f"items={questionnaire.items_csv()}",
-        f"out={tmp_path / 'out'}",
-    ]
-    monkeypatch.setattr(sys, "argv", ["answers", *given])
-    with pytest.raises(SystemExit) as caught:
-        run("answers")
-    assert caught.value.code == 2
-    assert capsys.readouterr().err == "error: cannot read no.csv (No such file or directory)\n"
+def test_the_command_ends_with_exit_code_2_and_one_message(questionnaire, tmp_path, run_command):
+    answers, items = f"answers=[{questionnaire.plain()},no.csv]", f"items={questionnaire.items_csv()}"
+    code, _, said = run_command("answers", answers, items, f"out={tmp_path / 'out'}")
+    assert (code, said) == (2, "error: cannot read no.csv (No such file or directory)\n")
     assert not (tmp_path / "out").exists()
 
 

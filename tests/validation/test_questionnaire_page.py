@@ -4,15 +4,12 @@ import csv
 import io
 import json
 import re
-import sys
 from contextlib import contextmanager
 
 import pytest
-from hydra.core.global_hydra import GlobalHydra
 
 from tests.analysis.report.browser import open_browser
 from tests.validation.making import SPOILED, make, read_items, write_benchmark
-from ucurve.cli import run as run_command
 
 KEYS = (("f", "ArrowLeft"), ("j", "ArrowRight"))
 HEADER = "annotator,item,choice,seconds,list,page,position,kind,good_first,page_seconds,questionnaire"
@@ -263,7 +260,7 @@ def test_a_frame_gives_the_answers_to_a_page_of_its_own_address_alone(browser, t
 
 
 @pytest.mark.long
-def test_answers_of_two_people_become_the_tables_of_the_analysis(browser, questionnaire, tmp_path, monkeypatch):
+def test_answers_of_two_people_become_the_tables_of_the_analysis(browser, questionnaire, tmp_path, run_command):
     saved = []
     for number in (1, 2):
         with somebody(browser, questionnaire) as person:
@@ -272,11 +269,9 @@ def test_answers_of_two_people_become_the_tables_of_the_analysis(browser, questi
                 person.page.locator("#download").click()
             saved.append(tmp_path / download.value.suggested_filename)
             download.value.save_as(saved[-1])
-    GlobalHydra.instance().clear()
     files = ",".join(map(str, saved))
     arguments = [f"answers=[{files}]", f"items={questionnaire / 'items.csv'}", f"out={tmp_path / 'judged'}"]
-    monkeypatch.setattr(sys, "argv", ["answers", *arguments])
-    run_command("answers")
+    assert run_command("answers", *arguments)[0] == 0
     with (tmp_path / "judged" / "human.csv").open(encoding="utf-8") as file:
         human = {row["UID"]: (row["correct"], row["total"]) for row in csv.DictReader(file)}
     assert human == {"agreement": ("6", "6"), "past": ("6", "6")}

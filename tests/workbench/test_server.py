@@ -12,7 +12,6 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tests.workbench.clients import open_client
-from ucurve.cli import run
 from workbench.login import Brake, Login
 from workbench.replies import LARGEST_BODY, json_route
 from workbench.rooms import make_rooms
@@ -360,27 +359,28 @@ def test_the_password_comes_from_a_file_or_the_environment(tmp_path, monkeypatch
         ("", "", "", "UCURVE_WORKBENCH_PASSWORD is set and empty; give it a password or unset it"),
     ],
 )
-def test_passwords_that_cannot_be_read(monkeypatch, capsys, tmp_path, arguments, content, variable, message):
+def test_passwords_that_cannot_be_read(monkeypatch, refused, tmp_path, arguments, content, variable, message):
     (tmp_path / "p").write_bytes(content if isinstance(content, bytes) else content.encode())
     if variable is not None:
         monkeypatch.setenv("UCURVE_WORKBENCH_PASSWORD", variable)
-    code, told = start(monkeypatch, capsys, tmp_path, *arguments.split())
-    assert code == 2
-    assert message in told
+    assert message in refused(*arguments.split())
 
 
-def start(monkeypatch, capsys, tmp_path, *arguments):
-    """Run the command with a mistake in it; returns the exit code and the message."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["workbench", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        run("workbench")
-    return ended.value.code, capsys.readouterr().err
+@pytest.fixture
+def refused(run_command, monkeypatch, tmp_path):
+    """A function that runs the command with a mistake in it and returns the message."""
+
+    def start(*arguments):
+        monkeypatch.chdir(tmp_path)
+        code, _, said = run_command("workbench", *arguments)
+        assert code == 2
+        return said
+
+    return start
 
 
-def test_other_machines_need_a_password(monkeypatch, capsys, tmp_path):
-    code, message = start(monkeypatch, capsys, tmp_path, "host=0.0.0.0")
-    assert code == 2
+def test_other_machines_need_a_password(refused, tmp_path):
+    message = refused("host=0.0.0.0")
     assert (
         "host=0.0.0.0 can be reached from other machines; give a password with it: password_file=FILE, or the variable"
         in message
@@ -389,19 +389,16 @@ def test_other_machines_need_a_password(monkeypatch, capsys, tmp_path):
     assert not (tmp_path / "projects").exists()
 
 
-def test_a_port_that_is_taken_is_named(monkeypatch, capsys, tmp_path):
+def test_a_port_that_is_taken_is_named(refused):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        code, message = start(monkeypatch, capsys, tmp_path, f"port={port}")
-    assert code == 2
+        message = refused(f"port={port}")
     assert f"host=127.0.0.1 port={port}: Address already in use; give another port=" in message
 
 
-def test_a_missing_library_is_named_with_its_extra(monkeypatch, capsys, tmp_path):
+def test_a_missing_library_is_named_with_its_extra(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    code, message = start(monkeypatch, capsys, tmp_path)
-    assert code == 2
-    assert "the workbench needs uvicorn; install it with: pip install 'ucurve[workbench]'" in message
+    assert "the workbench needs uvicorn; install it with: pip install 'ucurve[workbench]'" in refused()
 
 
 @pytest.mark.parametrize(
@@ -412,8 +409,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch, capsys, tmp_path
         ("password=''", "password"),
     ],
 )
-def test_mistakes_in_keys_are_one_message(monkeypatch, capsys, tmp_path, argument, message):
-    code, told = start(monkeypatch, capsys, tmp_path, argument)
-    assert code == 2
+def test_mistakes_in_keys_are_one_message(refused, argument, message):
+    told = refused(argument)
     assert message in told
     assert "Traceback" not in told

@@ -1,11 +1,8 @@
-import sys
-
 import pytest
 
 from generation.multiblimp.make import Settings, make
 from generation.treebank import read_treebank
 from tests.generation.multiblimp.toy import GOOD, treebank
-from ucurve import cli
 
 
 @pytest.fixture
@@ -33,15 +30,10 @@ def made(tmp_path, read):
 
 
 @pytest.fixture
-def command(tmp_path, read, monkeypatch, capsys):
+def command(tmp_path, read, run_command):
     def call(*more, sentences=GOOD):
         read(*sentences)
-        argv = ["generate.py", "source=multiblimp", f"treebanks=[{tmp_path}/*.conllu]", "language=epo", *more]
-        monkeypatch.setattr(sys, "argv", argv)
-        try:
-            cli.run("generate")
-        except SystemExit as stop:
-            return stop.code, capsys.readouterr()
-        return 0, capsys.readouterr()
+        given = ["source=multiblimp", f"treebanks=[{tmp_path}/*.conllu]", "language=epo", *more]
+        return run_command("generate", *given)
 
     return call

@@ -1,6 +1,5 @@
 import random
 import shutil
-import sys
 
 import pandas as pd
 import pytest
@@ -12,7 +11,6 @@ from generation.maker import Chooser
 from generation.sweblimp.check import CHECKS
 from generation.sweblimp.make import Settings, make
 from generation.sweblimp.words import LISTS, list_files, read_lists
-from ucurve import cli
 from ucurve.errors import UserError
 
 EDIT, LENGTH, TEXT, ARTICLE = CHECKS
@@ -226,9 +224,8 @@ def test_folders_that_hold_no_lists(tmp_path):
         make(Settings(lists=tmp_path), 0)
 
 
-def test_the_command_writes_a_folder_that_can_be_checked(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["generate.py", "source=sweblimp", f"out={tmp_path / 'mine'}", "pairs=3"])
-    cli.run("generate")
+def test_the_command_writes_a_folder_that_can_be_checked(tmp_path, run_command):
+    assert run_command("generate", "source=sweblimp", f"out={tmp_path / 'mine'}", "pairs=3")[0] == 0
     text = check_folder(tmp_path / "mine")
     assert "mine: 75 pairs, 25 paradigms" in text
     assert EDIT in text

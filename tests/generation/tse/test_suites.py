@@ -12,7 +12,6 @@ from generation.maker import Chooser
 from generation.tse import basque, hindi, swahili
 from generation.tse.make import Settings, make, read_suites
 from tests.generation.tse.recognize import recognizes
-from ucurve import cli
 from ucurve.yaml_files import read_yaml
 
 LANGUAGES = ("eus", "hin", "swa")
@@ -186,14 +185,11 @@ def test_hindi_verbs():
     assert hindi.conjugate(grammar, "बुला", False, "f_pl", "past") == "बुलाती थीं।"
 
 
-def test_a_folder_is_made_and_every_check_holds(vocabulary, tmp_path, monkeypatch, capsys):
-    command = ["generate.py", "source=tse", f"vocabulary={vocabulary}", f"out={tmp_path / 'made'}", "pairs=15"]
-    monkeypatch.setattr("sys.argv", command)
-    cli.run("generate")
-    monkeypatch.setattr("sys.argv", ["generate.py", f"check={tmp_path / 'made'}"])
-    capsys.readouterr()
-    cli.run("generate")
-    text = capsys.readouterr().out
+def test_a_folder_is_made_and_every_check_holds(vocabulary, tmp_path, run_command):
+    given = ["source=tse", f"vocabulary={vocabulary}", f"out={tmp_path / 'made'}", "pairs=15"]
+    assert run_command("generate", *given)[0] == 0
+    code, text, _ = run_command("generate", f"check={tmp_path / 'made'}")
+    assert code == 0
     rows = [line for line in text.splitlines() if line.startswith(("Basque:", "Hindi:", "Swahili:"))]
     assert len(rows) == 30  # ten checks for each language's table
     assert all(line.split()[-3] == "0" for line in rows), rows

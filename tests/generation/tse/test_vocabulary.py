@@ -3,7 +3,6 @@
 import pytest
 
 from generation.tse.make import Settings, make
-from ucurve import cli
 from ucurve.errors import UserError
 
 
@@ -50,14 +49,12 @@ def test_a_broken_line(vocabulary, name, old, new, message):
         make(Settings(vocabulary=vocabulary), 0)
 
 
-def test_a_form_of_the_auxiliary_that_is_missing(vocabulary, tmp_path, monkeypatch, capsys):
+def test_a_form_of_the_auxiliary_that_is_missing(vocabulary, tmp_path, run_command):
     spoil(vocabulary, "basque", "zituzten,aux,nor-nork,PST,pl,pl,_\n", "")
-    command = ["generate.py", "source=tse", f"vocabulary={vocabulary}", f"out={tmp_path / 'made'}", "languages=eus"]
-    monkeypatch.setattr("sys.argv", command)
-    with pytest.raises(SystemExit) as end:
-        cli.run("generate")
-    assert end.value.code == 2
-    assert "basque.csv has no auxiliary of nor-nork, PST, ['pl', 'pl']" in capsys.readouterr().err
+    given = ["source=tse", f"vocabulary={vocabulary}", f"out={tmp_path / 'made'}", "languages=eus"]
+    code, _, said = run_command("generate", *given)
+    assert code == 2
+    assert "basque.csv has no auxiliary of nor-nork, PST, ['pl', 'pl']" in said
     assert not (tmp_path / "made").exists()
 
 

@@ -20,7 +20,6 @@ from launch.publish.publish import publish_command, revisions
 from tests.analysis.synthetic import run_maker, score_row
 from tests.facts import change_run
 from train.run.run import train_run
-from ucurve.cli import run as run_command
 from ucurve.errors import RunError, UserError
 from ucurve.storage.run_folder import checkpoints
 
@@ -47,7 +46,7 @@ def benchmarks(tmp_path):
 
 def trained(settings):
     train_run(settings)
-    return Path(settings.paths.runs) / settings.run_name
+    return settings.folder
 
 
 @pytest.fixture
@@ -256,8 +255,7 @@ def test_what_cannot_be_published(run, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "out"))) == []
 
 
-def test_the_command_line(run, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["publish.py", f"run={run}", f"out={tmp_path / 'out'}", "repo=me/14m-suite"])
-    run_command("publish")
-    assert capsys.readouterr().out == f"{tmp_path / 'out'}: revisions step0, step3, step12, main\n"
+def test_the_command_line(run, tmp_path, run_command):
+    code, said, _ = run_command("publish", f"run={run}", f"out={tmp_path / 'out'}", "repo=me/14m-suite")
+    assert (code, said) == (0, f"{tmp_path / 'out'}: revisions step0, step3, step12, main\n")
     assert (tmp_path / "out" / "models--me--14m-suite" / "refs" / "step12").is_file()

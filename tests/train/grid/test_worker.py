@@ -5,13 +5,11 @@ import os
 import re
 import shutil
 import signal
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 import yaml
-from hydra.core.global_hydra import GlobalHydra
 
 from tests.facts import write_run
 from train.engine.signals import Interrupted, StopSignals
@@ -19,7 +17,6 @@ from train.grid.cells import Cell, grid_cells
 from train.grid.failures import read_failure, record_failure
 from train.grid.worker import GridRun, Outcome, format_outcomes
 from train.run.run import train_run
-from ucurve.cli import run as run_command
 from ucurve.config import Composed, plain, sweep
 from ucurve.errors import BusyError, RunError
 from ucurve.storage.facts import Seeds
@@ -34,7 +31,7 @@ def cells(overrides, values_of):
 
 def finish(settings):
     """Stand in for training: write only the configuration and the record of a finished run."""
-    folder = Path(settings.paths.runs) / settings.run_name
+    folder = settings.folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.yaml").write_text(yaml.safe_dump(plain(asdict(settings))))
     write_run(folder)
@@ -66,7 +63,7 @@ def test_any_failure_of_a_cell_goes_to_its_log_and_the_others_go_on(cells, error
     run = GridRun(cells, train)
     run.work()
     assert statuses(run) == ["done", "failed", "done", "done"]
-    failure = read_failure(Path(cells[1].settings.paths.runs) / cells[1].name)
+    failure = read_failure(cells[1].settings.folder)
     assert failure.error == str(error)
     text = Path(failure.log).read_text()
     assert "Traceback" in text
@@ -86,7 +83,7 @@ def test_ctrl_c_ends_the_grid_and_is_no_failure(cells):
         run.work()
     assert raised.value.code == 130
     assert statuses(run) == ["done", "not started", "not started", "not started"]
-    assert read_failure(Path(cells[1].settings.paths.runs) / cells[1].name) is None
+    assert read_failure(cells[1].settings.folder) is None
 
 
 def test_a_second_start_does_what_is_left_and_forgets_mended_failures(cells):
@@ -173,23 +170,6 @@ def outcomes(text):
     return {status: {cell for cell, its in rows if its == status} for status in {its for _, its in rows}}
 
 
-@pytest.fixture
-def start(monkeypatch, capsys):
-    """A function that runs ``train.py`` in this process and returns its exit code, output and messages."""
-
-    def call(*arguments):
-        GlobalHydra.instance().clear()
-        monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
-        try:
-            run_command("train")
-            code = 0
-        except SystemExit as left:
-            code = left.code
-        return code, *capsys.readouterr()
-
-    return call
-
-
 def name(seed):
     return f"tiny-256-char-small_corpus-s{seed}"
 
@@ -249,27 +229,32 @@ def test_two_workers_share_twenty_runs_with_two_faults_which_a_later_start_mends
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
-def test_a_grid_through_the_command_names_every_cell_and_exits_with_one(overrides, start, tmp_path, settings_of):
+def test_a_grid_through_the_command_names_every_cell_and_exits_with_one(overrides, run_command, tmp_path, settings_of):
     occupy(tmp_path / "runs", settings_of("tokens=256", "schedule.count=2", "optimizer.betas=[0.9,0.5]"))
-    code, text, errors = start("-m", *overrides, "tokens=256", "schedule.count=2", "seed=2,3,7")
+    code, text, errors = run_command("train", "-m", *overrides, "tokens=256", "schedule.count=2", "seed=2,3,7")
     assert code == 1
     assert outcomes(text) == {"done": {name(2)}, "failed": {name(3), name(7)}}
     assert text.splitlines()[-1] == "3 cells: 1 done, 2 failed"
     assert f"error: 2 of 3 runs failed: {name(3)}, {name(7)}" in errors
 
 
-def test_a_mistake_in_one_cell_ends_with_two_before_anything_runs(overrides, start, tmp_path):
-    code, text, errors = start("-m", *overrides, "batch.length=16,1")
+def test_a_mistake_in_one_cell_ends_with_two_before_anything_runs(overrides, run_command, tmp_path):
+    code, text, errors = run_command("train", "-m", *overrides, "batch.length=16,1")
     assert (code, text) == (2, "")
     assert "batch.length: got 1" in errors
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_cell_with_a_broken_corpus_is_named_with_file_and_line(start, overrides, tmp_path, corpus):
+def test_a_cell_with_a_broken_corpus_is_named_with_file_and_line(run_command, overrides, tmp_path, corpus):
     (tmp_path / "broken.jsonl").write_text('{"text": "天地"}\n{"text": \n')
     paths = f"data.path={corpus},{tmp_path / 'broken.jsonl'}"
-    code, text, _ = start(
-        "-m", *[one for one in overrides if not one.startswith("data.path")], "tokens=256", "schedule.count=2", paths
+    code, text, _ = run_command(
+        "train",
+        "-m",
+        *[one for one in overrides if not one.startswith("data.path")],
+        "tokens=256",
+        "schedule.count=2",
+        paths,
     )
     assert code == 1
     assert re.search(r"tiny-256-char-broken-s0 +failed +.*broken\.jsonl:2", text)
