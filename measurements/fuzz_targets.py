@@ -25,7 +25,8 @@ from eval.templates.template import all_or_error, read_phrases, read_templates
 from eval.templates.vocabulary import read_vocabulary
 from generation.treebank import read_treebank
 from train.config import read_settings
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
+from train.corpus.settings import CorpusSettings
 from ucurve.arguments import read_arguments
 from ucurve.config import check, compose
 from ucurve.config_files import CONFIGURATION

@@ -25,7 +25,8 @@ from eval.scoring.ngram.inventory import ORDERS
 from eval.scoring.ngram.seen import SeenNgrams
 from eval.scoring.text.sentences import encode
 from measurements.processes import peak, run_alone
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
+from train.corpus.settings import CorpusSettings
 from train.data.store import build_token_store
 from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.huggingface.pretrained import load_tokenizer

@@ -58,7 +58,8 @@ def documents(megabytes: int) -> Iterator[str]:
 
 def work(kind: str, corpus: Path, folder: Path, processes: int, out: Path) -> None:
     """Encode a corpus in this process, or only build the tokenizer, and write what that took."""
-    from train.corpus.corpus import Corpus, CorpusSettings
+    from train.corpus.corpus import Corpus
+    from train.corpus.settings import CorpusSettings
     from train.data.store import build_token_store
     from train.tokenizer.build import TokenizerSettings, build_tokenizer
 

@@ -154,7 +154,8 @@ def ask(hub, home, code):
 
 READ_CORPUS = """
 import json
-from train.corpus.corpus import Corpus, CorpusSettings, pin_corpus
+from train.corpus.corpus import Corpus, pin_corpus
+from train.corpus.settings import CorpusSettings
 found = []
 for more in {asked}:
     settings = pin_corpus(CorpusSettings(kind="hub", dataset="me/texts", **more))
@@ -203,7 +204,7 @@ def test_revisions_of_a_benchmark(tmp_path):
 
 TOKENIZER_FOLDERS = """
 from pathlib import Path
-from train.corpus.corpus import CorpusSettings
+from train.corpus.settings import CorpusSettings
 from train.tokenizer.build import TokenizerSettings, build_tokenizer, pin_tokenizer
 for revision in (None, "v1", "{commit}"):
     settings = pin_tokenizer(TokenizerSettings(kind="hub", name="mine", path="me/tokens", revision=revision))

@@ -10,8 +10,9 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from train.config import RunRequest
-from train.corpus.corpus import Corpus, CorpusSettings, pin_corpus
+from train.corpus.corpus import Corpus, pin_corpus
 from train.corpus.file_hashes import recall_hashes
+from train.corpus.settings import CorpusSettings
 from train.data.store import build_token_store, save_unigram_counts
 from train.grid.cells import Cell, grid_cells
 from train.grid.costs import format_costs, list_costs

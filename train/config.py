@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from train.checkpoint_schedule import ScheduleSettings, fill_count
-from train.corpus.corpus import CorpusSettings, WordCounter
+from train.corpus.settings import CorpusSettings, WordCounter
 from train.evaluation import EvalSettings
 from train.identity import Configuration, pick_identity
 from train.model.design import ModelDesign

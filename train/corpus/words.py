@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from train.corpus.corpus import Corpus, CorpusSettings, WordCounter
+from train.corpus.corpus import Corpus
 from train.corpus.file_hashes import keep_hashes
 from train.corpus.parallel import map_batches, text_batches
+from train.corpus.settings import CorpusSettings, WordCounter
 from ucurve.errors import UserError
 from ucurve.processes import count_processes
 from ucurve.progress import log_line

@@ -13,10 +13,11 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
 from train.corpus.file_hashes import keep_hashes
 from train.corpus.held_out import HeldOut, OtherText
 from train.corpus.interventions import Interventions, describe_effect
+from train.corpus.settings import CorpusSettings
 from train.data.encode import Encoded, Recipe, encode, encode_documents, make_recipe
 from train.data.read_once import is_complete_here
 from train.data.reading import Reading

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
+from train.corpus.settings import CorpusSettings
 from train.tokenizer.characters import survey
 from train.tokenizer.folder import HUB_PATTERNS, MASK, load_foreign, read_statistics, tokenizer_files
 from train.tokenizer.vocabulary import vocabulary_size

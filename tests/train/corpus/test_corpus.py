@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from eval.templates import demo
-from train.corpus.corpus import Corpus, CorpusSettings, _demo_records
+from train.corpus.corpus import Corpus, _demo_records
+from train.corpus.settings import CorpusSettings
 from ucurve.config import check
 from ucurve.errors import UserError
 
@@ -114,33 +115,21 @@ def test_bad_line_is_named(tmp_path, line, message):
         documents(file)
 
 
-def test_invalid_utf8_in_a_text_file_names_the_line(tmp_path):
-    file = write(tmp_path / "a.txt", "好\n".encode() + "坏".encode("gb18030"))
-    with pytest.raises(UserError, match=r"a\.txt:2: not valid UTF-8"):
-        documents(file)
-
-
-def test_gzip_that_is_none(tmp_path):
-    with pytest.raises(UserError, match=r"a\.txt\.gz: damaged or cut off after line 0"):
-        documents(write(tmp_path / "a.txt.gz", b"plain text"))
-
-
 @pytest.mark.parametrize(
-    ("table", "message"),
+    ("name", "content", "message"),
     [
-        ({"body": ["x"]}, r"unknown data.text_field 'text' in .*a\.parquet; allowed: body"),
-        ({"text": ["x", None]}, r"a\.parquet: row 2: field 'text' holds null"),
-        ({"text": [1]}, r"a\.parquet: row 1: field 'text' holds a number"),
+        ("a.txt", "好\n".encode() + "坏".encode("gb18030"), r"a\.txt:2: not valid UTF-8"),
+        ("a.txt.gz", b"plain text", r"a\.txt\.gz: damaged or cut off after line 0"),
+        ("a.parquet", b"plain text", r"a\.parquet: damaged or no Parquet file"),
+        ("a.parquet", {"body": ["x"]}, r"unknown data.text_field 'text' in .*a\.parquet; allowed: body"),
+        ("a.parquet", {"text": ["x", None]}, r"a\.parquet: row 2: field 'text' holds null"),
+        ("a.parquet", {"text": [1]}, r"a\.parquet: row 1: field 'text' holds a number"),
     ],
 )
-def test_bad_parquet_is_named(tmp_path, table, message):
+def test_a_bad_file_is_named(tmp_path, name, content, message):
+    file = write(tmp_path / name, content if isinstance(content, bytes) else parquet_bytes(pa.table(content)))
     with pytest.raises(UserError, match=message):
-        documents(write(tmp_path / "a.parquet", parquet_bytes(pa.table(table))))
-
-
-def test_parquet_that_is_none(tmp_path):
-    with pytest.raises(UserError, match=r"a\.parquet: damaged or no Parquet file"):
-        documents(write(tmp_path / "a.parquet", b"plain text"))
+        documents(file)
 
 
 def test_a_parquet_file_is_not_read_whole(tmp_path):
@@ -315,17 +304,17 @@ class TestHub:
         assert list(stream.documents()) == ["文0\n行", "文1\n行"]
         assert len(list(self.hub(dataset=dataset, text_field="body", unit="line").documents())) == 10
 
-    def test_field_that_is_not_there(self, dataset):
-        with pytest.raises(UserError, match=r"unknown data.text_field 'text' in .*zh-set: record 1; allowed: body"):
-            list(self.hub(dataset=dataset).documents())
-
-    def test_split_that_is_not_there(self, dataset):
-        with pytest.raises(UserError, match=r"split dev\) cannot be read: Bad split: dev"):
-            list(self.hub(dataset=dataset, split="dev").documents())
-
-    def test_dataset_out_of_reach(self):
-        with pytest.raises(UserError, match=r"data\.dataset=some/set .* cannot be read: Couldn't reach 'some/set'"):
-            list(self.hub(dataset="some/set").documents())
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({}, r"unknown data.text_field 'text' in .*zh-set: record 1; allowed: body"),
+            ({"split": "dev"}, r"split dev\) cannot be read: Bad split: dev"),
+            ({"dataset": "some/set"}, r"data\.dataset=some/set .* cannot be read: Couldn't reach 'some/set'"),
+        ],
+    )
+    def test_what_is_not_there(self, dataset, given, message):
+        with pytest.raises(UserError, match=message):
+            list(self.hub(**{"dataset": dataset} | given).documents())
 
 
 def test_a_link_is_read_by_its_own_name(tmp_path):

@@ -7,8 +7,9 @@ import pytest
 
 from eval.templates.demo import HELD_OUT_SENTENCES, held_out_text, training_text
 from train.corpus import held_out, readers
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
 from train.corpus.held_out import OtherText, SetApart
+from train.corpus.settings import CorpusSettings
 from ucurve.config import check
 from ucurve.errors import UserError
 

@@ -10,7 +10,8 @@ import pytest
 from transformers import AutoTokenizer
 
 from train.corpus import readers
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
+from train.corpus.settings import CorpusSettings
 from train.corpus.words import count_words
 from train.data.store import build_token_store, describe_interventions
 from train.tokenizer.build import TokenizerSettings, build_tokenizer
@@ -227,21 +228,15 @@ MISTAKES = [
     ({"do": "delete"}, r"do: got 'delete'; .*'drop', 'keep', 'repeat' or 'shuffle'"),
     ({"name": "no any", "pattern": "a"}, r"name: got 'no any'"),
     ({"regex": "a"}, r"regex: unknown key"),
+    ("drop", r"interventions: got 'drop'; a step is a mapping of keys, as \{name: no_any, do"),
 ]
 
 
 @pytest.mark.parametrize(("given", "message"), MISTAKES)
 def test_mistakes_are_named(given, message):
-    one = {"name": "n", "do": "drop", "unit": "sentence", **given}
+    one = {"name": "n", "do": "drop", "unit": "sentence", **given} if isinstance(given, dict) else given
     with pytest.raises(UserError, match=message):
         check(CorpusSettings, {"kind": "demo", "interventions": [one]})
-
-
-def test_a_step_without_keys_is_named():
-    with pytest.raises(
-        UserError, match=r"interventions: got 'drop'; a step is a mapping of keys, as \{name: no_any, do"
-    ):
-        check(CorpusSettings, {"kind": "demo", "interventions": ["drop"]})
 
 
 def test_two_steps_of_one_name_and_files_that_do_not_fit_are_named(tmp_path):

@@ -5,7 +5,8 @@ from dataclasses import asdict
 import pytest
 
 from train.config import read_request
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
+from train.corpus.settings import CorpusSettings
 from train.identity import config_sha256, pick_identity
 from ucurve.config import check, compose, plain
 from ucurve.errors import UserError

@@ -53,9 +53,8 @@ def test_compression_that_the_name_does_not_say(tmp_path):
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.json.gz", "a.parquet"])
 def test_a_pointer_in_place_of_the_file(tmp_path, name):
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
-    with pytest.raises(
-        UserError, match=rf"{name}: a pointer of Git LFS, not the file itself; 'git lfs pull' fetches it"
-    ):
+    message = rf"{name}: a pointer of Git LFS, not the file itself; 'git lfs pull' fetches it"
+    with pytest.raises(UserError, match=message):
         read(tmp_path / name, pointer)
 
 

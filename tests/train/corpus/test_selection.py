@@ -2,9 +2,10 @@
 
 import pytest
 
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
 from train.corpus.held_out import OtherText
 from train.corpus.selection import select_files
+from train.corpus.settings import CorpusSettings
 from ucurve.config import check
 from ucurve.errors import UserError
 
@@ -111,17 +112,16 @@ class TestWhatIsLeftOut:
         assert "1 file of a form that is not read (.model: a.model)" in select(tmp_path / "*")[1]
         assert select(tmp_path / "*.train") == (["a.train"], "")
 
-    def test_only_text_of_another_split(self, tmp_path):
-        message = (
-            r"no text file in .*; 1 file named as held-out text \(\.dev: a\.dev\); 'data\.exclude=\[\]' leaves out none"
-        )
-        with pytest.raises(UserError, match=message):
-            select(make(tmp_path, "a.dev"))
-
-    def test_forms_that_are_not_read(self, tmp_path):
-        message = r"no text file in .*; allowed: text .*; 1 file of a form that is not read \(\.arrow: a\.arrow\)$"
-        with pytest.raises(UserError, match=message):
-            select(make(tmp_path, "a.arrow"))
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("a.dev", r"1 file named as held-out text \(\.dev: a\.dev\); 'data\.exclude=\[\]' leaves out none"),
+            ("a.arrow", r"allowed: text .*; 1 file of a form that is not read \(\.arrow: a\.arrow\)$"),
+        ],
+    )
+    def test_nothing_that_is_read(self, tmp_path, name, message):
+        with pytest.raises(UserError, match=rf"no text file in .*; {message}"):
+            select(make(tmp_path, name))
 
 
 def test_held_out_text_of_another_form_counts_beside_newer_forms(tmp_path):

@@ -7,7 +7,8 @@ import tempfile
 import pytest
 
 from train.corpus import parallel, words
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
+from train.corpus.settings import CorpusSettings
 from train.corpus.words import check_counter, count_words, find_word_count, most_tokens_per_word
 from ucurve.errors import UserError
 
@@ -90,8 +91,7 @@ def test_the_estimate_is_an_upper_bound_for_characters_as_tokens(tmp_path):
 
 def test_a_counter_that_is_not_installed_is_named_with_its_extra(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(
-        UserError, match=r"data\.words=jieba: the package jieba is not installed; .* the extra \[words\]"
-    ):
+    message = r"data\.words=jieba: the package jieba is not installed; .* the extra \[words\]"
+    with pytest.raises(UserError, match=message):
         check_counter("jieba")
     check_counter("whitespace")

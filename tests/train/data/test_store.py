@@ -15,7 +15,8 @@ from tokenizers.pre_tokenizers import Metaspace, Sequence, Split
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
 from train.corpus import parallel, readers
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
+from train.corpus.settings import CorpusSettings
 from train.data.encode import character_encoder, encode, encode_documents, make_recipe
 from train.data.store import build_token_store, check_budget, save_unigram_counts
 from train.tokenizer.build import TokenizerSettings, build_tokenizer
