@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from train.config import TokenizerSettings
-from train.corpus.corpus import CorpusSettings
+from train.corpus.settings import CorpusSettings
 from train.tokenizer.build import build_tokenizer
 from ucurve.config import check
 from ucurve.errors import UserError
@@ -290,9 +290,8 @@ def test_a_part_of_a_model_that_is_code_is_refused(folder):
     """transformers asks again for each part of a composite model; here it must not."""
     part = {"model_type": "trocr", "auto_map": {"AutoModel": "evil.M"}, "_name_or_path": str(folder)}
     change(folder, "config.json", model_type="fuyu", architectures=["FuyuForCausalLM"], text_config=part)
-    with pytest.raises(
-        UserError, match=r"published: the model does not load \(a part of it is code that comes with it, and such"
-    ):
+    message = r"published: the model does not load \(a part of it is code that comes with it, and such"
+    with pytest.raises(UserError, match=message):
         load_model(folder, "AutoModelForCausalLM")
 
 
@@ -301,9 +300,8 @@ def test_a_part_of_a_model_that_is_code_is_refused(folder):
 def test_a_compiled_kernel_of_the_hub_is_refused(folder, key, nested):
     value = {key: "owner/kernel:attention"}
     change(folder, "config.json", **({"text_config": value} if nested else value))
-    with pytest.raises(
-        UserError, match=rf"config\.json: {key} is 'owner/kernel:attention', a compiled kernel of the hub"
-    ):
+    message = rf"config\.json: {key} is 'owner/kernel:attention', a compiled kernel of the hub"
+    with pytest.raises(UserError, match=message):
         load_model(folder, "AutoModelForCausalLM")
 
 
@@ -318,27 +316,23 @@ def test_an_index_may_only_name_safetensors_of_the_folder(folder, name):
     (folder / "model.safetensors").rename(folder / "part.safetensors")
     index = {"metadata": {}, "weight_map": {"transformer.wte.weight": name, "lm_head.weight": "part.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(
-        UserError, match=rf"index\.json: weight_map names '{name}', which is not a safetensors file of this f"
-    ):
+    message = rf"index\.json: weight_map names '{name}', which is not a safetensors file of this f"
+    with pytest.raises(UserError, match=message):
         load_model(folder, "AutoModelForCausalLM")
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "sub/model.safetensors"])
 def test_weights_named_by_the_configuration(folder, name):
     change(folder, "config.json", transformers_weights=name)
-    with pytest.raises(
-        UserError, match=rf"config\.json: transformers_weights is '{name}', which is not a safetensors file"
-    ):
+    message = rf"config\.json: transformers_weights is '{name}', which is not a safetensors file"
+    with pytest.raises(UserError, match=message):
         load_model(folder, "AutoModelForCausalLM")
 
 
 def test_an_adapter_is_no_model(folder):
     change(folder, "adapter_config.json", base_model_name_or_path="owner/name", peft_type="LORA")
-    with pytest.raises(
-        UserError,
-        match=r"adapter_config\.json: the folder holds an adapter \(PEFT, such as LoRA\) for the model 'owner/name'",
-    ):
+    message = r"adapter_config\.json: the folder holds an adapter \(PEFT, such as LoRA\) for the model 'owner/name'"
+    with pytest.raises(UserError, match=message):
         load_model(folder, "AutoModelForCausalLM")
 
 

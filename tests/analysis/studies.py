@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.data.runs import find_runs
+from analysis.data.frames import score_frame
+from analysis.data.runs import Run, find_runs
 from analysis.data.settings import AnalyzeSettings
 from analysis.data.study import BenchmarkScores, Study, read_study
 from tests.analysis.synthetic import Row, score_row
@@ -16,6 +17,12 @@ def study_of(root: Path, **settings) -> Study:
     """Read the runs below ``root/runs``."""
     pattern = f"{root}/runs/*"
     return read_study(find_runs([pattern]), AnalyzeSettings(runs=pattern, out=str(root / "figures"), **settings))
+
+
+def frame_of(root: Path) -> tuple[pd.DataFrame, list[Run]]:
+    """Read the scores of the runs below ``root/runs``, and the runs."""
+    runs = find_runs([f"{root}/runs/*"])
+    return score_frame(runs), runs
 
 
 def scored_of(root: Path, benchmark: str = "zho", **settings) -> BenchmarkScores:

@@ -202,9 +202,8 @@ def test_each_method_has_an_example_that_runs(study: NotebookStudy) -> None:
         scope = {"study": study}
         for example in found:
             if name in without:
-                with pytest.raises(
-                    UserError, match=r"tokens are stored|cannot be told apart|cannot read .*config|set side by side"
-                ):
+                message = r"tokens are stored|cannot be told apart|cannot read .*config|set side by side"
+                with pytest.raises(UserError, match=message):
                     exec(example.source, scope)  # noqa: S102 - what a reader copies
             else:
                 exec(compile(example.source, name, "single"), scope)  # noqa: S102 - what a reader copies

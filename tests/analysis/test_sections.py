@@ -275,9 +275,8 @@ def test_several_benchmarks_and_what_they_share(tmp_path: Path) -> None:
     matched = _parts(tmp_path, matches=path)["One phenomenon in several benchmarks"].tables["matched_phenomena"]
     assert set(matched["match"]) == {"other"}
     path.write_text("match,benchmark,phenomenon\nother,blimp,others\n")
-    with pytest.raises(
-        UserError, match=r"unknown phenomenon of blimp 'others' in .*matches\.csv:2.*Did you mean 'other'"
-    ):
+    message = r"unknown phenomenon of blimp 'others' in .*matches\.csv:2.*Did you mean 'other'"
+    with pytest.raises(UserError, match=message):
         _parts(tmp_path, matches=path)
 
 

@@ -1,7 +1,6 @@
 """The printed numbers of ZhoBLiMP that follow from others, and those that do not (docs/zhoblimp.md)."""
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -64,14 +63,6 @@ TABLE_8 = {"lp": 85.9, "mean_lp": 83.7, "slor": 86.9, "morcela:own": 88.4, "slln
 # What the published answers come to, in percent: mean over paradigms, and over answers (table order of TABLE_6).
 HUMAN_MACRO = (93.36, 83.93, 96.24, 94.05, 93.67, 89.72, 98.57, 91.32, 93.69, 94.70, 96.43, 96.66, 89.61, 96.59, 92.90)
 HUMAN_POOLED = (93.75, 84.00, 96.39, 93.59, 94.00, 91.03, 98.44, 91.55, 93.86, 94.55, 96.43, 96.70, 89.36, 96.81, 93.14)
-
-
-@pytest.fixture(scope="module")
-def shared() -> Path:
-    folder = Path(os.environ.get("UCURVE_SHARED", Path(__file__).resolve().parents[3] / "shared"))
-    if not (folder / "benchmarks" / "zhoblimp").is_dir():
-        pytest.skip("the published benchmark files are not here (../shared or $UCURVE_SHARED)")
-    return folder / "benchmarks"
 
 
 @pytest.fixture
@@ -156,9 +147,9 @@ def _paradigms(folder: Path) -> pd.DataFrame:
 
 
 def test_human_agreement_of_the_published_answers(shared: Path) -> None:
-    human = read_human(shared / "zhoblimp_human_validation.csv")
-    table = human_agreement(human, _paradigms(shared / "zhoblimp")).set_index("phenomenon")
-    excluded = human_agreement(human, _paradigms(shared / "zhoblimp-excluded")).set_index("phenomenon")
+    human = read_human(shared / "benchmarks/zhoblimp_human_validation.csv")
+    table = human_agreement(human, _paradigms(shared / "benchmarks/zhoblimp")).set_index("phenomenon")
+    excluded = human_agreement(human, _paradigms(shared / "benchmarks/zhoblimp-excluded")).set_index("phenomenon")
     assert table.loc["all", ["paradigms", "answers"]].tolist() == [118, 2968]  # not 25 for each: 28 or 22
     assert round(100 * table.loc["all", "pooled"], 2) == 93.90
     assert excluded.loc["all", ["paradigms", "answers"]].tolist() == [11, 260]
@@ -172,8 +163,8 @@ def test_the_printed_human_column_needs_a_stricter_filter_than_the_published_ans
     printed = [values[-1] for values in TABLE_6.values()]
     equal = [name for name, ours, theirs in zip(TABLE_6, HUMAN_MACRO, printed, strict=True) if ours == theirs]
     assert equal == ["classifier", "fci_licensing", "quantifiers"]
-    human = read_human(shared / "zhoblimp_human_validation.csv")
-    included = human.merge(_paradigms(shared / "zhoblimp"), on="paradigm")
+    human = read_human(shared / "benchmarks/zhoblimp_human_validation.csv")
+    included = human.merge(_paradigms(shared / "benchmarks/zhoblimp"), on="paradigm")
     assert included["total"].value_counts().to_dict() == {28: 62, 22: 56}
     # Two answers less where there are 22 would do it: then the sum of the agreeing answers is whole in every phenomenon.
     for name, theirs in zip(TABLE_6, printed, strict=True):
@@ -184,7 +175,7 @@ def test_the_printed_human_column_needs_a_stricter_filter_than_the_published_ans
 
 
 def test_char_pairs_of_table_5_are_counted_in_plain_characters(shared: Path) -> None:
-    files = sorted((shared / "zhoblimp").glob("*.jsonl"))
+    files = sorted((shared / "benchmarks/zhoblimp").glob("*.jsonl"))
     lines = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     lengths = [np.array([len(line[f"sentence_{side}"]) for line in lines]) for side in ("good", "bad")]
     masks = split_masks(*lengths)
@@ -193,6 +184,6 @@ def test_char_pairs_of_table_5_are_counted_in_plain_characters(shared: Path) -> 
 
 def test_table_4_counts_ids_up_to_the_largest(shared: Path) -> None:
     sizes = {}
-    for file in (shared / "zhoblimp-unigram").glob("*.json"):
+    for file in (shared / "benchmarks/zhoblimp-unigram").glob("*.json"):
         sizes[file.stem] = max(map(int, json.loads(file.read_text(encoding="utf-8")))) + 1
     assert sizes == {"chinese-llama": 49953, "word": 20276, "char": 12142}

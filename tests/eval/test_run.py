@@ -92,10 +92,8 @@ def test_execute_scores_every_run_of_a_pattern(run, monkeypatch):
 def test_check_before_training(tmp_path, records, write_benchmark, tokenizer):
     settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=write_benchmark(tmp_path, records))
     check_benchmarks(settings, tokenizer, context=64)
-    with pytest.raises(
-        UserError,
-        match=r"benchmark zhoblimp, paradigm .* but the model.s context holds 5 .* pairs fit.*batch.length=\d+",
-    ):
+    message = r"benchmark zhoblimp, paradigm .* but the model.s context holds 5 .* pairs fit.*batch.length=\d+"
+    with pytest.raises(UserError, match=message):
         check_benchmarks(settings, tokenizer, context=5)
 
 

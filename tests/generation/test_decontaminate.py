@@ -64,9 +64,8 @@ def test_scores_of_causal_and_masked_models_and_the_last_checkpoint(scored):
 
 def test_a_sentence_that_a_model_has_not_scored(scored):
     one, two = scored("one", dict.fromkeys(GOODS, -5.0)), scored("two", dict.fromkeys(GOODS[:-1], -5.0))
-    with pytest.raises(
-        UserError, match=r"filter.scores: 1 of 12 candidates of p are not scored by every model, such as 'good 11'"
-    ):
+    message = r"filter.scores: 1 of 12 candidates of p are not scored by every model, such as 'good 11'"
+    with pytest.raises(UserError, match=message):
         filtered(listed(), read_familiarity(FilterSettings(scores=(one, two))))
 
 
@@ -80,9 +79,8 @@ def test_what_cannot_be_filtered(scored, tmp_path):
     with pytest.raises(UserError, match=r"no scores of the scorer mink or pll_mink in .*empty/eval"):
         read_familiarity(FilterSettings(scores=(tmp_path / "empty",)))
     folder = scored("one", dict.fromkeys(GOODS, -5.0))
-    with pytest.raises(
-        UserError, match=r"filter.percent: no column mink40_good in the scores of .*; there are mink60_good"
-    ):
+    message = r"filter.percent: no column mink40_good in the scores of .*; there are mink60_good"
+    with pytest.raises(UserError, match=message):
         read_familiarity(FilterSettings(scores=(folder,), percent=40))
 
 

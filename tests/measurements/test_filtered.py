@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 from measurements import filtered
-from train.corpus.corpus import Corpus, CorpusSettings
+from train.corpus.corpus import Corpus
+from train.corpus.settings import CorpusSettings
 from train.data.store import build_token_store
 from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.config import check

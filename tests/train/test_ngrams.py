@@ -197,9 +197,8 @@ def test_what_cannot_be_counted_is_refused(train, score, tmp_path):
     file = run / "tokenizer" / "tokenizer.json"
     whole = file.read_bytes()
     file.write_bytes(whole + b" ")
-    with pytest.raises(
-        UserError, match=r"step00000000: its tokenizer, \w+, is not the one .* in .*/tokenizer; n-grams"
-    ):
+    message = r"step00000000: its tokenizer, \w+, is not the one .* in .*/tokenizer; n-grams"
+    with pytest.raises(UserError, match=message):
         score(run)
     file.write_bytes(whole)
     assert not out.exists()

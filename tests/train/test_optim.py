@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.train.test_config import read
 from train.config import read_request
 from train.identity import config_sha256, pick_identity
 from train.optim import OptimizerSettings, RateSettings, learning_rate
@@ -29,10 +30,6 @@ def settings(warmup=0.1, minimum=0.1):
 
 def rates(rate, steps=100, **keys):
     return [learning_rate(settings(**keys), step, steps, rate) for step in range(1, steps + 1)]
-
-
-def read(*overrides):
-    return read_request(compose("train", ["tokens=10M", "tokenizer=char", "data=text", *overrides]))
 
 
 def test_a_linear_rate_falls_by_the_same_amount_at_each_step():

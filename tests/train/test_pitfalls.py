@@ -15,7 +15,7 @@ from eval.benchmarks.load import load_benchmark
 from eval.pairs import pair_table
 from eval.scoring.causal.log_probabilities import token_log_probabilities
 from eval.scoring.text.sentences import encode
-from train.corpus.corpus import CorpusSettings
+from train.corpus.settings import CorpusSettings
 from train.grid.cells import grid_cells
 from train.run.prepare import expect_run, prepare
 from train.run.run import train_run

@@ -49,18 +49,16 @@ def test_a_pointer_in_place_of_a_tokenizer_that_training_reads(tmp_path):
 def test_an_adapter_without_a_configuration_is_named(tmp_path):
     (tmp_path / "adapter_model.safetensors").write_bytes(b"")
     (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "owner/base"}))
-    with pytest.raises(
-        UserError, match=r"holds an adapter \(PEFT, such as LoRA\) for the model 'owner/base'; merge it"
-    ):
+    message = r"holds an adapter \(PEFT, such as LoRA\) for the model 'owner/base'; merge it"
+    with pytest.raises(UserError, match=message):
         model_targets(str(tmp_path))
 
 
 def test_gguf_alone_has_to_be_converted(tmp_path):
     (tmp_path / "model-Q4_0.gguf").write_bytes(b"GGUF")
     (target,) = model_targets(str(tmp_path))
-    with pytest.raises(
-        UserError, match=r"no \*\.safetensors file; model-Q4_0\.gguf is GGUF.*gguf_file='model-Q4_0\.gguf'"
-    ):
+    message = r"no \*\.safetensors file; model-Q4_0\.gguf is GGUF.*gguf_file='model-Q4_0\.gguf'"
+    with pytest.raises(UserError, match=message):
         target.weights_sha256()
 
 
@@ -75,8 +73,7 @@ def test_layers_that_the_weights_cannot_have_are_refused_at_once(folder, model, 
     absurd = {"num_hidden_layers": 1_000_000}
     (folder / "config.json").write_text(json.dumps(config | ({part: absurd} if part else absurd)))
     begun = time.monotonic()
-    with pytest.raises(
-        UserError, match=r"config\.json: num_hidden_layers is 1,000,000, but the weights hold \d\d tensors"
-    ):
+    message = r"config\.json: num_hidden_layers is 1,000,000, but the weights hold \d\d tensors"
+    with pytest.raises(UserError, match=message):
         load_model(folder, "AutoModelForCausalLM", form)
     assert time.monotonic() - begun < 5

@@ -125,9 +125,8 @@ def aliases(levels):
 
 def test_aliases_that_stand_for_billions_of_values_are_refused_at_once(read):
     started = time.process_time()
-    with pytest.raises(
-        UserError, match=r"data\.yaml:6: not YAML \(the aliases up to \*a4 stand for over 100,000 values\)"
-    ):
+    message = r"data\.yaml:6: not YAML \(the aliases up to \*a4 stand for over 100,000 values\)"
+    with pytest.raises(UserError, match=message):
         read(aliases(12), Any)
     assert time.process_time() - started < 2
 

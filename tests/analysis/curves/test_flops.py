@@ -3,18 +3,16 @@ import pytest
 
 from analysis.curves.flops import draw_flops_curves, flops_table
 from analysis.curves.learning import curve_table
-from analysis.data.frames import score_frame
-from analysis.data.runs import find_runs
 from analysis.paradigms.human import reference_lines
-from tests.analysis.studies import paradigm_rows, scored_of
+from tests.analysis.studies import frame_of, paradigm_rows, scored_of
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
 
 
 @pytest.fixture
 def table_of(tmp_path):
     def build() -> pd.DataFrame:
-        runs = find_runs([f"{tmp_path}/runs/*"])
-        return flops_table(curve_table(score_frame(runs), runs), runs)
+        frame, runs = frame_of(tmp_path)
+        return flops_table(curve_table(frame, runs), runs)
 
     return build
 
@@ -63,10 +61,9 @@ def test_tokenizers_are_told_apart_by_marker(make_run: MakeRun, table_of) -> Non
     assert labels == ["14m (14M parameters)", "char, demo", "word, demo"]
 
 
-def test_nothing_but_step_0_has_no_points(make_run: MakeRun, tmp_path) -> None:
+def test_nothing_but_step_0_has_no_points(make_run: MakeRun, table_of) -> None:
     make_run([score_row(0, 0.5)])
-    runs = find_runs([f"{tmp_path}/runs/*"])
-    assert flops_table(curve_table(score_frame(runs), runs), runs).empty
+    assert table_of().empty
 
 
 def test_runs_of_other_settings_are_not_joined(make_run: MakeRun, table_of) -> None:

@@ -1,23 +1,17 @@
 import statistics
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.curves.learning import OVER_PAIRS, band_note, curve_table, draw_learning_curves
-from analysis.data.frames import score_frame
-from analysis.data.runs import find_runs
 from analysis.plotting.facets import OVER_RUNS
+from tests.analysis.studies import frame_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row, write_scores
 
 
 @pytest.fixture
 def table_of(tmp_path):
-    def build() -> pd.DataFrame:
-        runs = find_runs([f"{tmp_path}/runs/*"])
-        return curve_table(score_frame(runs), runs)
-
-    return build
+    return lambda: curve_table(*frame_of(tmp_path))
 
 
 def test_line_is_the_mean_and_band_the_sample_deviation_over_seeds(make_run: MakeRun, table_of) -> None:

@@ -3,25 +3,18 @@ import statistics
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.curves.mean import draw_mean_curves, local_linear, mean_curve_sections, mean_curves
-from analysis.data.frames import score_frame
-from analysis.data.runs import find_runs
-from tests.analysis.studies import scored_of
+from tests.analysis.studies import frame_of, scored_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 
 
 @pytest.fixture
 def table_of(tmp_path: Path):
-    def build() -> pd.DataFrame:
-        runs = find_runs([f"{tmp_path}/runs/*"])
-        return mean_curves(score_frame(runs), runs)
-
-    return build
+    return lambda: mean_curves(*frame_of(tmp_path))
 
 
 def _curve(values: dict[int, float], **changes):

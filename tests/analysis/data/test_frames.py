@@ -56,9 +56,8 @@ def test_runs_without_a_ties_rule_in_common_are_refused(make_run: MakeRun, tmp_p
     make_run([score_row(0, 0.6)], seed=0)
     make_run([score_row(0, 0.4, ties_rule="wrong")], seed=1)
     frame = score_frame(find_runs([f"{tmp_path}/runs/*"]))
-    with pytest.raises(
-        UserError, match=r"zho was scored under different rules .*-s0: half; .*-s1: wrong\).*ties_rules="
-    ):
+    message = r"zho was scored under different rules .*-s0: half; .*-s1: wrong\).*ties_rules="
+    with pytest.raises(UserError, match=message):
         one_ties_rule(frame)
 
 

@@ -76,9 +76,8 @@ def test_a_torn_file_is_named(make_run: MakeRun, read) -> None:
     folder = make_item_run(make_run, PAIRS, CREDITS)
     path = score_path(folder, BENCHMARK, "sentence", 4)
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(
-        UserError, match=r"step00000004\.parquet: broken Parquet: .*delete it and its key to leave a gap"
-    ):
+    message = r"step00000004\.parquet: broken Parquet: .*delete it and its key to leave a gap"
+    with pytest.raises(UserError, match=message):
         read()
 
 

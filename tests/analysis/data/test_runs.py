@@ -22,12 +22,6 @@ def test_runs_that_differ_in_the_seed_share_a_line(make_run: MakeRun) -> None:
     assert [run.group for run in find_runs(["runs/*"])] == ["14m-10M-char-demo"] * 3 + ["14m-10M-word-demo"]
 
 
-def test_runs_that_differ_in_the_seed_only_are_one_line(make_run: MakeRun) -> None:
-    make_run(seed=0)
-    make_run(seed=1)
-    assert {run.group for run in find_runs(["runs/*"])} == {"14m-10M-char-demo"}
-
-
 def test_runs_of_other_settings_are_lines_of_their_own(make_run: MakeRun) -> None:
     make_run(seed=0, cell="one")
     make_run(seed=1, cell="other")

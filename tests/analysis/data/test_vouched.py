@@ -115,9 +115,8 @@ def test_damaged_scores_and_pairs_are_refused(tmp_path: Path) -> None:
     for file in (path, path.with_suffix(".json")):
         whole = file.read_bytes()
         file.write_bytes(whole[:60] + bytes([whole[60] ^ 1]) + whole[61:])
-        with pytest.raises(
-            DamagedError, match=r"step00000008\.\w+: (not what was written|cannot be read).*score it again, or delete"
-        ):
+        message = r"step00000008\.\w+: (not what was written|cannot be read).*score it again, or delete"
+        with pytest.raises(DamagedError, match=message):
             stored_scores(tmp_path, "zho", "sentence", 8)
         file.unlink()
         with pytest.raises(DamagedError, match=r"step00000008\.\w+: missing, and"):
@@ -125,9 +124,8 @@ def test_damaged_scores_and_pairs_are_refused(tmp_path: Path) -> None:
         file.write_bytes(whole)
     file = tmp_path / "eval" / "zho" / "pairs.parquet"
     file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(
-        DamagedError, match=r"pairs\.parquet: not what was written; python score\.py .* writes it again"
-    ):
+    message = r"pairs\.parquet: not what was written; python score\.py .* writes it again"
+    with pytest.raises(DamagedError, match=message):
         stored_pairs(tmp_path, "zho")
 
 

@@ -130,7 +130,6 @@ def test_pairs_must_be_rated_sentences(pairs, tmp_path: Path) -> None:
 
 
 def test_pairs_without_ratings_are_refused() -> None:
-    with pytest.raises(
-        UserError, match=r"rating_pairs=FILE\.csv names pairs of rated sentences: give ratings=FILE\.csv"
-    ):
+    message = r"rating_pairs=FILE\.csv names pairs of rated sentences: give ratings=FILE\.csv"
+    with pytest.raises(UserError, match=message):
         check(AnalyzeSettings, {"runs": "runs/*", "out": "o", "rating_pairs": "pairs.csv"})

@@ -5,14 +5,13 @@ from hypothesis import strategies as st
 
 from analysis.shape.onset import Milestone, onset, saturation
 from analysis.shape.smoothing import Curve, estimate_curve, smoothing_weights
+from tests.analysis.shape.test_classify import exact
 
 TOKENS = np.logspace(4, 8, 17)
 
 
 def curve_of(levels: np.ndarray, items: int = 4000) -> Curve:
-    counts = np.round(np.asarray(levels) * items).astype(int)
-    half_points = (2 * (np.arange(items) < counts[:, None])).astype(np.uint8)[None]
-    return estimate_curve(TOKENS, half_points, np.zeros(items, dtype=np.int64))
+    return estimate_curve(TOKENS, exact(levels, items), np.zeros(items, dtype=np.int64))
 
 
 def sigmoid(middle: float, start: float = 0.5, end: float = 0.9) -> np.ndarray:
@@ -34,7 +33,7 @@ def test_the_interval_of_an_abrupt_onset_reaches_to_the_checkpoints_around_it() 
 
 def test_the_interval_of_an_onset_among_many_checkpoints_is_two_kernels_wide_on_both_sides() -> None:
     tokens = np.logspace(4, 8, 401)
-    half_points = (2 * (np.arange(4000) < np.where(np.arange(401) < 200, 2000, 3600)[:, None])).astype(np.uint8)[None]
+    half_points = exact(np.where(np.arange(401) < 200, 0.5, 0.9), 4000)
     found = onset(estimate_curve(tokens, half_points, np.zeros(4000, dtype=np.int64)))
     assert np.log10(found.tokens) == pytest.approx(6, abs=0.08)
     assert np.log10(found.low) <= np.log10(found.tokens) - 0.1

@@ -9,6 +9,7 @@ from scipy.optimize import isotonic_regression
 from analysis.shape.smoothing import estimate_curve
 from analysis.shape.unimodal import dip_tests, unimodal_distances, unimodal_fit
 from measurements.dip_levels import Cell, measure, simulate
+from tests.analysis.shape.test_classify import exact
 
 LEVELS = st.lists(st.integers(-20, 20), min_size=1, max_size=9).map(lambda values: np.array(values, dtype=np.float64))
 TOKENS = 16384 * 10 ** np.linspace(0, 4, 24)
@@ -46,9 +47,7 @@ def test_the_distance_is_that_of_the_nearest_of_all_unimodal_curves(curve: np.nd
 
 
 def curve_of(levels: np.ndarray, pairs: int = 400):
-    counts = np.round(levels * pairs).astype(int)
-    half_points = (2 * (np.arange(pairs) < counts[:, None])).astype(np.uint8)[None]
-    return estimate_curve(TOKENS, half_points, np.zeros(pairs, dtype=np.int64))
+    return estimate_curve(TOKENS, exact(levels, pairs), np.zeros(pairs, dtype=np.int64))
 
 
 def test_curves_without_a_dip_have_a_p_value_of_1_and_dips_a_small_one() -> None:

@@ -125,16 +125,14 @@ def test_wrong_columns(tmp_path, named, message):
 @pytest.mark.parametrize("region", ["3:3", "4:2", "0:14", "0-3", "", 5, None])
 def test_regions_lie_in_their_sentence(tmp_path, region):
     rows = [ROWS[0] | {"region_good": region}]
-    with pytest.raises(
-        UserError, match=r"x\.jsonl:1: the region .* of '.*' must be FROM:TO, characters with 0 <= FROM < TO <= 13"
-    ):
+    message = r"x\.jsonl:1: the region .* of '.*' must be FROM:TO, characters with 0 <= FROM < TO <= 13"
+    with pytest.raises(UserError, match=message):
         load_custom(CustomBenchmark(path=write(tmp_path / "x.jsonl", rows)))
 
 
 def test_default_columns_that_are_not_there(tmp_path):
-    with pytest.raises(
-        UserError, match=r"columns\.good: no column 'sentence_good' at .*x\.jsonl:1; the columns are good, bad"
-    ):
+    message = r"columns\.good: no column 'sentence_good' at .*x\.jsonl:1; the columns are good, bad"
+    with pytest.raises(UserError, match=message):
         load_custom(CustomBenchmark(path=write(tmp_path / "x.jsonl", [{"good": "a", "bad": "b"}])))
 
 
@@ -146,9 +144,8 @@ def test_missing_path_names_the_nearest(tmp_path):
 
 def test_unknown_suffix(tmp_path):
     (tmp_path / "pairs.docx").write_text("")
-    with pytest.raises(
-        UserError, match=r"pairs\.docx: allowed are files that end in \.jsonl, \.json, \.csv, \.tsv, \.parquet, "
-    ):
+    message = r"pairs\.docx: allowed are files that end in \.jsonl, \.json, \.csv, \.tsv, \.parquet, "
+    with pytest.raises(UserError, match=message):
         load_custom(CustomBenchmark(path=tmp_path / "pairs.docx"))
 
 

@@ -196,9 +196,8 @@ def test_a_regular_expression_that_takes_too_long(tmp_path, more, monkeypatch):
     if "header" in more:
         (tmp_path / f"{name}.csv").write_text(f"{name},b\n")
     (tmp_path / "card.yaml").write_text(f"name: own\nlanguage: eng\n{more}")
-    with pytest.raises(
-        UserError, match=r"!\.csv:[12]: the regular expression .* takes more than 0\.1 s on 'aaa.*\.\.\.'; write it"
-    ):
+    message = r"!\.csv:[12]: the regular expression .* takes more than 0\.1 s on 'aaa.*\.\.\.'; write it"
+    with pytest.raises(UserError, match=message):
         load_benchmark(str(tmp_path / "card.yaml"))
 
 

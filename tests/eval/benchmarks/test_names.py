@@ -276,9 +276,8 @@ def test_a_folder_with_the_scores_of_another_model(copy_model, make_model, write
         other, revision = tmp_path / "cousin", "step0" if how == "another model of the same step" else "step9"
     shutil.rmtree(folder / "step0")
     write_checkpoint(other / revision, make_model(seed=7), manifest=False)
-    with pytest.raises(
-        UserError, match=r"out=.*out holds scores of another model \(.*step00000000\.json\); give another"
-    ):
+    message = r"out=.*out holds scores of another model \(.*step00000000\.json\); give another"
+    with pytest.raises(UserError, match=message):
         of_model(other, *asked, f"revisions=[{revision}]")
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 

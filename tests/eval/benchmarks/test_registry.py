@@ -65,36 +65,28 @@ def test_a_family_of_the_hub_is_there_whole():
     assert names[:2] == ("multiblimp/abk", "multiblimp/aln")
 
 
-def test_a_family_that_is_not_on_the_hub():
-    with pytest.raises(UserError, match="benchmark 'tse' is not on the hub; give benchmark_root=DIR"):
-        expand_benchmarks(["tse"])
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["tse"], "benchmark 'tse' is not on the hub; give benchmark_root=DIR"),
+        (["blimp", "rublim"], r"unknown benchmark 'rublim'; allowed: bl2mp, .*multiblimp, .*zorro\. Did you mean 'rublimp'\?"),
+        (["multiblim/nld"], r"unknown benchmark 'multiblim/nld'.*Did you mean 'multiblimp'\?"),
+        (
+            ["multiblimp/nl"],
+            r"unknown language of multiblimp 'nl' in 'multiblimp/nl'; allowed: abk, .*Did you mean 'nld'\?",
+        ),
+    ],
+)  # fmt: skip
+def test_names_that_are_not_there(names, message):
+    with pytest.raises(UserError, match=message):
+        expand_benchmarks(names)
 
 
-def test_a_family_without_files(suites):
+def test_a_family_without_files_or_a_root(suites):
     with pytest.raises(UserError, match=r"benchmark 'clams': no files of any language in .*clams, as de_evalset/"):
         expand_benchmarks(["clams"], suites)
-
-
-def test_a_family_without_a_root(tmp_path):
     with pytest.raises(UserError, match=r"benchmark_root: no folder .*nowhere"):
-        expand_benchmarks(["tse"], tmp_path / "nowhere")
-
-
-def test_unknown_name():
-    message = r"unknown benchmark 'rublim'; allowed: bl2mp, .*multiblimp, .*zorro\. Did you mean 'rublimp'\?"
-    with pytest.raises(UserError, match=message):
-        expand_benchmarks(["blimp", "rublim"])
-
-
-def test_unknown_family_of_a_language():
-    with pytest.raises(UserError, match=r"unknown benchmark 'multiblim/nld'.*Did you mean 'multiblimp'\?"):
-        expand_benchmarks(["multiblim/nld"])
-
-
-def test_unknown_language():
-    message = r"unknown language of multiblimp 'nl' in 'multiblimp/nl'; allowed: abk, .*Did you mean 'nld'\?"
-    with pytest.raises(UserError, match=message):
-        expand_benchmarks(["multiblimp/nl"])
+        expand_benchmarks(["tse"], suites / "nowhere")
 
 
 def test_a_family_is_no_benchmark():

@@ -360,9 +360,8 @@ def test_scores_of_other_pairs_are_refused(scores_of):
 
 def test_a_comparison_needs_what_its_functions_read(scores_of):
     pairs, scores = benchmark(scores_of)
-    with pytest.raises(
-        UserError, match="comparison: slor needs unigram_good, unigram_bad, which a score table does not"
-    ):
+    message = "comparison: slor needs unigram_good, unigram_bad, which a score table does not"
+    with pytest.raises(UserError, match=message):
         comparison_table(pairs, (scores, LP), (scores, SLOR))
 
 

@@ -54,16 +54,15 @@ def test_wrong_counts(tmp_path, counts):
         read_counts(tmp_path / "counts.npy", 4)
 
 
-def test_broken_file(tmp_path):
-    (tmp_path / "counts.npy").write_bytes(b"not an array")
-    with pytest.raises(UserError, match=r"counts\.npy: not an array of counts"):
-        read_counts(tmp_path / "counts.npy", 4)
-
-
-def test_pickles_are_refused(tmp_path):
-    np.save(tmp_path / "counts.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(UserError, match=r"counts\.npy: not an array of counts"):
-        read_counts(tmp_path / "counts.npy", 1)
+def test_broken_files_and_pickles_are_refused(tmp_path):
+    path = tmp_path / "counts.npy"
+    for write in (
+        lambda: path.write_bytes(b"not an array"),
+        lambda: np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True),
+    ):
+        write()
+        with pytest.raises(UserError, match=r"counts\.npy: not an array of counts"):
+            read_counts(path, 1)
 
 
 HASH, OTHER = "a" * 64, "b" * 64
@@ -128,9 +127,8 @@ def test_another_tokenizer_is_refused(published):
 
 @pytest.mark.parametrize("vocabulary", [3, 5])
 def test_another_vocabulary_is_refused(published, vocabulary):
-    with pytest.raises(
-        UserError, match=rf"not keyed by the ids .*largest id is 3, and the tokenizer's is {vocabulary - 1}"
-    ):
+    message = rf"not keyed by the ids .*largest id is 3, and the tokenizer's is {vocabulary - 1}"
+    with pytest.raises(UserError, match=message):
         log_probabilities(published(PUBLISHED), vocabulary, {0}, HASH)
 
 

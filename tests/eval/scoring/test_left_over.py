@@ -1,4 +1,5 @@
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -47,25 +48,23 @@ def quiet():
     logging.set_verbosity(before)
 
 
-def test_biases_that_the_configuration_switches_off_are_refused(save):
-    folder = save(llama(attention_bias=True), attention_bias=False)
-    with pytest.raises(UserError, match=r"8 of the file's weights are not used .*layers\.0\.self_attn\.q_proj\.bias"):
+NORMS = {f"model.layers.{layer}.self_attn.{name}_norm.weight": torch.ones(16) for layer in (0, 1) for name in "qk"}
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(
+    ("made", "tensors", "settings", "count", "name"),
+    [
+        ({"attention_bias": True}, {}, {"attention_bias": False}, 8, "layers.0.self_attn.q_proj.bias"),
+        ({}, NORMS, {}, 4, "layers.0.self_attn.k_norm.weight"),
+        ({}, {}, {"num_hidden_layers": 1}, 9, "model.layers.1.input_layernorm.weight"),
+    ],
+    ids=["biases are switched off", "there are no such norms", "layers are not counted"],
+)
+def test_weights_that_the_configuration_does_not_use_are_refused(save, made, tensors, settings, count, name):
+    folder = save(llama(**made), tensors, **settings)
+    with pytest.raises(UserError, match=rf"{count} of the file's weights are not used .*{re.escape(name)}"):
         load_model(folder)
-
-
-@pytest.mark.usefixtures("quiet")
-def test_norms_that_the_architecture_does_not_have_are_refused(save):
-    norms = {f"model.layers.{layer}.self_attn.{name}_norm.weight": torch.ones(16) for layer in (0, 1) for name in "qk"}
-    with pytest.raises(UserError, match=r"4 of the file's weights are not used .*layers\.0\.self_attn\.k_norm\.weight"):
-        load_model(save(llama(), norms))
-
-
-@pytest.mark.usefixtures("quiet")
-def test_layers_that_the_configuration_does_not_count_are_refused(save):
-    with pytest.raises(
-        UserError, match=r"9 of the file's weights are not used .*model\.layers\.1\.input_layernorm\.weight"
-    ):
-        load_model(save(llama(), num_hidden_layers=1))
 
 
 def test_tables_of_old_exports_are_allowed(save):

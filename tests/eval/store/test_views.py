@@ -285,7 +285,7 @@ def test_a_model_has_its_scores_checked_too(copy_model, settings, tmp_path):
         ("config.json", r"config\.json: its hash is not the manifest's; the checkpoint is damaged"),
         ("tokenizer.json", r"tokenizer\.json: its hash is not the manifest's"),
         ("manifest.json", r"manifest\.json: (not what was written|cannot be read)"),
-        ("model.safetensors", r"step00000008: the weights are not those of manifest\.json"),
+        ("model.safetensors", r"step00000008: the weights are not those of manifest\.json; the checkpoint is damaged"),
     ],
 )
 @pytest.mark.parametrize("whole_run", [True, False])

@@ -169,9 +169,8 @@ def test_a_condition_without_agreement_gives_no_pairs_and_says_why(made):
 
 
 def test_a_language_without_inflection(made):
-    with pytest.raises(
-        UserError, match="no pairs: zho shows no agreement in these treebanks: Number: no subject and no verb has"
-    ):
+    message = "no pairs: zho shows no agreement in these treebanks: Number: no subject and no verb has"
+    with pytest.raises(UserError, match=message):
         made(sentence("x", "猫/猫/NOUN//2/nsubj", "跑/跑/VERB//0/root"), language="zho")
 
 

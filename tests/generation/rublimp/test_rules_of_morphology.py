@@ -1,6 +1,5 @@
 """Paradigms 1 to 22: for each a sentence with a pair, and one that is much like it and has none."""
 
-import gzip
 from pathlib import Path
 
 import pandas as pd
@@ -9,11 +8,10 @@ import pytest
 from eval.templates.pair import Pair
 from generation.rublimp.check import CHECKS
 from generation.rublimp.grammar.morphology import is_known
-from generation.rublimp.resources import Resources, read_resources
+from generation.rublimp.resources import Resources
 from generation.rublimp.rules import government, inflection, predicates, word_formation
 from generation.rublimp.rules.all_rules import RULES as ALL
 from generation.treebank import Sentence, Word, read_treebank
-from ucurve.errors import UserError
 
 pytest.importorskip("pymorphy3")
 
@@ -107,26 +105,6 @@ def test_an_attractor_needs_a_verb_with_a_subject(resources):
              Word(2, "книги", "книга", "NOUN", {"Case": "Acc", "Number": "Plur"}, 1, "obj", {}, 7, 12)]  # fmt: skip
     rule = RULES["subj_predicate_agreement_number_attractor"]
     assert list(rule.find(Sentence("x", "x", "Принес книги", words, "x"), resources)) == ["the verb has no subject"]
-
-
-def test_suffixes_of_roots_are_read_and_a_broken_line_is_named(tmp_path):
-    path = tmp_path / "suffix_root_concordance.csv.gz"
-    path.write_bytes(gzip.compress("root,suffixes\nнож_NOUN,\"['ик', 'ищ']\"\nнож_ADJF,['ев']\nлес_NOUN,[]\n".encode()))
-    assert read_resources(tmp_path).suffixes == {"нож": ["ик", "ищ", "ев"], "лес": []}
-    path.write_bytes(gzip.compress("root,suffixes\nнож_NOUN,exec('x')\n".encode()))
-    with pytest.raises(
-        UserError, match=r"suffix_root_concordance.csv.gz:2: expected a list of suffixes, as \['ик', 'ок'\]"
-    ):
-        read_resources(tmp_path)
-
-
-def test_prefixes_of_roots_are_read_and_a_broken_line_is_named(tmp_path):
-    path = tmp_path / "prefix_root_concordance.csv.gz"
-    path.write_bytes(gzip.compress("root,prefixes\nчит_VERB,\"['с', 'пере']\"\n".encode()))
-    assert read_resources(tmp_path).prefixes == {"чит": ["с", "пере"]}
-    path.write_bytes(gzip.compress("root,prefixes\nчит_VERB,с\n".encode()))
-    with pytest.raises(UserError, match=r"prefix_root_concordance.csv.gz:2: expected a list of prefixes"):
-        read_resources(tmp_path)
 
 
 def test_the_checks_find_faults():

@@ -179,48 +179,35 @@ def test_one_of_several_forms_of_the_treebank_is_enough(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("name", "old", "new", "message"),
     [
-        ("hund\thunden\t", "hund\t", r"nouns.tsv:\d+: 5 cells, where the first line names 6 columns"),
-        ("hund\thunden\t", "hund\t\t", r"nouns.tsv:\d+: definite is empty"),
-        ("hund\thunden\t", "hund\thunden!\t", r"nouns.tsv:\d+: definite must be words of letters .*'hunden!'"),
-        ("hundarna\tcommon", "hundarna\tcomon", r"unknown gender 'comon' in .*nouns.tsv:\d+; .*Did you mean 'common'"),
-        (
-            "indefinite\tdefinite",
-            "definite\tindefinite",
-            r"nouns.tsv:1: the columns must be indefinite, definite, plural",
-        ),
+        ("nouns", "hund\thunden\t", "hund\t", r"nouns.tsv:\d+: 5 cells, where the first line names 6 columns"),
+        ("nouns", "hund\thunden\t", "hund\t\t", r"nouns.tsv:\d+: definite is empty"),
+        ("nouns", "hund\thunden\t", "hund\thunden!\t", r"nouns.tsv:\d+: definite must be words of letters .*'hunden!'"),
+        ("nouns", "hundarna\tcommon", "hundarna\tcomon", r"unknown gender 'comon' in .*nouns.tsv:\d+; .*Did you mean 'common'"),
+        ("nouns", "indefinite\tdefinite", "definite\tindefinite",
+         r"nouns.tsv:1: the columns must be indefinite, definite, plural"),
+        ("names", "Karin", "Anna", r"names.tsv:3: the same as line 2"),
+        ("transitive", "\ttext\t", "\ttexts\t", r"unknown object 'texts' in .*transitive.tsv:2; .*Did you mean 'text'"),
     ],
-)
-def test_a_broken_line_of_a_list(own, old, new, message):
-    folder = own("nouns", old, new)
+)  # fmt: skip
+def test_a_broken_line_of_a_list(own, name, old, new, message):
+    folder = own(name, old, new)
     with pytest.raises(UserError, match=message):
         make(Settings(lists=folder), 0)
 
 
-def test_a_line_that_stands_twice(own):
-    with pytest.raises(UserError, match=r"names.tsv:3: the same as line 2"):
-        make(Settings(lists=own("names", "Karin", "Anna")), 0)
-
-
-def test_a_class_that_no_noun_has(own):
-    with pytest.raises(UserError, match=r"unknown object 'texts' in .*transitive.tsv:2; .*Did you mean 'text'"):
-        make(Settings(lists=own("transitive", "\ttext\t", "\ttexts\t")), 0)
-
-
-def test_a_list_without_words(tmp_path):
-    (tmp_path / "copulas.tsv").write_text("past\tkind\n")
-    with pytest.raises(UserError, match=r"copulas.tsv: holds no words"):
-        make(Settings(lists=tmp_path), 0)
-
-
-def test_folders_that_hold_no_lists(tmp_path):
+def test_folders_that_hold_no_lists_or_no_words(tmp_path):
     with pytest.raises(UserError, match=r"holds no \*.tsv; allowed: nouns"):
         make(Settings(lists=tmp_path), 0)
     with pytest.raises(UserError, match="no folder"):
         make(Settings(lists=tmp_path / "none"), 0)
     shutil.copy(LISTS / "nouns.tsv", tmp_path / "noun.tsv")
     with pytest.raises(UserError, match=r"unknown list 'noun' .*Did you mean 'nouns'"):
+        make(Settings(lists=tmp_path), 0)
+    (tmp_path / "noun.tsv").unlink()
+    (tmp_path / "copulas.tsv").write_text("past\tkind\n")
+    with pytest.raises(UserError, match=r"copulas.tsv: holds no words"):
         make(Settings(lists=tmp_path), 0)
 
 

@@ -212,9 +212,8 @@ def test_uploading_sends_every_revision_and_main_last(run, tmp_path, hub):
 def test_a_broken_upload_goes_on_and_keeps_the_card_of_the_user(run, tmp_path, hub):
     out = tmp_path / "published"
     hub(refused="step3")
-    with pytest.raises(
-        RunError, match=r"me/suite: the hub does not take the revision step3 \(OSError: 503 Service Una"
-    ):
+    message = r"me/suite: the hub does not take the revision step3 \(OSError: 503 Service Una"
+    with pytest.raises(RunError, match=message):
         publish(run, out, repo="me/suite", upload=True)
     (out / "main" / "README.md").write_text("mine")
     client = hub()
@@ -245,9 +244,8 @@ def test_what_cannot_be_published(run, tmp_path):
         with pytest.raises(UserError, match=message):
             publish(**{"run": run, "out": tmp_path / "out"} | given)
     (run / "checkpoints" / "step00000003" / "model.safetensors").write_bytes(b"")
-    with pytest.raises(
-        RunError, match=r"(?s)is not published, it has 1 fault\(s\).*step00000003/model\.safetensors: its"
-    ):
+    message = r"(?s)is not published, it has 1 fault\(s\).*step00000003/model\.safetensors: its"
+    with pytest.raises(RunError, match=message):
         publish(run, tmp_path / "out")
     change_run(run, status="running")
     with pytest.raises(RunError, match="the run is running, not finished"):

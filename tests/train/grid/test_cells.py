@@ -97,10 +97,8 @@ def test_the_users_own_choice_narrows_an_experiment():
 
 
 def test_two_unlike_cells_of_one_name_are_refused():
-    with pytest.raises(
-        UserError,
-        match=r"14m-10M-char-text-s0; .* differ in batch.length=32 against batch.length=64; an axis .* needs name=",
-    ):
+    message = r"14m-10M-char-text-s0; .* differ in batch.length=32 against batch.length=64; an axis .* needs name="
+    with pytest.raises(UserError, match=message):
         settings_of("tokens=10M", "tokenizer=char", "data=text", grid=[{"batch.length": [32, 64]}])
 
 
@@ -145,9 +143,8 @@ def test_a_mistake_that_all_cells_share_is_said_once():
 
 def test_a_grid_is_not_for_several_processes(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(
-        UserError, match=r"a grid of 2 runs under a launcher of 2 processes: .* launch\.workers gpus=2.* launch\.emit"
-    ):
+    message = r"a grid of 2 runs under a launcher of 2 processes: .* launch\.workers gpus=2.* launch\.emit"
+    with pytest.raises(UserError, match=message):
         train_command(given("tokens=10M", "seed=0,1"))
 
 

@@ -99,9 +99,8 @@ def test_more_words_than_the_passes_hold_are_refused(budget_of):
 
 
 def test_words_that_are_less_than_a_batch_are_refused(budget_of):
-    with pytest.raises(
-        UserError, match=r"tokens=2w: so many words are \d+ tokens of data=small_corpus .* global batch"
-    ):
+    message = r"tokens=2w: so many words are \d+ tokens of data=small_corpus .* global batch"
+    with pytest.raises(UserError, match=message):
         prepare(budget_of(2))
 
 

@@ -84,10 +84,8 @@ def test_a_finished_run_is_left_alone(finished, settings_of):
 
 def test_another_configuration_is_refused_by_its_keys(finished, settings_of):
     before = (finished / "config.yaml").read_bytes()
-    with pytest.raises(
-        UserError,
-        match=r"these keys differ: optimizer\.betas: \[0\.9, 0\.95\] -> \[0\.9, 0\.5\]; schedule\.count: 5 -> 4",
-    ):
+    message = r"these keys differ: optimizer\.betas: \[0\.9, 0\.95\] -> \[0\.9, 0\.5\]; schedule\.count: 5 -> 4"
+    with pytest.raises(UserError, match=message):
         train_run(settings_of("optimizer.betas=[0.9,0.5]", "schedule.count=4"))
     assert (finished / "config.yaml").read_bytes() == before
 

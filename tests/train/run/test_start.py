@@ -124,9 +124,8 @@ def test_a_second_stage_that_starts_with_the_state_is_that_of_one_run(
 def test_a_start_with_a_state_that_is_not_there_is_refused(parent, settings_of):
     with pytest.raises(UserError, match=r"start_with=state needs start=RUN/checkpoints/STEP"):
         settings_of("start_with=state")
-    with pytest.raises(
-        UserError, match=r"start_with=state: .*resume/step00000005 holds no full state; 'resume\.keep_st"
-    ):
+    message = r"start_with=state: .*resume/step00000005 holds no full state; 'resume\.keep_st"
+    with pytest.raises(UserError, match=message):
         from_step(parent, 5, settings_of, "start_with=state")
     assert from_step(parent, 12, settings_of).started_from.step == 12
 

@@ -110,9 +110,8 @@ def test_a_damaged_tokenizer_is_copied_again_once_it_is_removed(finished, settin
 def test_a_changed_configuration_is_told_from_another_one(finished, settings):
     config = finished / "config.yaml"
     config.write_text(config.read_text().replace("clip: 1.0", "clip: 2.0"))
-    with pytest.raises(
-        RunError, match=r"config\.yaml: not what was written: optimizer\.clip: 2\.0 -> 1\.0, and run\.json"
-    ):
+    message = r"config\.yaml: not what was written: optimizer\.clip: 2\.0 -> 1\.0, and run\.json"
+    with pytest.raises(RunError, match=message):
         train_run(settings)
 
 

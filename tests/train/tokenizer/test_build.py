@@ -20,7 +20,7 @@ from transformers import AutoTokenizer, BertTokenizerFast, ByT5Tokenizer, PreTra
 
 from eval.templates.demo import training_text
 from tests.hub_repositories import sentencepiece_model
-from train.corpus.corpus import CorpusSettings
+from train.corpus.settings import CorpusSettings
 from train.tokenizer.build import TokenizerSettings, build_tokenizer, expected_vocabulary, find_tokenizer
 from train.tokenizer.characters import contains_han, survey
 from train.tokenizer.folder import end_of_document, read_statistics, tokenizer_files
@@ -406,9 +406,8 @@ class TestForeign:
             raise OSError("no network")
 
         monkeypatch.setattr("train.tokenizer.folder.fetch", fail)
-        with pytest.raises(
-            UserError, match=r"tokenizer\.path: no folder 'owner/name' here, and the hub does not give it \(no net"
-        ):
+        message = r"tokenizer\.path: no folder 'owner/name' here, and the hub does not give it \(no net"
+        with pytest.raises(UserError, match=message):
             self.build(tmp_path, "owner/name")
 
     def test_ids_with_holes(self):

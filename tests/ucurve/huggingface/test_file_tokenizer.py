@@ -122,9 +122,8 @@ def test_special_tokens_that_the_file_lacks_follow_its_own(tmp_path):
 def test_tokens_of_text_that_the_file_lacks_are_refused(tmp_path):
     folder = write_folder(tmp_path / "folder", "GPT2Tokenizer", "bytes")
     (folder / "added_tokens.json").write_text('{"dogs": 420}')
-    with pytest.raises(
-        UserError, match=r"folder: tokenizer\.json lacks tokens that tokenizer_config\.json or added_to"
-    ):
+    message = r"folder: tokenizer\.json lacks tokens that tokenizer_config\.json or added_to"
+    with pytest.raises(UserError, match=message):
         load_tokenizer(folder)
 
 

@@ -171,9 +171,8 @@ def test_where_the_system_lists_no_mounts_the_message_does_without(run, monkeypa
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with pytest.raises(
-        UserError, match=r"one\.lock cannot be locked \(Function not implemented\): its file system passes"
-    ):
+    message = r"one\.lock cannot be locked \(Function not implemented\): its file system passes"
+    with pytest.raises(UserError, match=message):
         is_being_written(run)
 
 

@@ -57,9 +57,8 @@ def test_weights_are_relative_and_exact(weights):
 
 
 def test_weights_of_many_digits_are_refused():
-    with pytest.raises(
-        ValueError, match="repeat only after 10,000,000 sequences, allowed are 100,000; give fewer digits"
-    ):
+    message = "repeat only after 10,000,000 sequences, allowed are 100,000; give fewer digits"
+    with pytest.raises(ValueError, match=message):
         _ = Mixture((0.3333333, 0.6666667)).shares
 
 

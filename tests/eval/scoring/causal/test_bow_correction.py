@@ -249,9 +249,8 @@ def test_an_error_of_one_process_that_corrects_is_one_of_all(make_model, marked,
 
 def test_regions_inside_words_are_refused(marked):
     sentences = regions(marked, region("the dog sees it.", "dog"), region("the dogbarks.", "dogb"))
-    with pytest.raises(
-        UserError, match=r"the region 'dogb' of 'the dogbarks\.' begins or ends inside a word, as 1 of 2"
-    ):
+    message = r"the region 'dogb' of 'the dogbarks\.' begins or ends inside a word, as 1 of 2"
+    with pytest.raises(UserError, match=message):
         check_words(marked, sentences, 0)
 
 

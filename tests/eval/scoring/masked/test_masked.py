@@ -307,9 +307,8 @@ def test_frame_that_changes_the_text():
         def __call__(self, text, add_special_tokens=True):
             return {"input_ids": [0, 5, 2] if add_special_tokens else [4]}
 
-    with pytest.raises(
-        UserError, match=r"odd: the tokenizer gives '<mask>' the ids \[4\], but \[0, 5, 2\] with special"
-    ):
+    message = r"odd: the tokenizer gives '<mask>' the ids \[4\], but \[0, 5, 2\] with special"
+    with pytest.raises(UserError, match=message):
         read_frame(Odd())
 
 
@@ -318,9 +317,8 @@ def test_no_words_from_a_tokenizer_that_does_not_tell(some_pairs, masked_tokeniz
         name_or_path, is_fast = "slow", False
 
     sentences = encode(some_pairs, masked_tokenizers["wordpiece"])
-    with pytest.raises(
-        UserError, match=r"slow: the tokenizer does not say which word .* the scorer 'pll' needs no words"
-    ):
+    message = r"slow: the tokenizer does not say which word .* the scorer 'pll' needs no words"
+    with pytest.raises(UserError, match=message):
         number_words(Slow(), sentences)
 
 
@@ -330,9 +328,8 @@ def test_no_words_from_a_tokenizer_that_does_not_split_them(some_pairs):
     whole = Tokenizer(model)
     whole.pre_tokenizer = pre_tokenizers.Metaspace(split=False)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=whole, name_or_path="whole")
-    with pytest.raises(
-        UserError, match=r"whole: the tokenizer does not split a text into words: it takes 'a b' for one"
-    ):
+    message = r"whole: the tokenizer does not split a text into words: it takes 'a b' for one"
+    with pytest.raises(UserError, match=message):
         number_words(tokenizer, encode(some_pairs, tokenizer))
 
 

@@ -388,9 +388,8 @@ def test_a_special_token_that_is_read_as_text_is_refused(chat_tokenizer, tmp_pat
     content = json.loads((tmp_path / "tokenizer.json").read_text())
     content["added_tokens"] = [token for token in content["added_tokens"] if token["content"] != "<reply>"]
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    with pytest.raises(
-        UserError, match="the chat template writes the special token '<reply>', which the tokenizer rea"
-    ):
+    message = "the chat template writes the special token '<reply>', which the tokenizer rea"
+    with pytest.raises(UserError, match=message):
         chat_prompts(load_tokenizer(tmp_path), some_pairs(2), questions_for("swe"), 0)
 
 

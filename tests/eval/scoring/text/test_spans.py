@@ -31,9 +31,8 @@ def test_each_member_has_a_condition_of_its_own():
 
 
 def test_a_published_column_of_the_name_is_named():
-    with pytest.raises(
-        UserError, match=r"columns: \{condition: condition\} in the card, or custom\.columns\.condition=condi"
-    ):
+    message = r"columns: \{condition: condition\} in the card, or custom\.columns\.condition=condi"
+    with pytest.raises(UserError, match=message):
         spans("target", published_condition="the")
 
 
