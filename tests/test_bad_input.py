@@ -88,6 +88,14 @@ MISTAKES = {
     "hub tokenizer without a path": (["tokenizer=hub"], r"tokenizer\.path|path: no tokenizer given"),
     "when is not a time": (["eval.when=always"], r"eval\.when: got 'always'.*'each', 'end', 'later' or 'never'"),
     "name that is not a file name": (["name=a/b"], r"name: got 'a/b'"),
+    "unknown key of an intervention": (
+        ["data.interventions=[{name: no_a, do: drop, unit: sentence, contain: a}]"],
+        r"data\.interventions\.0\.contain: unknown key\. Did you mean 'contains'\?",
+    ),
+    "Chinese in a list without quotes": (
+        ["data.interventions=[{name: x, do: drop, unit: sentence, contains: 他}]"],
+        r"cannot be read: .*quote text within a list that has brackets or letters beyond a to z",
+    ),
 }
 
 

@@ -95,15 +95,17 @@ class Plan:
 
 
 def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
-    """Plan a run."""
+    """Plan a run, or refuse with a ``UserError`` a model that cannot compute a step or whose FLOPs nobody counts."""
     scheduled = checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
-    return Plan(
+    plan = Plan(
         settings=settings,
         vocabulary=vocabulary,
         parameters=settings.model.design.count_parameters(vocabulary, settings.batch.length),
         checkpoint_steps=tuple(sorted({*scheduled, *settings.decay_ends})),
         config_sha256=config_sha256(settings.identity()),
     )
+    plan.flops_exact(plan.tokens)  # which goes through a step without computing, before anything is written
+    return plan
 
 
 def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = None, tokens_note: str = "") -> str:

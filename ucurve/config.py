@@ -30,7 +30,10 @@ from ucurve.errors import UserError, did_you_mean, unknown_name
 
 _HYDRA_ERRORS = (HydraException, OmegaConfBaseException)
 _OTHER_ERRORS = (ValueError, TypeError, RecursionError, yaml.YAMLError)  # YAML: of a folder of --config-dir
-_QUOTE = "; quote text that has brackets within a list, as runs=['a[1]',b], and once more for the shell"
+_QUOTE = (
+    "; quote text within a list that has brackets or letters beyond a to z, as runs=['a[1]',b], and once more for the "
+    "shell"
+)
 _LIST_TYPES = ("tuple_type", "list_type")
 Settings = TypeVar("Settings")
 
@@ -140,7 +143,7 @@ def check(kind: type[Settings], values: Mapping[str, object]) -> Settings:
     listed = copy.deepcopy(dict(values))
     if any(_put_into_list(listed, detail) for detail in details):
         return check(kind, listed)
-    problems = [describe_problem(detail) for detail in details]
+    problems = [describe_problem(detail, kind) for detail in details]
     if len(problems) == 1:
         raise UserError(problems[0])
     raise UserError("\n  ".join([f"{len(problems)} problems in the configuration:", *problems]))
@@ -178,6 +181,9 @@ def configuration_message(error: Exception, name: str) -> str:
     missing = re.search(r"Missing mandatory value: (\S+)", text)
     if missing:
         return f"{missing.group(1)}: no value given"
+    empty = re.search(r"Interpolation key '([^']+)' not found", text)
+    if empty:
+        return f"{empty.group(1)}: no value given"
     key = re.search(r"Key '([^']+)' is not in struct", text)
     unknown = (key and re.search(r"full_key: (\S+)", text)) or key or re.search(r"Could not override '([^']+)'", text)
     return _unknown_key(unknown.group(1), name) if unknown else text.split(". Check https")[0]
@@ -214,16 +220,28 @@ def _choices_with(key: str) -> str:
     return f"it is for {' and '.join(f'{group}={one}' for one in found)}"
 
 
-def describe_problem(detail: ErrorDetails) -> str:
-    """Say in one line what pydantic found wrong, after the dotted key that it is about."""
+def describe_problem(detail: ErrorDetails, kind: Any) -> str:
+    """Say in one line what pydantic found wrong in a ``kind``, after the dotted key that it is about."""
     place = ".".join(_place(detail)) or "configuration"
     if detail["type"] == "missing":
         return f"{place}: no value given"
     if detail["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return f"{place}: unknown key"
+        unknown = str(detail["loc"][-1])
+        known = set(_keys(TypeAdapter(kind).json_schema())) - {unknown}  # which may be a key elsewhere
+        hint = did_you_mean(unknown, known, likeness=0.7)
+        return f"{place}: unknown key{hint and f'.{hint}'}"
     message = detail["msg"].removeprefix("Value error, ")
     if detail["type"] in _LIST_TYPES:
         message = "a list is expected, as [a,b]"
     if detail["type"] == "value_error":
         return f"{place}: {message}" if detail["loc"] else message
     return f"{place}: got {shorten(repr(detail['input']))}; {message}"
+
+
+def _keys(schema: object) -> Iterator[str]:
+    """Yield the keys that a JSON schema and the schemas inside it have."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        schema = list(schema.values())
+    for inner in schema if isinstance(schema, list) else []:
+        yield from _keys(inner)

@@ -53,15 +53,15 @@ def short_traceback(function: Callable[Given, Result]) -> Callable[Given, Result
     return call
 
 
-def nearest(name: str, allowed: Iterable[str]) -> str | None:
-    """Return the allowed name closest to ``name``, or None when nothing is close."""
-    matches = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.5)
+def nearest(name: str, allowed: Iterable[str], likeness: float = 0.5) -> str | None:
+    """Return the allowed name closest to ``name``, or None when nothing is as close as ``likeness``, 1 for equal."""
+    matches = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=likeness)
     return matches[0] if matches else None
 
 
-def did_you_mean(name: str, allowed: Iterable[str]) -> str:
+def did_you_mean(name: str, allowed: Iterable[str], likeness: float = 0.5) -> str:
     """Return the end of a message that names the closest allowed name; empty when nothing is close."""
-    close = nearest(name, allowed)
+    close = nearest(name, allowed, likeness)
     return f" Did you mean {close!r}?" if close else ""
 
 

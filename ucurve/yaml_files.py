@@ -6,10 +6,9 @@ from typing import Any, TypeVar
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from ucurve.config import describe_problem
-from ucurve.errors import UserError, did_you_mean, unknown_name
+from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_utf8
 
 Data = TypeVar("Data")
@@ -35,14 +34,12 @@ def read_named(folder: Path, name: str, kind: type[Data], what: str) -> Data:
 def read_yaml(path: Path, kind: type[Data]) -> Data:
     """Read a YAML file into a type that pydantic can check, such as one of its dataclasses or a ``dict`` of them."""
     tree, values = _load(read_utf8(path), path)
-    adapter = TypeAdapter(kind)
     try:
-        return adapter.validate_python(values)
+        return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
         details = error.errors(include_url=False)
-    known = set(_keys(adapter.json_schema()))
     raise UserError(
-        "\n  ".join(f"{path}:{_line(tree, detail['loc'])}: {_problem(detail, known)}" for detail in details)
+        "\n  ".join(f"{path}:{_line(tree, detail['loc'])}: {describe_problem(detail, kind)}" for detail in details)
     )
 
 
@@ -122,20 +119,6 @@ def _load(text: str, path: Path) -> tuple[yaml.Node | None, object]:
         mark = error.problem_mark or error.context_mark
         place = path if mark is None else f"{path}:{mark.line + 1}"
         raise UserError(f"{place}: not YAML ({error.problem or error.context})") from error
-
-
-def _problem(detail: ErrorDetails, known: set[str]) -> str:
-    unknown = detail["type"] in ("unexpected_keyword_argument", "extra_forbidden")
-    return describe_problem(detail) + (f".{did_you_mean(str(detail['loc'][-1]), known)}" if unknown else "")
-
-
-def _keys(schema: object) -> Iterator[str]:
-    """Yield the keys that a JSON schema and the schemas inside it have."""
-    if isinstance(schema, dict):
-        yield from schema.get("properties", {})
-        schema = list(schema.values())
-    for inner in schema if isinstance(schema, list) else []:
-        yield from _keys(inner)
 
 
 def _entries(node: yaml.Node | None) -> list[tuple[str, int, yaml.Node]]:

@@ -30,15 +30,15 @@ def test_check_builds_the_dataclass():
 
 def test_check_reports_every_problem_at_once():
     with pytest.raises(UserError) as caught:
-        check(Outer, {"steps": 0, "inner": {"rat": 1}, "names": {"a": 1}, "more": 2})
+        check(Outer, {"steps": 0, "inner": {"rat": 1}, "names": {"a": 1}, "zzz": 2})
     lines = str(caught.value).splitlines()
     assert lines[0] == "5 problems in the configuration:"
     assert sorted(lines[1:]) == [
-        "  inner.rat: unknown key",
+        "  inner.rat: unknown key. Did you mean 'rate'?",
         "  inner.rate: no value given",
-        "  more: unknown key",
         "  names: got {'a': 1}; a list is expected, as [a,b]",
         "  steps: got 0; Input should be greater than or equal to 1",
+        "  zzz: unknown key",
     ]
 
 
@@ -77,7 +77,7 @@ def test_a_value_that_hydras_grammar_cannot_take_is_quoted(argument, value):
     [
         (
             ["runs=[a[1],b]"],
-            r"'runs=\[a\[1\],b\]' cannot be read: .*; quote text that has brackets .* runs=\['a\[1\]',b\]",
+            r"'runs=\[a\[1\],b\]' cannot be read: .*; quote text within a list that has brackets .* runs=\['a\[1\]',b\]",
         ),
         (["runs"], r"'runs' cannot be read: Error parsing override 'runs'$"),
         (["runs=" + "[" * 30_000], r"the argument 'runs=\[{490,500}\.\.\. has more than 50 brackets in one another$"),

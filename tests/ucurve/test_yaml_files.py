@@ -44,7 +44,7 @@ def test_a_file_becomes_its_type(read):
     [
         ("titel: x\ntitle: y\n", r"data\.yaml:1: titel: unknown key\. Did you mean 'title'\?$"),
         ("title: x\nparts:\n  - name: a\n    siez: 2\n", r"data\.yaml:4: parts\.0\.siez: unknown key\. Did you mean 'size'\?$"),
-        ("title: x\nqqq: 1\n", r"data\.yaml:2: qqq: unknown key\.$"),
+        ("title: x\nqqq: 1\n", r"data\.yaml:2: qqq: unknown key$"),
         ("parts: []\n", r"data\.yaml:1: title: no value given$"),
         ("title: x\nparts:\n  - name: a\n  - size: 2\n", r"data\.yaml:4: parts\.1\.name: no value given$"),
         ("title: 3\n", r"data\.yaml:1: title: got 3; Input should be a valid string$"),

@@ -103,7 +103,8 @@ class LibraryModel:
         for module in model.modules():
             if isinstance(module, torch.nn.Embedding):
                 module.padding_idx = None  # so that every row is trained
-        refuse_behaviour(model, self.architecture)
+        with self._explaining():
+            refuse_behaviour(model, self.architecture)
         for name, parameter in model.named_parameters():
             parameter._no_weight_decay = name.endswith(_WITHOUT_DECAY)  # type: ignore[attr-defined]
         _leave_out_mask(model, context)
@@ -120,7 +121,12 @@ class LibraryModel:
             configuration = self._configuration(vocabulary, context, document_token)
         refuse_configuration(configuration, self.masked)
         with self._explaining():
-            return new_model(configuration, "AutoModelForMaskedLM" if self.masked else "AutoModelForCausalLM")
+            model = new_model(configuration, "AutoModelForMaskedLM" if self.masked else "AutoModelForCausalLM")
+        if not self.masked and getattr(model.get_output_embeddings(), "bias", None) is not None:
+            raise UserError(
+                f"model.architecture={self.architecture}: its logits have a bias, which the loss does not add"
+            )
+        return model
 
     def _configuration(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedConfig":
         from transformers import AutoConfig
@@ -148,6 +154,8 @@ class LibraryModel:
         """Turn what transformers says of values that do not fit together into a ``UserError``."""
         try:
             yield
+        except UserError:
+            raise
         except Exception as error:  # each family raises errors of its own
             reason = " ".join(str(error).split())
             raise UserError(
@@ -264,6 +272,7 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
         with (
             FlopCounterMode(display=False, custom_mapping=counted_here) as counter,
             _noting_unknown_operations(unknown, counted_here),
+            design._explaining(),
         ):
             model.base_model(ids)
             inner = counter.get_total_flops()

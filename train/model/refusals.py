@@ -108,10 +108,10 @@ def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
             return
         if sees_later_tokens:
             raise UserError(f"model.architecture={architecture} sees the tokens that it is to predict")
-        if getattr(output, "bias", None) is not None or not _are_close(hidden @ output.weight.T, logits):
+        if not _are_close(hidden @ output.weight.T, logits):
             raise UserError(
                 f"model.architecture={architecture}: its logits are not the product of its last hidden states with one "
-                "matrix, which the loss computes; take an architecture without a bias or another step there"
+                "matrix, which the loss computes; take an architecture without another step there"
             )
 
 

@@ -99,6 +99,7 @@ def test_what_config_yaml_holds_is_read_back():
         ("mixture", [{"data": "c4_zz", "weight": 1}, TWO[1]], "unknown data 'c4_zz'.*'c4_zh'"),
         ("mixture", [{"data": 3, "weight": 1}, TWO[1]], r"data: got 3; a choice of conf/data/ is expected"),
         ("mixture", [{"data": "demo", "colour": 1, "weight": 1}, TWO[1]], r"parts\.0\.data\.colour: unknown key"),
+        ("mixture", [{"data": "demo", "wieght": 1}, TWO[1]], r"data\.wieght: unknown key\. Did you mean 'weight'\?"),
         ("mixture", ["demo", TWO[1]], "parts: got 'demo'; a part is keys of a corpus, as {data: demo, weight: .7}"),
     ],
 )

@@ -107,6 +107,8 @@ MESSAGES = [
     ("mamba", {"rescale_prenorm_residual": True}, "; set model.config.rescale_prenorm_residual=False"),
     ("mixtral", SIZED, "; set model.config.router_aux_loss_coef=0.0"),
     ("bert", BERT, "; set model.objective=masked"),
+    ("xlnet", {"n_layer": 1, "dropout": 0.0}, "its logits have a bias, which the loss does not add"),
+    ("gptj", GPTJ, "its logits have a bias, which the loss does not add"),
 ]
 
 
@@ -127,6 +129,15 @@ def refuse_changed(change):
     refuse_behaviour(model, "llama")
 
 
+def test_values_with_which_no_step_can_be_computed_are_refused():
+    message = "model.config: transformers makes no mistral of these values: The size of tensor a"
+    heads = {"num_key_value_heads": 8}  # of 4 heads
+    with pytest.raises(UserError, match=message):
+        design("mistral", **PLAIN, **heads).count_flops(VOCABULARY, LENGTH, tokens=LENGTH)
+    with pytest.raises(UserError, match=message):
+        design("mistral", **PLAIN, **heads).build_model(VOCABULARY, LENGTH, 7, seed=0)
+
+
 def test_what_a_model_computes_must_suit_the_trainer():
     def look_ahead(model):
         base = model.model.forward
@@ -143,7 +154,7 @@ def test_what_a_model_computes_must_suit_the_trainer():
     with pytest.raises(UserError, match="computes something else each time"):
         refuse_changed(lambda model: model.model.layers.__setitem__(0, Noise()))
     with pytest.raises(UserError, match="its logits are not the product"):
-        design("gptj", **GPTJ).build_model(VOCABULARY, LENGTH, 7, seed=0)
+        refuse_changed(lambda model: model.lm_head.register_forward_hook(lambda *given: given[2].tanh()))
     refuse_changed(lambda model: None)
 
 
