@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.curves.mean import interpolate_run
 from analysis.data.runs import Run
 from analysis.data.study import BenchmarkScores, Study
-from analysis.lines.levels import FLOPS, LOSS, TOKENS, equal_in_flops, equal_in_loss, equal_in_tokens
+from analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
 from analysis.scaling.points import checkpoint_bits
 from eval.store.tables import ACCURACY
 from studies.architectures.seeds import differences_of_lines, spread_of_lines
@@ -30,6 +30,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         raise UserError("fewer than two architectures have a finished run that is scored at its last checkpoint")
     rows = in_order(rows[rows["run"].isin(lines)].assign(line=rows["run"].map(lines)))
     bits = checkpoint_bits(study.metrics, study.held_out, [run for run in runs if is_causal(run, rows)])
+    bits = bits.assign(line=bits["run"].map(lines))
     at_equal = runs_at_equal(rows, bits, runs)
     return {
         "runs": run_table(runs, rows, bits),
@@ -144,14 +145,14 @@ def runs_at_equal(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -
     """Read the accuracies of each run where all are equal in tokens, in FLOPs, or (causal ones) in the held-out loss.
 
     Between checkpoints they are interpolated on the log axis of tokens; ``last`` is the largest level, or the lowest
-    loss.
+    loss (``loss_levels``).
     """
     trained = rows[rows["tokens"] > 0]
     spans = {
         str(label): (float(one.min()), float(one.max()))
         for label, one in trained.groupby("run", sort=False)["tokens"]
     }  # fmt: skip
-    levels = {TOKENS: equal_in_tokens(spans), FLOPS: equal_in_flops(spans, runs), LOSS: equal_in_loss(bits)}
+    levels = {TOKENS: equal_in_tokens(spans), FLOPS: equal_in_flops(spans, runs), LOSS: loss_levels(bits)}
     curves = list(trained.groupby(["line", "phenomenon", "run"], sort=False))
     table = []
     for equal_in, of_levels in levels.items():
@@ -163,6 +164,16 @@ def runs_at_equal(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -
                 table.append((equal_in, level, last, phenomenon, line, label, tokens, accuracy))
     columns = ["equal_in", "level", "last", "phenomenon", "line", "run", "tokens", "accuracy"]
     return pd.DataFrame(table, columns=columns).dropna(subset="accuracy").reset_index(drop=True)
+
+
+def loss_levels(bits: pd.DataFrame) -> Levels:
+    """Choose levels that all causal models reach, then lower ones that all but the last architecture reach."""
+    shared = equal_in_loss(bits)
+    last = bits.loc[bits["run"] == bits.groupby("run")["bits_per_byte"].min().idxmax(), "line"].iloc[0]
+    others = bits[bits["line"] != last]
+    if others["line"].nunique() < 2:
+        return shared
+    return [*shared, *((level, places) for level, places in equal_in_loss(others) if level < shared[-1][0])]
 
 
 def mean_at_equal(at_equal: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pytest
 
 from studies.architectures.__main__ import main
 from studies.architectures.page import study_page
+from studies.architectures.tables import loss_levels
 from tests.analysis.synthetic import TOKENS_PER_STEP, run_maker, score_row
 from tests.facts import change_run, write_manifest_of
 from ucurve.storage.run_folder import checkpoint_folder
@@ -77,6 +78,17 @@ def test_masked_models_are_on_no_axis_of_the_loss(docs):
     curves = table_of(docs, "curves").set_index("line")
     assert curves.loc["bert", "bits_per_byte"].isna().all()
     assert curves.loc["bert", "step"].max() == 100
+
+
+def test_an_architecture_that_stays_behind_does_not_end_the_comparison_of_the_others():
+    ends = {"gpt2": 2.0, "llama": 2.4, "lstm": 4.0}
+    rows = [(name, name, tokens, bits) for name, end in ends.items() for tokens, bits in ((1e3, 6.0), (1e6, end))]
+    bits = pd.DataFrame(rows, columns=["run", "line", "tokens", "bits_per_byte"])
+    assert [level for level, _ in loss_levels(bits)] == [4.5, 4.25, 4.0, 2.9, 2.65, 2.4]
+    lowest = loss_levels(bits)[-1][1]
+    assert lowest == {"gpt2": pytest.approx(1e3 * 1e3**0.9), "llama": pytest.approx(1e6)}
+    of_two = bits[bits["line"] != "llama"]
+    assert [level for level, _ in loss_levels(of_two)] == [4.5, 4.25, 4.0]
 
 
 def test_what_is_not_complete_is_left_out_and_named(docs):
