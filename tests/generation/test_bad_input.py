@@ -34,11 +34,16 @@ CASES = {
     "longest that leaves nothing": ([*TREEBANK, "longest=3"], {}, "no pairs: .*most often longer than 3 characters"),
     "tokenizer that is not there": ([*TREEBANK, "longest=9", "tokenizer=nix"], {}, "tokenizer: no folder nix"),
     "tokenizer that is none": ([*TREEBANK, "longest=9", "tokenizer=tse"], {}, "tse"),
-    "number of pairs": ([*TREEBANK, "pairs=-1"], {}, "pairs: -1 is not a whole number of at least 1, or 'all'"),
+    "out below a file": ([*TREEBANK, "out=toy.conllu/deep/er"], {}, "toy.conllu/deep/er lies below a file"),
+    "out that is no name": ([*TREEBANK, "out=a b"], {}, "out: 'a b' is not a name"),
+    "pairs that are no number": ([*TREEBANK, "pairs=many"], {}, "pairs: 'many' is not a whole number"),
+    "number of pairs": ([*TREEBANK, "pairs=0"], {}, "pairs: 0 is not a whole number of at least 1, or 'all'"),
     "all pairs of a grammar": ([*TEMPLATES, "pairs=all"], {}, "pairs: 'all' is for sources whose candidates can be counted"),
     "seed": ([*TREEBANK, "seed=x"], {}, "seed: got 'x'"),
     "check of a folder that is not there": (["check=nix"], {}, "benchmark: no folder nix"),
     # templates
+    "no vocabulary": (TEMPLATES[:2], {}, "vocabulary: no value given"),
+    "key that templates have not": ([*TEMPLATES, "phrase=x"], {}, "unknown key 'phrase'"),
     "template that is not JSON": (TEMPLATES, {"templates/a.json": "{"}, "templates/a.json:1: not JSON"),
     "vocabulary with too many cells": (TEMPLATES, {"words.tsv": VOCABULARY + "a\tb\tc\n"}, "words.tsv:4: 3 cells"),
     # treebanks and forms
@@ -58,6 +63,7 @@ CASES = {
     "language of targeted suites": ([*TSE, "languages=[deu]"], {}, "unknown language 'deu'"),
     # Russian and Swedish
     "no Russian text": (["source=rublimp"], {}, "no sentences to make pairs from"),
+    "Russian text that is not there": (["source=rublimp", "texts=[nix]"], {}, "cannot read nix"),
     "Russian paradigm": ([*RUSSIAN, "paradigms=[np_agreement]"], {}, "unknown paradigm 'np_agreement'.*Did you mean"),
     "Russian resource": ([*RUSSIAN, "resources=res"],
                          {"res/freqrnc2011.csv.gz": gzip.compress(b"Lemma\tPoS\tFreq(ipm)\na\ts\tx\n")},

@@ -33,21 +33,6 @@ def test_two_calls_give_the_same_candidates():
     assert first.candidates == second.candidates
 
 
-def test_a_paradigm_that_does_not_exist_is_refused():
-    with pytest.raises(UserError, match="tense_markers"):
-        make(Settings(treebanks=(SENTENCES,), paradigms=("tense_markers",)), seed=0)
-
-
-def test_no_sentences_at_all_is_refused():
-    with pytest.raises(UserError, match="no sentences to make pairs from"):
-        make(Settings(), seed=0)
-
-
-def test_a_text_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(UserError, match="cannot read"):
-        make(Settings(texts=(tmp_path / "none.txt",)), seed=0)
-
-
 def test_heads_that_go_round_in_a_circle_become_a_tree():
     assert _without_circles([2, 3, 1, 3]) == [2, 3, 0, 3]
 
