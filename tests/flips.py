@@ -213,7 +213,7 @@ class Flips:
         for reader in readers:
             change.apply(self.finished)
             try:
-                did[reader.__name__.lstrip("_")] = reader(change)
+                did[reader.__name__.lstrip("_")] = or_refused(reader, change)
             finally:
                 self.restore(self.finished)
         if did["verify"] == "not found":
@@ -234,48 +234,32 @@ class Flips:
         """Apply a change to the run that was cut off and let it go on."""
         change.apply(self.cut)
         try:
-            train_run(self.settings("cut"))
-            same(self.outputs(self.cut), self.continued, change)
-            verify_command({"run": str(self.cut)})
-            return {"going on": "as if nothing had been"}
-        except UcurveError as error:
-            assert message_names(error, change), (change, str(error))
-            return {"going on": "refused"}
+            return {"going on": or_refused(self._finish, change)}
         finally:
             self.restore(self.cut)
 
-    def _verify(self, change):
-        try:
-            verify_command({"run": str(self.finished)})
-        except UcurveError as error:
-            assert message_names(error, change), (change, str(error))
-            return "found"
+    def _finish(self, change):
+        train_run(self.settings("cut"))
+        same(self.outputs(self.cut), self.continued, change)
+        verify_command({"run": str(self.cut)})
+        return "as if nothing had been"
+
+    def _verify(self, _):
+        verify_command({"run": str(self.finished)})
         return "not found"
 
     def _score(self, change):
-        try:
-            score_run(self.finished, self.scoring)
-        except UcurveError as error:
-            assert message_names(error, change), (change, str(error))
-            return "refused"
+        score_run(self.finished, self.scoring)
         same(self.outputs(self.finished), self.whole, change)
         return "mended" if change.name.startswith("eval/") else "not used"
 
     def _go_on(self, change):
-        try:
-            train_run(self.settings("finished"))
-        except UcurveError as error:
-            assert message_names(error, change), (change, str(error))
-            return "refused"
+        train_run(self.settings("finished"))
         same(self.outputs(self.finished), self.whole, change)
         return "mended or not used"
 
     def _analyse(self, change):
-        try:
-            found = self.analysed()
-        except UcurveError as error:
-            assert message_names(error, change), (change, str(error))
-            return "refused"
+        found = self.analysed()
         if change.after is None and found != self.numbers:
             shown = found["missing"] != self.numbers["missing"]
             assert shown, (change, "a gap that the report does not name")
@@ -285,12 +269,17 @@ class Flips:
         return "not used"
 
     def _view(self, change):
-        try:
-            assert self.viewed() == self.seen, change
-        except UcurveError as error:
-            assert message_names(error, change), (change, str(error))
-            return "refused"
+        assert self.viewed() == self.seen, change
         return "not used"
+
+
+def or_refused(reader, change):
+    """What a reader did about a change, which its message names if it refused it."""
+    try:
+        return reader(change)
+    except UcurveError as error:
+        assert message_names(error, change), (change, str(error))
+        return "refused"
 
 
 def without_speed(name, content):

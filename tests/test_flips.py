@@ -19,7 +19,7 @@ def test_changes_of_every_kind_of_file_are_found_and_never_used(tmp_path):
     finished, cut = all_changes(flips, 1, random.Random(0))
     assert len(finished) == 3 * len(KINDS) + len(ADDED) and len(cut) == 3 * len(GOING_ON)
     happened = try_all(flips, finished, cut)
-    assert happened["verify: found"] + happened["verify: nothing is lost"] == len(finished)
+    assert happened["verify: refused"] + happened["verify: nothing is lost"] == len(finished)
     assert (
         happened["verify: nothing is lost"] <= len(VIEWS) + 1
     )  # a table taken away, or a bit of pairs that no value has

@@ -1,12 +1,14 @@
 """Run folders with score files: what every pair got at every checkpoint, planted by a test."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from eval.store.scores import pairs_path, score_path
-from tests.analysis.synthetic import MakeRun, score_row
+from measurements.simulated_curves import SLOW, simulate
+from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 
 BENCHMARK = "zho"
 
@@ -51,3 +53,25 @@ def make_item_run(make_run: MakeRun, pairs: pd.DataFrame, half_points: dict[int,
     folder = make_run(rows, **settings)
     write_items(folder, pairs, half_points)
     return folder
+
+
+def make_curve_runs(
+    make_run: MakeRun,
+    pairs: pd.DataFrame,
+    curves: dict[str, Callable[[np.ndarray], np.ndarray]],
+    steps: list[int],
+    seeds: int,
+    draw: int,
+    **settings,
+) -> None:
+    """Run folders of a line: half of the pairs right at the first step, then those of a phenomenon on its curve."""
+    random, phenomena = np.random.default_rng(draw), pairs["phenomenon"].to_numpy()
+    tokens = TOKENS_PER_STEP * np.array(steps[1:], dtype=float)
+    half_points = np.zeros((seeds, len(tokens), len(pairs)), dtype=np.uint8)
+    for name, curve in curves.items():
+        chosen = phenomena == name
+        half_points[:, :, chosen] = simulate(curve, tokens, SLOW, random, seeds=seeds, items=int(chosen.sum()))
+    for seed in range(seeds):
+        before = {steps[0]: np.tile([0, 2], len(pairs) // 2)}
+        after = dict(zip(steps[1:], half_points[seed], strict=True))
+        make_item_run(make_run, pairs, before | after, seed=seed, **settings)

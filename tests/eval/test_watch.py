@@ -12,14 +12,6 @@ from ucurve.errors import RunError, UserError
 from ucurve.storage.locks import only_writer
 
 
-def record(run, status):
-    write_run(run, status)
-
-
-def checkpoint(run, step):
-    write_empty_checkpoint(run, step)
-
-
 @pytest.fixture
 def meanwhile(monkeypatch):
     """What training does in each pause of watching; more pauses than that are an error."""
@@ -30,11 +22,14 @@ def meanwhile(monkeypatch):
 
 def test_checkpoints_come_as_they_appear_and_once(tmp_path, meanwhile, capsys):
     run = tmp_path / "run"
-    checkpoint(run, 0)
+    write_empty_checkpoint(run, 0)
     (run / "checkpoints" / "step00000001").mkdir()
     (run / "checkpoints" / ".step00000002.tmp-0123456789ab").mkdir()
-    record(run, "running")
-    meanwhile += [lambda: checkpoint(run, 8), lambda: (checkpoint(run, 16), record(run, "finished"))]
+    write_run(run, "running")
+    meanwhile += [
+        lambda: write_empty_checkpoint(run, 8),
+        lambda: (write_empty_checkpoint(run, 16), write_run(run, "finished")),
+    ]
     with only_writer(run):
         assert list(watch.watch_runs(str(run))) == [(run, [0]), (run, [8]), (run, [16])]
     assert capsys.readouterr().err.count("running; waiting for its checkpoints") == 1
@@ -42,17 +37,20 @@ def test_checkpoints_come_as_they_appear_and_once(tmp_path, meanwhile, capsys):
 
 def test_an_interrupted_run_is_waited_for_and_so_is_one_that_was_killed(tmp_path, meanwhile, capsys):
     run = tmp_path / "run"
-    checkpoint(run, 0)
-    record(run, "interrupted")
-    meanwhile += [lambda: record(run, "running"), lambda: record(run, "finished")]
+    write_empty_checkpoint(run, 0)
+    write_run(run, "interrupted")
+    meanwhile += [lambda: write_run(run, "running"), lambda: write_run(run, "finished")]
     assert list(watch.watch_runs(str(run))) == [(run, [0])]
     assert capsys.readouterr().err.count("interrupted; waiting for its checkpoints") == 1
 
 
 def test_the_next_run_of_a_grid_may_begin_after_the_others_have_ended(tmp_path, meanwhile):
-    checkpoint(tmp_path / "a", 0)
-    record(tmp_path / "a", "finished")
-    meanwhile += [lambda: None, lambda: (checkpoint(tmp_path / "b", 0), record(tmp_path / "b", "finished"))]
+    write_empty_checkpoint(tmp_path / "a", 0)
+    write_run(tmp_path / "a", "finished")
+    meanwhile += [
+        lambda: None,
+        lambda: (write_empty_checkpoint(tmp_path / "b", 0), write_run(tmp_path / "b", "finished")),
+    ]
     meanwhile += [lambda: None] * (watch._LAST_LOOKS - 1)
     assert list(watch.watch_runs(str(tmp_path / "*"))) == [(tmp_path / "a", [0]), (tmp_path / "b", [0])]
     assert meanwhile == []
@@ -60,8 +58,8 @@ def test_the_next_run_of_a_grid_may_begin_after_the_others_have_ended(tmp_path, 
 
 def test_a_run_that_cannot_be_scored_stops_none_of_the_others(tmp_path, monkeypatch, capsys):
     for name in "ab":
-        checkpoint(tmp_path / name, 0)
-        record(tmp_path / name, "finished")
+        write_empty_checkpoint(tmp_path / name, 0)
+        write_run(tmp_path / name, "finished")
     scored = []
 
     def score(run, *_):
@@ -80,8 +78,8 @@ def test_a_run_that_cannot_be_scored_stops_none_of_the_others(tmp_path, monkeypa
 def test_a_run_that_has_failed_ends_the_watch_with_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(watch, "_LAST_LOOKS", 1)
     for name, status in (("a", "failed"), ("b", "finished")):
-        checkpoint(tmp_path / name, 0)
-        record(tmp_path / name, status)
+        write_empty_checkpoint(tmp_path / name, 0)
+        write_run(tmp_path / name, status)
     found = watch.watch_runs(str(tmp_path / "*"))
     assert [next(found), next(found)] == [(tmp_path / "a", [0]), (tmp_path / "b", [0])]
     with pytest.raises(RunError, match=r"training has failed: \S+/a$"):
@@ -101,7 +99,7 @@ def test_watching_is_of_all_checkpoints_of_a_run(more):
 
 def test_what_is_found_is_scored(run, tmp_path, records, write_benchmark):
     root = write_benchmark(tmp_path / "benchmarks", records[:10])
-    record(run, "finished")
+    write_run(run, "finished")
     values = {"run": str(run), "watch": True, "benchmarks": ["zhoblimp"], "benchmark_root": str(root)}
     execute(check(ScoreCommand, values))
     assert sorted(read_table(ACCURACY, ACCURACY.path(run))["step"].unique()) == [0, 8]

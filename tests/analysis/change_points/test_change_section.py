@@ -10,8 +10,8 @@ from analysis.change_points.table import ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS,
 from analysis.report.html import ReportSection
 from analysis.sections import make_sections
 from analysis.shape.smoothing import Curve
-from measurements.simulated_curves import SLOW, flat, simulate
-from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
+from measurements.simulated_curves import flat
+from tests.analysis.item_runs import BENCHMARK, make_curve_runs, make_item_run, pair_table
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
 
@@ -26,15 +26,7 @@ def late(logs: np.ndarray) -> np.ndarray:
 
 
 def make_line(make_run: MakeRun, seeds: int = 3) -> None:
-    draw = np.random.default_rng(3)
-    phenomena = PAIRS["phenomenon"].to_numpy()
-    half_points = np.zeros((seeds, len(TOKENS), len(PAIRS)), dtype=np.uint8)
-    for name, curve in {"late": late, "none": flat(0.6)}.items():
-        chosen = phenomena == name
-        half_points[:, :, chosen] = simulate(curve, TOKENS, SLOW, draw, seeds=seeds, items=int(chosen.sum()))
-    for seed in range(seeds):
-        before = {0: np.tile([0, 2], len(PAIRS) // 2)}
-        make_item_run(make_run, PAIRS, before | dict(zip(STEPS[1:], half_points[seed], strict=True)), seed=seed)
+    make_curve_runs(make_run, PAIRS, {"late": late, "none": flat(0.6)}, STEPS, seeds, 3)
 
 
 def section_of(root: Path) -> ReportSection:

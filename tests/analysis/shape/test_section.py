@@ -14,8 +14,8 @@ from analysis.sections import make_sections
 from analysis.shape.section import acquisition_sections, read_shapes, shape_sections
 from analysis.shape.tables import explain_reservations, reading
 from eval.metrics.significance import holm
-from measurements.simulated_curves import SLOW, dip, flat, rising, simulate
-from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
+from measurements.simulated_curves import dip, flat, rising
+from tests.analysis.item_runs import BENCHMARK, make_curve_runs, make_item_run, pair_table
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 
@@ -37,16 +37,7 @@ def parts_of(tmp_path):
 
 def make_line(make_run: MakeRun, seeds: int, pairs: pd.DataFrame = PAIRS, **settings) -> None:
     """Runs whose phenomena go up, dip and stay: half points of every seed, checkpoint and pair."""
-    draw = np.random.default_rng(5)
-    phenomena = PAIRS["phenomenon"].to_numpy()
-    half_points = np.zeros((seeds, len(TOKENS), len(PAIRS)), dtype=np.uint8)
-    for name, curve in CURVES.items():
-        chosen = phenomena == name
-        half_points[:, :, chosen] = simulate(curve, TOKENS, SLOW, draw, seeds=seeds, items=int(chosen.sum()))
-    for seed in range(seeds):
-        before = {0: np.tile([0, 2], len(PAIRS) // 2)}
-        after = dict(zip(STEPS[1:], half_points[seed], strict=True))
-        make_item_run(make_run, pairs, before | after, seed=seed, **settings)
+    make_curve_runs(make_run, pairs, CURVES, STEPS, seeds, 5, **settings)
 
 
 def test_every_phenomenon_gets_its_class_with_depth_place_and_onset(make_run: MakeRun, parts_of) -> None:

@@ -4,12 +4,12 @@ import csv
 import io
 import json
 import sys
-import zipfile
 from types import SimpleNamespace
 
 import pytest
 
 from eval.benchmarks.load import load_benchmark
+from tests.archives import zipped
 from ucurve.errors import UserError
 
 
@@ -200,12 +200,11 @@ def test_climp_unpacked(write):
 
 
 def test_climp_in_its_zip(write):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("CLiMP_corpus/coverb_with_1000.csv", CLIMP)
-        archive.writestr("CLiMP_corpus/ba_construction_1000.csv", CLIMP_BARE)
-        archive.writestr("__MACOSX/CLiMP_corpus/._coverb_with_1000.csv", b"\x00\xff")
-    check_climp(load_benchmark("climp", write("climp/CLiMP_corpus.zip", packed.getvalue())))
+    packed = zipped([
+        ("CLiMP_corpus/coverb_with_1000.csv", CLIMP), ("CLiMP_corpus/ba_construction_1000.csv", CLIMP_BARE),
+        ("__MACOSX/CLiMP_corpus/._coverb_with_1000.csv", b"\x00\xff"),
+    ])  # fmt: skip
+    check_climp(load_benchmark("climp", write("climp/CLiMP_corpus.zip", packed)))
 
 
 BROKEN = {

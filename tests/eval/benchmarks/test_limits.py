@@ -1,9 +1,7 @@
 """What has no bound by itself: unpacked sizes, columns, regular expressions, and what a broken archive does."""
 
 import gzip
-import io
 import json
-import tarfile
 import time
 import tracemalloc
 import zipfile
@@ -18,6 +16,7 @@ from eval.benchmarks.files.tables import MOST_COLUMNS
 from eval.benchmarks.load import load_benchmark
 from eval.run import load_benchmarks
 from eval.settings import ScoreCommand
+from tests.archives import tarred, zipped
 from ucurve.config import check, compose
 from ucurve.errors import UserError
 
@@ -34,33 +33,19 @@ def text(size=LARGE):
     return (LINE * (size // len(LINE) + 1)).encode()
 
 
-def zipped(path, *members, method=zipfile.ZIP_DEFLATED):
-    with zipfile.ZipFile(path, "w", method) as archive:
-        for name, content in members:
-            archive.writestr(name, content)
-
-
-def tarred(path, *members, pax=None):
-    with tarfile.open(path, "w:gz") as archive:
-        for name, content in members:
-            member = tarfile.TarInfo(name)
-            member.size, member.pax_headers = len(content), pax or {}
-            archive.addfile(member, io.BytesIO(content))
-
-
 BOMBS = {
     "p.jsonl.gz": lambda path: path.write_bytes(gzip.compress(text())),
     "p.jsonl": lambda path: path.write_bytes(gzip.compress(text())),
     "p.jsonl.zst": lambda path: path.write_bytes(pa.compress(text(), codec="zstd", asbytes=True)),
-    "deflate.zip": lambda path: zipped(path, ("p.jsonl", text())),
-    "lzma.zip": lambda path: zipped(path, ("p.jsonl", text()), method=zipfile.ZIP_LZMA),
-    "many.zip": lambda path: zipped(path, *((f"{number}.jsonl", text(400_000)) for number in range(3))),
-    "inner.zip": lambda path: zipped(path, ("p.jsonl.gz", gzip.compress(text()))),
-    "p.tar.gz": lambda path: tarred(path, ("p.jsonl", text())),
-    "unread.tar.gz": lambda path: tarred(path, ("film.mp4", bytes(LARGE)), ("p.jsonl", LINE.encode())),
-    "header.tar.gz": lambda path: tarred(path, ("p.jsonl", LINE.encode()), pax={"comment": "x" * LARGE}),
-    "empty.tgz": lambda path: tarred(path, *((f"{number}", b"") for number in range(1200))),
-    "p.xlsx": lambda path: zipped(path, ("xl/worksheets/sheet1.xml", bytes(LARGE))),
+    "deflate.zip": lambda path: path.write_bytes(zipped([("p.jsonl", text())])),
+    "lzma.zip": lambda path: path.write_bytes(zipped([("p.jsonl", text())], zipfile.ZIP_LZMA)),
+    "many.zip": lambda path: path.write_bytes(zipped((f"{number}.jsonl", text(400_000)) for number in range(3))),
+    "inner.zip": lambda path: path.write_bytes(zipped([("p.jsonl.gz", gzip.compress(text()))])),
+    "p.tar.gz": lambda path: path.write_bytes(tarred([("p.jsonl", text())])),
+    "unread.tar.gz": lambda path: path.write_bytes(tarred([("film.mp4", bytes(LARGE)), ("p.jsonl", LINE)])),
+    "header.tar.gz": lambda path: path.write_bytes(tarred([("p.jsonl", LINE)], pax={"comment": "x" * LARGE})),
+    "empty.tgz": lambda path: path.write_bytes(tarred((f"{number}", b"") for number in range(1200))),
+    "p.xlsx": lambda path: path.write_bytes(zipped([("xl/worksheets/sheet1.xml", bytes(LARGE))])),
     "p.parquet": lambda path: pd.DataFrame([json.loads(LINE)] * 80_000).to_parquet(path),
 }  # fmt: skip
 
@@ -86,7 +71,7 @@ def test_no_more_is_unpacked_than_may_be(tmp_path):
 
 def test_files_of_several_archives_count_together(tmp_path):
     for name in ("a", "b"):
-        zipped(tmp_path / f"{name}.zip", ("p.jsonl", text(600_000)))
+        (tmp_path / f"{name}.zip").write_bytes(zipped([("p.jsonl", text(600_000))]))
     assert len(load(tmp_path / "a.zip")) > 9000
     with pytest.raises(UserError, match=r"b\.zip/p\.jsonl" + TOO_LARGE):
         load(tmp_path)
@@ -98,7 +83,7 @@ def test_a_plain_file_has_no_limit(tmp_path):
 
 
 def test_the_limit_is_a_setting(tmp_path):
-    zipped(tmp_path / "p.zip", ("p.jsonl", LINE * 10))
+    (tmp_path / "p.zip").write_bytes(zipped([("p.jsonl", LINE * 10)]))
     given = ["check=true", "benchmarks=[custom]", f"custom.path={tmp_path / 'p.zip'}"]
     assert len(load_benchmarks(check(ScoreCommand, compose("score", given)))[0]) == 10
     with pytest.raises(UserError, match="may hold 500 bytes together"):
@@ -107,16 +92,14 @@ def test_the_limit_is_a_setting(tmp_path):
 
 
 def damaged(path, method):
-    zipped(path, ("p.csv", "".join(f"{number},b\n" for number in range(2000))), method=method)
-    content = bytearray(path.read_bytes())
+    content = bytearray(zipped([("p.csv", "".join(f"{number},b\n" for number in range(2000)))], method))
     content[45:55] = bytes(10)
     path.write_bytes(content)
 
 
 def changed(path, place, value):
     """Set two bytes in both headers of the one member of a zip."""
-    zipped(path, ("p.csv", "a,b\n"))
-    content = bytearray(path.read_bytes())
+    content = bytearray(zipped([("p.csv", "a,b\n")]))
     for start, at in ((0, place - 2), (content.index(b"PK\1\2"), place)):
         content[start + at : start + at + 2] = value
     path.write_bytes(content)
@@ -146,8 +129,7 @@ def test_an_archive_that_cannot_be_read_is_one_message(tmp_path, fault):
 
 @pytest.mark.parametrize("keep", [40, 300])
 def test_a_tar_that_is_cut_off(tmp_path, keep):
-    tarred(tmp_path / "p.tar.gz", *((f"{number}.jsonl", LINE.encode()) for number in range(50)))
-    (tmp_path / "p.tar.gz").write_bytes((tmp_path / "p.tar.gz").read_bytes()[:keep])
+    (tmp_path / "p.tar.gz").write_bytes(tarred((f"{number}.jsonl", LINE) for number in range(50))[:keep])
     with pytest.raises(UserError, match=r"p\.tar\.gz: not a tar archive"):
         load(tmp_path / "p.tar.gz")
 

@@ -4,7 +4,6 @@ import gzip
 import io
 import json
 import sys
-import tarfile
 import zipfile
 from types import SimpleNamespace
 
@@ -14,6 +13,7 @@ import pytest
 
 from eval.benchmarks.load import load_benchmark
 from eval.benchmarks.registry import expand_benchmarks
+from tests.archives import tarred, zipped
 from ucurve.errors import UserError
 
 GOOD, BAD = ["The cat sits.", "The cats sit."], ["The cat sit.", "The cats sits."]
@@ -68,22 +68,6 @@ def parquet(rows=ROWS):
     return content.getvalue()
 
 
-def zipped(name, content):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr(name, content)
-    return packed.getvalue()
-
-
-def tarred(name, content):
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        member = tarfile.TarInfo(name)
-        member.size = len(content)
-        archive.addfile(member, io.BytesIO(content.encode()))
-    return packed.getvalue()
-
-
 def zstandard(content):
     return pa.compress(content.encode(), codec="zstd", asbytes=True)
 
@@ -114,8 +98,8 @@ FORMS = {
     ),
     "gzip": ({"p.jsonl.gz": gzip.compress(lines().encode())}, ""),
     "zstandard": ({"p.csv.zst": zstandard(table())}, ""),
-    "a zip": ({"all.zip": zipped("folder/p.csv", table())}, ""),
-    "a tar.gz": ({"all.tar.gz": tarred("folder/p.jsonl", lines())}, ""),
+    "a zip": ({"all.zip": zipped([("folder/p.csv", table())])}, ""),
+    "a tar.gz": ({"all.tar.gz": tarred([("folder/p.jsonl", lines())])}, ""),
     "a folder, found by a pattern": ({"data/x/p.csv": table(), "other.csv": "a,b\n1,2\n"}, 'files: "data/**/*.csv"\n'),
     "a row a sentence, by item": (
         {"p.csv": "id,ok,s\n" + "".join(f"{item},{ok},{text}\n" for item, ok, text in LONG_ROWS)}, LONG,
@@ -270,7 +254,7 @@ BROKEN = {
     "empty file": ({"p.csv": ""}, "", r"p\.csv: the file is empty; at least one pair is expected"),
     "an empty file beside a full one": ({"o.csv": table(), "p.csv.gz": gzip.compress(b"\n")}, 'files: "*.csv*"\n', r"p\.csv\.gz: the file is empty"),
     "a header alone": ({"p.csv": "sentence_good,sentence_bad\n"}, "", r"benchmark 'own' has no pairs in .*own"),
-    "an archive without tables": ({"p.zip": zipped("readme.md", "x")}, "", r"benchmark 'own' has no pairs in .*own"),
+    "an archive without tables": ({"p.zip": zipped([("readme.md", "x")])}, "", r"benchmark 'own' has no pairs in .*own"),
     "JSON that is no array": ({"p.json": "{}"}, "", r"p\.json:1: an array of pairs is expected, not dict"),
     "a key that stands twice in an array": ({"p.json": json.dumps(ROWS)[:-2] + ', "sentence_bad": "x"}]'}, "",
         r"p\.json: the key 'sentence_bad' occurs twice in one object, \('sentence_good', 'The cats sit\.'\)"),

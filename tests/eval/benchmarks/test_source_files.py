@@ -1,13 +1,11 @@
 """Which files of a folder or an archive are read, what they are called, and what stands in their place."""
 
 import gzip
-import io
 import json
 import os
 import subprocess
 import sys
 import tarfile
-import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +13,7 @@ import pytest
 
 from eval.benchmarks.custom import CustomBenchmark, custom_card
 from eval.benchmarks.load import load_benchmark
+from tests.archives import tarred, zipped
 from ucurve.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,19 +37,11 @@ def fill(folder, files):
     return folder
 
 
-def tarred(path, files, mode="w:gz"):
-    with tarfile.open(path, mode) as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content.encode())
-            archive.addfile(member, io.BytesIO(content.encode()))
-    return path
-
-
-def zipped(path, files):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
+def pack(path, files):
+    """Write files to a folder, a zip or a tar, by the ending of its name."""
+    if not path.suffix:
+        return fill(path, files)
+    path.write_bytes((zipped if path.suffix == ".zip" else tarred)(files.items()))
     return path
 
 
@@ -62,10 +53,9 @@ BESIDE = {  # what lies beside pairs and is none
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("pack", [fill, tarred, zipped])
-def test_hidden_files_and_those_about_a_data_set_are_no_pairs(tmp_path, pack, capsys):
-    path = tmp_path / {fill: "pairs", tarred: "pairs.tar.gz", zipped: "pairs.zip"}[pack]
-    table = load(pack(path, BESIDE | {"p.jsonl": LINES, "x/q.csv": TABLE}))
+@pytest.mark.parametrize("name", ["pairs", "pairs.tar.gz", "pairs.zip"])
+def test_hidden_files_and_those_about_a_data_set_are_no_pairs(tmp_path, name, capsys):
+    table = load(pack(tmp_path / name, BESIDE | {"p.jsonl": LINES, "x/q.csv": TABLE}))
     assert table["paradigm"].tolist() == ["p", "p", "q", "q"]
     assert "several files" in capsys.readouterr().err  # and nothing of what is hidden
 
@@ -85,11 +75,10 @@ def test_what_is_named_is_read_even_if_it_is_hidden(tmp_path, pattern):
     assert len(load(tmp_path / "x" / ".hidden.csv")) == 2
 
 
-@pytest.mark.parametrize("pack", [tarred, zipped])
+@pytest.mark.parametrize("archive", ["a.tgz", "a.zip"])
 @pytest.mark.parametrize("name", ["./p.csv", "./x/p.csv", "x//p.csv", "x/./p.csv"])
-def test_archives_of_the_folder_itself(tmp_path, pack, name):
-    path = pack(tmp_path / f"a{'.zip' if pack is zipped else '.tgz'}", {name: TABLE})
-    assert load(path)["paradigm"].tolist() == ["p", "p"]
+def test_archives_of_the_folder_itself(tmp_path, archive, name):
+    assert load(pack(tmp_path / archive, {name: TABLE}))["paradigm"].tolist() == ["p", "p"]
 
 
 def test_an_archive_that_tar_makes_of_a_folder(tmp_path):
@@ -100,11 +89,7 @@ def test_an_archive_that_tar_makes_of_a_folder(tmp_path):
 
 
 def test_a_file_that_stands_twice_in_an_archive_is_the_last_one(tmp_path):
-    with tarfile.open(tmp_path / "a.tar", "w") as archive:
-        for name, content in (("./p.csv", TABLE + "x,y\n"), ("p.csv", TABLE)):
-            member = tarfile.TarInfo(name)
-            member.size = len(content.encode())
-            archive.addfile(member, io.BytesIO(content.encode()))
+    (tmp_path / "a.tar").write_bytes(tarred([("./p.csv", TABLE + "x,y\n"), ("p.csv", TABLE)], "w"))
     assert len(load(tmp_path / "a.tar")) == 2
 
 
@@ -121,7 +106,7 @@ def test_file_names_that_are_not_utf8_are_escaped(tmp_path):
 @pytest.mark.parametrize(("name", "paradigm"), [("照应.jsonl".encode(), "照应"), (GBK, ESCAPED)])
 def test_names_in_a_zip_that_does_not_say_their_encoding(tmp_path, name, paradigm):
     plain = b"x" * len(name.removesuffix(b".jsonl")) + b".jsonl"
-    zipped(tmp_path / "a.zip", {plain.decode(): LINES})
+    pack(tmp_path / "a.zip", {plain.decode(): LINES})
     packed = (tmp_path / "a.zip").read_bytes()
     assert packed.count(plain) == 2
     (tmp_path / "a.zip").write_bytes(packed.replace(plain, name))
@@ -131,7 +116,7 @@ def test_names_in_a_zip_that_does_not_say_their_encoding(tmp_path, name, paradig
 @pytest.mark.long
 def test_names_under_a_locale_of_ascii(tmp_path):
     fill(tmp_path, {"照应/数.jsonl": LINES, "card.yaml": "name: own\nlanguage: zho\nfiles: 照应/数.jsonl\n"})
-    zipped(tmp_path / "a.zip", {"数.jsonl": LINES})
+    pack(tmp_path / "a.zip", {"数.jsonl": LINES})
     code = (
         "import sys; from pathlib import Path; from eval.benchmarks.custom import *; from eval.benchmarks.load import *\n"
         "for path in sys.argv[2:]:\n"
@@ -182,7 +167,7 @@ def test_what_is_no_table_is_named(tmp_path, name, content, message):
 
 def test_a_pointer_in_an_archive_is_named(tmp_path):
     with pytest.raises(UserError, match=r"a\.zip/x/p\.csv: a Git LFS pointer"):
-        load(zipped(tmp_path / "a.zip", {"x/p.csv": POINTER}))
+        load(pack(tmp_path / "a.zip", {"x/p.csv": POINTER}))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

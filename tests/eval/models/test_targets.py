@@ -111,7 +111,7 @@ def test_hub_model(copy_model, monkeypatch, tmp_path):
     assert not any(pattern.endswith((".bin", ".pt", "*")) for pattern in asked[0][1]["allow_patterns"])
 
 
-def test_hub_out_of_reach(monkeypatch, tmp_path):
+def test_hub_out_of_reach_or_without_a_revision(monkeypatch, tmp_path):
     def fail(*_, **__):
         raise OSError("no network\nat all")
 
@@ -119,6 +119,8 @@ def test_hub_out_of_reach(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r"no folder 'owner/name' here, .* does not give it \(OSError: no network\)"):
         model_target("owner/name")
+    with pytest.raises(UserError, match=r"the hub does not give its revision 'step3' \(OSError: no network\)"):
+        model_targets("owner/name", ["step3"])
 
 
 def test_manifest_is_read_as_written(run):
@@ -178,13 +180,3 @@ def test_revisions_on_the_hub(copy_model, monkeypatch, tmp_path):
     targets = model_targets("owner/name", ["step8", "step0"])
     assert sorted(asked) == [("owner/name", "step0"), ("owner/name", "step8")]
     assert [(target.name, target.step) for target in targets] == [("owner/name", 0), ("owner/name", 8)]
-
-
-def test_a_revision_the_hub_does_not_have(monkeypatch, tmp_path):
-    def fail(*_, **__):
-        raise OSError("404")
-
-    without_network(monkeypatch, fail)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=r"the hub does not give its revision 'step3' \(OSError: 404\)"):
-        model_targets("owner/name", ["step3"])

@@ -37,6 +37,17 @@ def finish(settings):
     write_run(folder)
 
 
+def failing(seed, error):
+    """Stand in for training that fails for one seed."""
+
+    def train(settings):
+        if settings.seeds.init == seed:
+            raise error
+        finish(settings)
+
+    return train
+
+
 def statuses(run):
     return [outcome.status for outcome in run.outcomes]
 
@@ -55,12 +66,7 @@ def test_a_refused_change_leaves_the_record_of_a_finished_run(cells):
 
 @pytest.mark.parametrize("error", [RunError("the disk is full"), ZeroDivisionError("by zero"), KeyError("lost")])
 def test_any_failure_of_a_cell_goes_to_its_log_and_the_others_go_on(cells, error):
-    def train(settings):
-        if settings.seeds.init == 1:
-            raise error
-        finish(settings)
-
-    run = GridRun(cells, train)
+    run = GridRun(cells, failing(1, error))
     run.work()
     assert statuses(run) == ["done", "failed", "done", "done"]
     failure = read_failure(cells[1].settings.folder)
@@ -135,23 +141,13 @@ def test_a_busy_cell_is_looked_at_again_at_the_end(cells):
 
 
 def test_a_cell_that_stays_busy_is_no_failure(cells):
-    def train(settings):
-        if settings.seeds.init == 0:
-            raise BusyError("another process")
-        finish(settings)
-
-    run = GridRun(cells, train)
+    run = GridRun(cells, failing(0, BusyError("another process")))
     run.work()
     assert run.outcomes[0] == Outcome(cells[0].name, "running", "in another process")
 
 
 def test_a_process_told_to_end_starts_no_other_cell(cells):
-    def train(settings):
-        if settings.seeds.init == 1:
-            raise Interrupted("told to end")
-        finish(settings)
-
-    run = GridRun(cells, train)
+    run = GridRun(cells, failing(1, Interrupted("told to end")))
     with pytest.raises(SystemExit) as left:
         run.work()
     assert left.value.code == 75

@@ -52,6 +52,13 @@ def ours(model, tokenizer, sentences, metric):
     return masked.token_log_probabilities(model, sentences, frame.read_frame(tokenizer), words, 2000)
 
 
+def of_tokens(theirs, sentences, **options):
+    """Ask minicons for the log probability of every token."""
+    parts = (sentences.texts[low : low + 20] for low in range(0, len(sentences.texts), 20))
+    found = [theirs.sequence_score(part, reduction=lambda values: values, **options) for part in parts]
+    return np.concatenate([token.numpy() for part in found for token in part])
+
+
 def given_condition(function, pairs, sentences, **options):
     """Ask minicons for the sums of log probabilities of the targets, sentence by sentence as in ``sentences``."""
     scores = np.full(len(sentences.texts), np.nan)
@@ -71,15 +78,7 @@ def test_pseudo_log_likelihoods_of_200_sentences(setting, conditional_pairs, met
     sentences = encode(conditional_pairs.iloc[:100], tokenizer)
     assert len(sentences.texts) == 200
     theirs = masked_scorer(model, tokenizer)
-    expected = np.concatenate(
-        [
-            token.numpy()
-            for low in range(0, 200, 20)
-            for token in theirs.sequence_score(
-                sentences.texts[low : low + 20], reduction=lambda values: values, PLL_metric=metric
-            )
-        ]
-    )
+    expected = of_tokens(theirs, sentences, PLL_metric=metric)
     np.testing.assert_allclose(ours(model, tokenizer, sentences, metric), expected, atol=1e-4)
 
 
@@ -127,33 +126,18 @@ def test_causal_scores_of_200_sentences(causal_setting, conditional_pairs):
     tokenizer, model = causal_setting
     sentences = encode(conditional_pairs.iloc[:100], tokenizer)
     theirs = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokenizer)
-    expected = np.concatenate(
-        [
-            token.numpy()
-            for low in range(0, 200, 20)
-            for token in theirs.sequence_score(
-                sentences.texts[low : low + 20], reduction=lambda values: values, bos_token=True
-            )
-        ]
-    )
+    expected = of_tokens(theirs, sentences, bos_token=True)
     scores = causal.token_log_probabilities(model, sentences, tokenizer.bos_token_id, 2000)
     np.testing.assert_allclose(scores, expected, atol=1e-4)
 
 
-def test_causal_conditional_scores_of_200_pairs(causal_setting, conditional_pairs):
+@pytest.mark.parametrize("name", ["conditional_pairs", "published"])
+def test_causal_conditional_scores(causal_setting, name, request):
     """The target's first token is the space before it, for minicons as for us."""
     tokenizer, model = causal_setting
-    sentences = encode(conditional_pairs, tokenizer, "target")
+    pairs = request.getfixturevalue(name)
+    sentences = encode(pairs, tokenizer, "target")
     theirs = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokenizer)
-    expected = given_condition(theirs.conditional_score, conditional_pairs, sentences, bos_token=True)
-    scores = causal.token_log_probabilities(model, sentences, tokenizer.bos_token_id, 2000)
-    np.testing.assert_allclose(sentences.sums(scores), expected, atol=1e-4)
-
-
-def test_causal_conditional_scores_of_the_published_pairs(causal_setting, published):
-    tokenizer, model = causal_setting
-    sentences = encode(published, tokenizer, "target")
-    theirs = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokenizer)
-    expected = given_condition(theirs.conditional_score, published, sentences, bos_token=True)
+    expected = given_condition(theirs.conditional_score, pairs, sentences, bos_token=True)
     scores = causal.token_log_probabilities(model, sentences, tokenizer.bos_token_id, 2000)
     np.testing.assert_allclose(sentences.sums(scores), expected, atol=1e-4)
