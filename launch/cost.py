@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from launch.arguments import Format, expand_grid, format_rows, split_arguments
 from train.evaluation import EvalSettings
 from train.grid.costs import Row, format_costs, list_costs
 from train.grid.trunks import expect_grid
+from train.model.design import NOT_PREDICTED
 from train.plan import Plan
 from ucurve.cli import run
 from ucurve.progress import log_line
@@ -46,7 +48,7 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
 
     def hours(plan: Plan) -> dict[str, float]:
         settings = plan.settings
-        model = (settings.model.design, plan.vocabulary, settings.batch, settings.engine)
+        model = (settings.model.design, plan.vocabulary, settings.batch, settings.engine, settings.objective)
         measured[model] = seconds = measured.get(model) or measure(plan)
         scored = repr(settings.eval)
         if scored not in counts:
@@ -80,7 +82,7 @@ def measure_step(plan: Plan) -> float:
     sequences = settings.batch.sequences
     model = settings.model.design.build_model(plan.vocabulary, settings.batch.length, 0, seed=0)
     engine = execution.build_engine(settings, model)
-    tokens = np.random.default_rng(0).integers(0, plan.vocabulary, (sequences, settings.batch.length + 1))
+    tokens = random_batch(plan)
 
     def seconds(count: int) -> float:
         started = time.perf_counter()
@@ -98,6 +100,17 @@ def measure_step(plan: Plan) -> float:
     one, two = zip(*[(seconds(part), seconds(2 * part)) for _ in range(_ROUNDS)], strict=True)
     first = statistics.median(one)
     return float(first + (sequences / part - 1) * max(statistics.median(two) - first, 0.0))
+
+
+def random_batch(plan: Plan) -> NDArray[np.int64]:
+    """Return random tokens as an engine takes them; of masked ones as many are predicted as in the run's mean step."""
+    settings, random = plan.settings, np.random.default_rng(0)
+    tokens = random.integers(0, plan.vocabulary, (settings.batch.sequences, settings.batch.length + 1))
+    if not settings.has_masks:
+        return tokens
+    inputs = tokens[:, :-1]
+    is_predicted = random.random(inputs.shape) < settings.objective.mean_rate(plan.steps, plan.steps)
+    return np.stack([inputs, np.where(is_predicted, inputs, NOT_PREDICTED)], axis=1)
 
 
 def count_characters(settings: EvalSettings) -> int:

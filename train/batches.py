@@ -67,10 +67,12 @@ def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> Non
         steps = f"steps {settings.after + 1:,} to {settings.to:,}"
         size = f"{batches.run.sequences} x {batches.run.length} tokens each"
         name = batches.run.run.resolve().name
-        file.write(f"{name}: {steps}, {size}; every sequence ends with its last target\n")
+        what = "with what the model sees of it below" if batches.masking else "ends with its last target"
+        file.write(f"{name}: {steps}, {size}; every sequence {what}\n")
         file.writelines(_format_sequence(seen, settings.ids) for seen in sequences)
         return
-    names = [field.name for field in fields(SeenSequence) if settings.ids or field.name != "ids"]
+    left_out = {name for name, is_shown in (("ids", settings.ids), ("masked", batches.masking)) if not is_shown}
+    names = [field.name for field in fields(SeenSequence) if field.name not in left_out]
     records = ({name: getattr(seen, name) for name in names} for seen in sequences)
     if settings.format == "jsonl":
         file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
@@ -85,7 +87,8 @@ def _format_sequence(seen: SeenSequence, ids: bool) -> str:
     first, last = seen.documents[0], seen.documents[-1]
     documents = f"document {first}" if first == last else f"documents {first} to {last}"
     where = f"step {seen.step:,}  sequence {seen.sequence}  epoch {seen.epoch}  {documents}  position {seen.position:,}"
-    return "\n".join([f"\n{where}", *([" ".join(map(str, seen.ids))] if ids else []), seen.text]) + "\n"
+    shown = [*([" ".join(map(str, seen.ids))] if ids else []), seen.text, *([seen.masked] if seen.masked else [])]
+    return "\n".join([f"\n{where}", *shown]) + "\n"
 
 
 if __name__ == "__main__":

@@ -160,7 +160,9 @@ def _describe_parts(plan: Plan) -> list[str]:
     """Say how many tokens are of each part of the corpus, and by which step they begin."""
     seen = plan.part_tokens(plan.steps) or {}
     return [
-        f"part           {name}: {count:,} tokens ({100 * count / plan.tokens:.4g} %)" for name, count in seen.items()
+        f"part           {name}: {count:,} tokens ({100 * count / plan.tokens:.4g} %)"
+        f"{'' if count else '; the budget ends before this part'}"
+        for name, count in seen.items()
     ]
 
 

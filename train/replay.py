@@ -9,6 +9,8 @@ import numpy as np
 
 from train.corpus.corpus import Corpus
 from train.data.store import build_token_store
+from train.objective.masks import Masking
+from train.run.prepare import make_masking
 from train.run_folder.config_file import load_settings
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
@@ -31,8 +33,9 @@ class SeenSequence:
     epoch: int
     position: int  # index of its first token in the token stream
     documents: list[int]  # indices of the documents it touches, in the order of the corpus
-    ids: list[int]  # one more than the sequence length: inputs and their last target
+    ids: list[int]  # inputs and their last target, so one more than the sequence length; without masks
     text: str  # special tokens shown
+    masked: str = ""  # of a run that predicts masked tokens: the text as the model sees it
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class SeenBatches:
     run: RunTokens
     batches: Batches = field(repr=False)
     tokenizer: "PreTrainedTokenizerBase" = field(repr=False)
+    masking: Masking | None = field(default=None, repr=False)
 
     def between(self, after: int, to: int) -> Iterator[SeenSequence]:
         """Yield every sequence of the steps ``after + 1`` to ``to``."""
@@ -52,18 +56,27 @@ class SeenBatches:
         """Yield the sequences of 1-based ``step`` in the order of the global batch."""
         order, store, size = self.batches.order, self.batches.store, self.run.sequences
         starts, windows = self.batches.starts_of_step(step), self.batches.of_step(step)
+        inputs = None
+        if self.masking is not None:  # which the last target is no part of
+            windows = windows[:, :-1]
+            inputs = self.masking.apply(step, (step - 1) * size, windows)[:, 0].tolist()
         epochs = order.epochs_at(np.arange((step - 1) * size, step * size, dtype=np.uint64)).tolist()
         for place, (start, ids, epoch) in enumerate(zip(starts.tolist(), windows.tolist(), epochs, strict=True)):
-            first, last = (store.find_document(position) for position in (start, start + order.length))
-            text = str(self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
-            yield SeenSequence(step, place, epoch, start, list(range(first, last + 1)), ids, text)
+            first, last = (store.find_document(position) for position in (start, start + len(ids) - 1))
+            masked = "" if inputs is None else self._decode(inputs[place])
+            yield SeenSequence(step, place, epoch, start, list(range(first, last + 1)), ids, self._decode(ids), masked)
+
+    def _decode(self, ids: list[int]) -> str:
+        return str(self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
 
 def open_batches(run: Path, cache: Path | None = None, data_path: str | None = None) -> SeenBatches:
     """Open the batches of a run; a token stream that is missing or damaged is built again from the corpus."""
     seen = RunTokens.of(run)
     store = seen.find_stream(cache) or _rebuild(seen, cache or seen.cache, data_path)
-    return SeenBatches(seen, seen.batches(store), load_tokenizer(run / TOKENIZER))
+    settings, tokenizer = load_settings(run), load_tokenizer(run / TOKENIZER)
+    masking = make_masking(settings, store, tokenizer) if settings.has_masks else None
+    return SeenBatches(seen, seen.batches(store), tokenizer, masking)
 
 
 def _rebuild(seen: RunTokens, cache: Path, data_path: str | None) -> TokenStore:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -231,7 +231,7 @@ def _with_differences(runs: list[Run]) -> list[Run]:
     trained = {run.label: (run.folder, run.facts) for run in runs if run.facts}
     precision = {label: facts.engine.precision for label, (_, facts) in trained.items()}
     architecture = {label: _read_architecture(folder / CONFIGURATION) for label, (folder, _) in trained.items()}
-    suffix = {label: _suffix_of(facts.name) for label, (_, facts) in trained.items()}
+    suffix = _differing_suffixes({label: facts.name for label, (_, facts) in trained.items()})
     if len(set(precision.values())) > 1:
         runs = [replace(run, precision=precision.get(run.label)) for run in runs]
     if len(set(architecture.values())) > 1:
@@ -241,10 +241,16 @@ def _with_differences(runs: list[Run]) -> list[Run]:
     return runs
 
 
-def _suffix_of(name: str) -> str:
-    """Return what a run's name has after the seed: choices that differ from their default, then ``name=``."""
+def _differing_suffixes(names: Mapping[str, str]) -> dict[str, str]:
+    """Return what names have after the seed, without what all have: choices other than usual, then ``name=``."""
+    parts = {label: _suffix_of(name) for label, name in names.items()}
+    in_all = set.intersection(*map(set, parts.values())) if parts else set()
+    return {label: ", ".join(part for part in own if part not in in_all) for label, own in parts.items()}
+
+
+def _suffix_of(name: str) -> list[str]:
     seed = _SEED_IN_NAME.search(name)
-    return "" if seed is None else re.sub(r"-(?=[\w.]+=)", ", ", name[seed.end() :].removeprefix("-"))
+    return [] if seed is None else re.split(r"-(?=[\w.]+=)", name[seed.end() :].removeprefix("-"))
 
 
 def _read_architecture(configuration: Path) -> str:

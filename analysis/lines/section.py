@@ -140,7 +140,9 @@ def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str) -> Figure
             heights = heights + 0.7 * ((place + 0.5) / len(styles) - 0.5)
             sheet.axes.plot(own["accuracy"], heights, ".", color=style.color, markersize=2.5, alpha=0.5)
             mean = own.assign(height=heights).groupby("phenomenon")[["accuracy", "height"]].mean()
-            sheet.axes.plot(mean["accuracy"], mean["height"], _marker(style), color=style.color, markersize=4)
+            sheet.axes.plot(
+                mean["accuracy"], mean["height"], _marker(style), color=style.color, markersize=4, clip_on=False,
+            )  # fmt: skip
         for row in range(1, len(order)):
             sheet.axes.axhline(row - 0.5, color="0.9", linewidth=0.5, zorder=0)
         sheet.axes.axvline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)

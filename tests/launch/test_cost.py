@@ -3,8 +3,9 @@ import json
 import pytest
 
 from launch.arguments import expand_grid
-from launch.cost import cost_command, estimate_scoring_hours, measure_costs, measure_step
+from launch.cost import cost_command, estimate_scoring_hours, measure_costs, measure_step, random_batch
 from train.engine.execution import Execution
+from train.model.design import NOT_PREDICTED
 from train.run.prepare import expect_run
 
 GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "engine=torch", "schedule.count=3"]
@@ -51,6 +52,17 @@ def test_another_model_is_timed_for_itself():
     timed = []
     measure_costs(plans, lambda plan: timed.append(plan.settings.model.name) or 1.0)
     assert sorted(timed) == ["14m", "tiny"]
+
+
+def test_masked_tokens_are_timed_as_many_as_a_mean_step_predicts(plans):
+    assert random_batch(plans[0]).shape == (256, 65)
+    keys = ["model=bert-14m", *GRID[1:3], "tokens=100k", "objective=masked", "objective.last_rate=0.45"]
+    [cell] = expand_grid(keys)
+    inputs, targets = random_batch(expect_run(cell.settings).plan).swapaxes(0, 1)
+    assert inputs.shape == (256, 64)
+    predicted = targets != NOT_PREDICTED
+    assert predicted.mean() == pytest.approx(0.3, abs=0.02)
+    assert (targets[predicted] == inputs[predicted]).all()
 
 
 @pytest.mark.long

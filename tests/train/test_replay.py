@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from tests.facts import change_run
+from tests.train.tiny_models import TINY
 from train.batches import batches_command
+from train.model.design import NOT_PREDICTED
+from train.objective.masks import MaskedBatches
 from train.replay import open_batches
 from train.run.run import train_run
 from train.run_folder.config_file import stored_config_sha256
@@ -50,6 +53,25 @@ def test_it_shows_what_the_loop_feeds(settings_of, monkeypatch, capsys):
     shown = np.array([line["ids"] for line in lines]).reshape(79, 6, 17)
     assert all((shown[step - 2] == fed[step]).all() for step in range(2, 81))
     assert {line["epoch"] for line in lines} == {0, 1}
+
+
+def test_masked_tokens_are_shown_as_the_model_sees_them(settings_of, monkeypatch, capsys):
+    fed, feed = {}, MaskedBatches.of_step
+    monkeypatch.setattr(MaskedBatches, "of_step", lambda self, step: fed.setdefault(step, feed(self, step)))
+    settings = settings_of(*TINY["bert-14m"])
+    train_run(settings)
+    seen = open_batches(settings.folder)
+    for one in seen.of_step(2):
+        inputs, targets = fed[2][one.sequence]
+        assert one.masked == seen.tokenizer.decode(inputs.tolist(), clean_up_tokenization_spaces=False)
+        assert (targets[targets != NOT_PREDICTED] == np.array(one.ids)[targets != NOT_PREDICTED]).all()
+    shown = show(settings.folder, capsys, 1, 2).splitlines()
+    assert "every sequence with what the model sees of it below" in shown[0]
+    assert not any("<mask>" in line for line in shown[3::4])
+    assert any("<mask>" in line for line in shown[4::4])
+    assert shown[4::4] == [one.masked for one in seen.of_step(2)]
+    [line, *_] = show(settings.folder, capsys, 1, 2, format="jsonl").splitlines()
+    assert list(json.loads(line))[-2:] == ["text", "masked"]
 
 
 def test_epochs_documents_and_text_are_those_of_the_corpus(run, corpus):

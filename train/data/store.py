@@ -174,6 +174,8 @@ def check_part_budgets(size: StreamSize, settings: CorpusSettings, sequence: int
     counts = settings.joining.count(tokens // sequence, sequence)
     for part, of_part, count in zip(settings.parts, size.parts, counts, strict=True):
         seen = count * sequence
+        if not seen:
+            log_line(f"warning: no token of the part {part.name} is trained on: a budget of {tokens:,} ends before it")
         if part.data.parts:
             check_part_budgets(of_part, part.data, sequence, seen)
             continue

@@ -24,7 +24,7 @@ from train.run.forecast import describe_forecast
 from train.run.tracking import check_tracker
 from train.run_folder.checkpoint import has_weights
 from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
-from train.run_folder.config_file import read_configuration
+from train.run_folder.config_file import load_settings, read_configuration
 from train.run_folder.resume import has_state
 from train.tokenizer.build import build_tokenizer, check_tokenizer, expected_vocabulary, find_tokenizer, pin_tokenizer
 from train.tokenizer.folder import end_of_document
@@ -131,6 +131,12 @@ def check_start(request: RunRequest, tokenizer: Path) -> None:
         raise UserError(f"start={request.start}: its weights are missing or not what its manifest says")
     if isinstance(start, FullStart) and not has_state(request.start_run, start.step, start.state_sha256):
         raise UserError(f"start={request.start}: the full state of that step is missing or not what was written")
+    wanted = request.optimizer.kind
+    if isinstance(start, FullStart) and (kind := load_settings(request.start_run).optimizer.kind) != wanted:
+        raise UserError(
+            f"start_with=state: {start.run} was trained with optimizer={kind}, whose state optimizer={wanted} does not "
+            "take; give the same, or start_with=weights"
+        )
 
 
 def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
@@ -172,11 +178,12 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     check_text_has_bytes(store, where)
     if own is None:
         save_unigram_counts(store, folder)
-    masking = _make_masking(settings, store, tokenizer) if settings.has_masks else None
+    masking = make_masking(settings, store, tokenizer) if settings.has_masks else None
     return PreparedRun(plan, folder, store, end_of_document(tokenizer), words, masking)
 
 
-def _make_masking(settings: RunSettings, store: TokenStore, tokenizer: "PreTrainedTokenizerBase") -> Masking:
+def make_masking(settings: RunSettings, store: TokenStore, tokenizer: "PreTrainedTokenizerBase") -> Masking:
+    """Return what masks the tokens of a run."""
     is_text, begins = store.token_bytes > 0, None
     if settings.objective.whole_words:
         begins = begins_word(tokenizer)

@@ -117,6 +117,13 @@ def test_lines_that_choices_do_not_tell_apart_are_named_as_groups(make_line, tmp
     assert set(name_lines(runs).values()) == {"llama-14m-10M-char-demo", "deep-14m-10M-char-demo"}
 
 
+def test_choices_that_all_runs_share_are_not_in_the_names_of_lines(make_line, tmp_path: Path) -> None:
+    make_line(0.8, suffix="-optimizer.warmup=0.05", cell="masked")
+    make_line(0.8, suffix="-optimizer.warmup=0.05-objective=mntp", cell="mntp")
+    [runs] = comparable_lines(find_runs([f"{tmp_path}/runs/*"]))
+    assert set(name_lines(runs).values()) == {"default", "objective=mntp"}
+
+
 def test_losses_of_different_texts_are_not_made_equal(make_line, tmp_path: Path) -> None:
     make_line(0.8)
     for folder in make_line(0.7, model="llama-14m", architecture="llama"):

@@ -129,6 +129,14 @@ def test_a_plan_names_the_parts(choice):
     assert "part           zh: 1,072 tokens (69.79 %)\npart           en: 464 tokens (30.21 %)" in text
 
 
+def test_a_stage_that_the_budget_does_not_reach_is_told(choice, capsys):
+    settings = choice("stages", "tokens: 2K", second="max_epochs: 1")
+    assert "part           en: 0 tokens (0 %); the budget ends before this part" in expect_run(settings).describe()
+    train_run(settings)
+    told = "warning: no token of the part en is trained on: a budget of 1,536 ends before it"
+    assert told in capsys.readouterr().err
+
+
 def test_a_part_that_is_too_short_is_named(choice):
     settings = choice("mixture", "weight: .5", "tokens=60K", second="weight: .5")
     with pytest.raises(UserError, match=r"the part zh of data=zh_50_en_50 gives 29,952 tokens, 4\.\d\d epochs of its .*"
