@@ -28,7 +28,7 @@ def members(**columns):
 
 
 @given(lps, lengths, lps)
-def test_boundary_cases_are_the_neighbouring_functions(lp, n, unigram):
+def test_pitfall_14_identities_of_the_linking_functions(lp, n, unigram):
     same = np.testing.assert_allclose
     same(linked("slln_lp:0", lp, n), linked("lp", lp, n))
     same(linked("slln_lp:1", lp, n), linked("mean_lp", lp, n))
@@ -50,7 +50,7 @@ def test_equal_lengths_give_one_decision(good, bad, n, alpha):
 
 
 @given(lps, lengths)
-def test_slor_under_a_uniform_unigram_ranks_like_mean_lp(lp, n):
+def test_pitfall_14_slor_with_uniform_unigrams_is_mean_lp(lp, n):
     np.testing.assert_allclose(linked("slor", lp, n, n * np.log(1 / 40)), linked("mean_lp", lp, n) + np.log(40))
 
 

@@ -1,6 +1,6 @@
 """What goes wrong in scoring minimal pairs, row by row: one test, or a few, for each row of docs/scoring.md's last table.
 
-Rows about masked models are in scoring/test_pitfalls.py, those about training in tests/train/test_pitfalls.py.
+Some rows have theirs beside what they are about, all with the number of the row in their names.
 """
 
 import itertools
@@ -13,8 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
@@ -293,41 +291,6 @@ def test_pitfall_13_presets_say_where_each_choice_is_from():
     assert "mean_lp" in presets["tse"].linking  # what its code computes, where its text says lp
 
 
-tenths = st.integers(-2000, -1).map(lambda number: number / 10)
-
-
-@given(st.lists(st.tuples(tenths, tenths, st.integers(1, 40), st.integers(-900, -1)), min_size=1, max_size=20))
-def test_pitfall_14_identities_of_the_linking_functions(rows):
-    good, bad, n, unigram = np.array(rows, dtype=np.float64).T
-    table = {
-        "lp_good": good,
-        "lp_bad": bad,
-        "n_good": n,
-        "n_bad": n,
-        "unigram_good": unigram,
-        "unigram_bad": unigram - 1,
-    }
-    values = {name: parse_linking(name).values(table, "good") for name in ("lp", "mean_lp", "pen_lp", "slor")}
-    np.testing.assert_allclose(parse_linking("slln_lp:0").values(table, "good"), values["lp"])
-    np.testing.assert_allclose(parse_linking("slln_lp:1").values(table, "good"), values["mean_lp"])
-    np.testing.assert_allclose(parse_linking("morcela:1:0").values(table, "good"), values["slor"])
-    np.testing.assert_allclose(values["pen_lp"], good / ((5 + n) / 6) ** 0.8)
-    for name in LINKINGS:
-        np.testing.assert_array_equal(decisions(table, parse_linking(name)), decisions(table, parse_linking("lp")))
-
-
-@given(st.lists(st.tuples(tenths, tenths, st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=20))
-def test_pitfall_14_slor_with_uniform_unigrams_is_mean_lp(rows):
-    good, bad, n_good, n_bad = np.array(rows, dtype=np.float64).T
-    table = {"lp_good": good, "lp_bad": bad, "n_good": n_good, "n_bad": n_bad}
-    table |= {f"unigram_{side}": -np.log(8000) * table[f"n_{side}"] for side in ("good", "bad")}
-    ahead = [
-        parse_linking(name).values(table, "good") - parse_linking(name).values(table, "bad")
-        for name in ("slor", "mean_lp")
-    ]
-    np.testing.assert_allclose(*ahead, atol=1e-9)
-
-
 def test_pitfall_15_parameters_are_not_fitted_on_the_pairs_they_are_judged_by(score, model):
     rows = [records(row) | {"paradigm": f"p{n % 4}"} for n, row in enumerate(random_rows(80))]
     assert not FITS.path(score(model, rows).out).exists()
@@ -455,15 +418,6 @@ def test_pitfall_22_the_configuration_decides_not_the_name(copy_model, make_toke
         score(model, [(L[0], L[1])], scorer="pll")
 
 
-def test_pitfall_23_no_dropout_whatever_mode_the_model_is_in(make_model, tokenizer, pairs):
-    model, sentences = make_model(), encode(pairs[:50], tokenizer)
-    quiet = token_log_probabilities(model, sentences, 0, 500)
-    model.train()
-    for _ in range(2):
-        np.testing.assert_array_equal(token_log_probabilities(model, sentences, 0, 500), quiet)
-    assert model.training
-
-
 def test_pitfall_24_the_order_of_files_is_sorted(tmp_path, records, write_benchmark, monkeypatch):
     root = write_benchmark(tmp_path / "benchmarks", records)
     listed = Path.glob
@@ -530,10 +484,8 @@ def test_pitfall_27_many_tests_against_chance_are_corrected(score, model):
 
 def test_every_pitfall_has_a_test_and_the_docs_name_it():
     root = Path(__file__).resolve().parents[2]
-    files = [root / "tests" / place / "test_pitfalls.py" for place in ("eval", "eval/scoring", "train")]
-    written = {
-        name for file in files for name in re.findall(r"^def (test_pitfall_\w+)", file.read_text(), re.MULTILINE)
-    }
+    texts = [file.read_text(encoding="utf-8") for file in (root / "tests").rglob("test_*.py")]
+    written = {name for text in texts for name in re.findall(r"^def (test_pitfall_\w+)", text, re.MULTILINE)}
     named = re.findall(r"`(test_pitfall_\w+)`", (root / "docs" / "scoring.md").read_text())
     assert sorted(named) == sorted(written)
     assert {int(name.split("_")[2]) for name in written} == set(range(1, 29))

@@ -263,21 +263,3 @@ def test_context_too_short_before_anything_is_scored(run, settings, make_model, 
     with pytest.raises(UserError, match=r"benchmark zhoblimp, paradigm \w+, pair \d+, .*the model's context holds 10"):
         score_run(run, settings)
     assert not (run / "eval").exists()
-
-
-def test_tokenizer_that_does_not_fit(run, settings, make_model, write_checkpoint):
-    write_checkpoint(run / "checkpoints" / "step00000008", make_model(vocabulary=30), 8)
-    with pytest.raises(UserError, match="the tokenizer does not fit the model; its ids go up to 41"):
-        score_run(run, settings)
-    assert not (run / "eval").exists()
-
-
-def test_identical_pairs_are_said(run, root, records, write_benchmark, capsys):
-    same = [records[0] | {"sentence_bad": records[0]["sentence_good"]}, *records[1:5]]
-    write_benchmark(root, same, name="zhoblimp-excluded")
-    score_run(run, ScoreSettings(benchmarks=("zhoblimp-excluded",), benchmark_root=root), steps=[0])
-    assert "zhoblimp-excluded: 1 pairs of identical sentences are left out" in capsys.readouterr().err
-    record = json.loads((run / "eval" / "zhoblimp-excluded" / "sentence" / "step00000000.json").read_text())
-    assert record["notes"]["identical_pairs"] == 1
-    assert record["notes"]["start_token"] == "<eos>"  # noqa: S105
-    assert read_accuracy(run / "eval" / "accuracy.csv")["n"].max() == 4

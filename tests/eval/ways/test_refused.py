@@ -62,13 +62,6 @@ def test_masked_model_by_a_causal_way(models_of, refused, scorer):
     assert message.endswith("allowed here: pll, pll_l2r, pll_conditional, pll_mink")
 
 
-@pytest.mark.parametrize("scorer", ["pll", "pll_l2r", "pll_conditional"])
-def test_causal_model_by_a_masked_way(models_of, refused, scorer):
-    message = refused(models_of("gpt2").folder, scorer=scorer)
-    assert f"a causal model by its config.json; the scorer {scorer!r} is for masked ones" in message
-    assert message.endswith("allowed here: sentence, conditional, region, mink, prompt")
-
-
 @pytest.mark.parametrize(
     ("kind", "scorer", "column"),
     [("gpt2", "conditional", "condition"), ("bert", "pll_conditional", "condition"), ("gpt2", "region", "region_good")],
@@ -147,13 +140,6 @@ def test_context_of_a_chat(changed, refused, models_of):
 
 
 # the correction of regions
-
-
-def test_correction_without_marks_of_words(models_of, refused, make_model, make_tokenizer, write_checkpoint, tmp_path):
-    folder = write_checkpoint(tmp_path / "characters", make_model(), manifest=False, tokenizer=make_tokenizer())
-    record = {"sentence_good": "一丁七", "sentence_bad": "一丁丁", "region_good": "1:2", "region_bad": "1:2"}
-    message = refused(folder, record, scorer="region", bow_correction=True)
-    assert message.startswith(f"{folder}: the correction for the ends of words does not fit: none of its tokens marks")
 
 
 def test_correction_inside_words(models_of, refused):

@@ -163,7 +163,7 @@ def test_equal_logits_decide_nothing(make_model, pairs, sentences, way):
     assert (equal["ties"] == equal["n"]).all()
 
 
-def test_no_dropout_even_in_the_middle_of_training(make_model, model, sentences, way):
+def test_pitfall_23_no_dropout_whatever_mode_the_model_is_in(make_model, model, sentences, way):
     training = make_model().train()
     scores = sentence_scores(training, sentences, EOS, 512)
     np.testing.assert_array_equal(scores, sentence_scores(model, sentences, EOS, 512))
