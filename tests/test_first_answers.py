@@ -122,7 +122,7 @@ MISTAKES = [
     (["-m", "train.batches", "run=dome", "from=0", "to=1"], "no folder dome. Did you mean 'done'"),
     (["-m", "launch.publish", "run=done"], "out: no value given"),
     (["-m", "launch.publish", "run=dome", "out=x"], "no folder dome. Did you mean 'done'"),
-    (["-m", "launch.publish", "run=done", "out=corpus"], "out=corpus is there already"),
+    (["-m", "launch.publish", "run=done", "out=corpus"], "out=corpus is there already; publishing needs a new folder"),
     (["-m", "launch.publish", "run=unfinished", "out=x"], "the run is running, not finished", 1),
     (GENERATE, r"cannot read v \(No such file"),
 ]

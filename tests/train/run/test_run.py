@@ -345,15 +345,6 @@ def test_verify_names_a_broken_record(finished, text):
     assert "run.json" in run_faults(finished)[0]
 
 
-def test_verify_refuses_what_is_no_run(tmp_path):
-    with pytest.raises(UserError, match="run: no folder"):
-        verify_command({"run": str(tmp_path / "nothing")})
-    with pytest.raises(UserError, match=r"is not a run folder, which holds config\.yaml and run\.json"):
-        verify_command({"run": str(tmp_path)})
-    with pytest.raises(UserError, match="run: no value given"):
-        verify_command({})
-
-
 def test_a_line_a_checkpoint_and_a_state_are_written_in_this_order(settings_of, monkeypatch):
     written = []
     train_cut_off(settings_of("resume.seconds=0"), monkeypatch, 10)

@@ -394,13 +394,6 @@ class TestForeign:
         with pytest.raises(UserError, match="has no token to separate documents; it needs an eos, bos, sep or cls"):
             self.build(tmp_path, save_sentence_piece(tmp_path / "source"))
 
-    def test_source_that_is_not_there(self, tmp_path):
-        with pytest.raises(UserError, match=r"tokenizer\.path: no folder /none/at/all"):
-            self.build(tmp_path, "/none/at/all")
-        (tmp_path / "empty").mkdir()
-        with pytest.raises(UserError, match=r"tokenizer\.path: .*empty: no tokenizer files"):
-            self.build(tmp_path, tmp_path / "empty")
-
     def test_hub_out_of_reach(self, tmp_path, monkeypatch):
         def fail(*_, **__):
             raise OSError("no network")
