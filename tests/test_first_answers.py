@@ -36,7 +36,6 @@ MISTAKES = [
     (["train.py", "model=15m", "tokens=3B"], r"unknown model '15m'; allowed: .*Did you mean '14m'\?"),
     ([*TRAIN, "optimizer.clp=1"], r"optimizer\.clp.*Did you mean 'optimizer\.clip'"),
     ([*TRAIN, "modle=14m"], r"modle.*Did you mean 'model'\?"),
-    ([*TRAIN, "seed=-1"], "seed: got -1"),
     ([*TRAIN, "batch.length=[16"], r"batch\.length.* cannot be read"),
     ([*TRAIN, "experiment=dem"], r"unknown experiment 'dem'.*Did you mean 'demo'\?"),
     ([*TRAIN, "data.path=korpus"], r"data\.path: no file or folder 'korpus'.*corpus"),

@@ -75,13 +75,6 @@ def test_runs_without_a_checkpoint_are_passed_over(run, capsys):
         find_runs(str(run.parent / "*s1"))
 
 
-def test_no_run(run):
-    with pytest.raises(UserError, match=r"run: no run folder matches '.*/14m-\*'"):
-        find_runs(str(run.parent / "14m-*"))
-    with pytest.raises(UserError, match=r"run: no folder .*Did you mean '.*tiny-1M-char-text-s0'\?"):
-        find_runs(str(run.parent / "tiny-1M-char-text"))
-
-
 def test_execute_scores_every_run_of_a_pattern(run, monkeypatch):
     scored = []
     monkeypatch.setattr(command, "score_run", lambda run, _, steps, __: scored.append((run, steps)) or [])
