@@ -54,6 +54,9 @@ CASES = {
     "treebank that is not compressed": ([*TREEBANK[:1], "treebanks=[x.gz]", TREEBANK[2]], {"x.gz": "1"}, "x.gz: not a gzip file"),
     "line of UniMorph": ([*TREEBANK, "unimorph=forms"], {"forms": "a\tb\n"}, "forms:1: lemma, form and features"),
     "language code": ([*TREEBANK, "language=Esperanto"], {}, "language: got 'Esperanto'"),
+    "stage": ([*TREEBANK, "stage=table"], {}, "stage: got 'table'"),
+    "empty list of treebanks": ([TREEBANK[0], "treebanks=[]", TREEBANK[2]], {}, "treebanks: "),
+    "forms that are not there": ([*TREEBANK, "unimorph=nix"], {}, "cannot read nix"),
     "language without agreement": (TREEBANK, {"toy.conllu": treebank(GOOD[0])}, "no pairs: epo shows no agreement"),
     # vocabularies of targeted suites
     "vocabulary that is not there": (["source=tse", "vocabulary=nix"], {}, "vocabulary: no folder nix"),

@@ -221,18 +221,6 @@ def test_the_stage_agreement_prints_the_table_alone(command, tmp_path):
     assert [entry.name for entry in (tmp_path / "table").iterdir()] == ["agreement.csv"]
 
 
-def test_mistakes_of_settings(command):
-    for mistake, message in (
-        ("language=dutch", "language: got 'dutch'"),
-        ("stage=table", "stage: got 'table'"),
-        ("treebanks=[]", "treebanks: "),
-        ("unimorph=/nix/forms", "cannot read /nix/forms"),
-    ):
-        code, _, said = command(mistake, "out=/tmp/never")
-        assert code == 2
-        assert message in said
-
-
 def test_the_checks_find_faults():
     pairs = pd.DataFrame({"good": ["A b c", "A b c", "a b"], "bad": ["A d c", "A b", "A c"], "distance": [1, -1, 1],
                           "word_order": ["SV", "SV", "SV"]})  # fmt: skip
