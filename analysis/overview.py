@@ -156,7 +156,8 @@ def _describe_runs(study: Study) -> Iterator[str]:
         yield _describe_line(members)
     if len(lines) > _MOST_LINES:
         runs = sum(map(len, lines.values()))
-        yield f"{len(lines) - _MOST_LINES} more lines, {runs} runs in all, are below."
+        more = len(lines) - _MOST_LINES
+        yield f"{more} more line{'s' if more > 1 else ''}, {runs} runs in all, are below."
     if elsewhere := sum(run.status == NOT_TRAINED_HERE for run in study.runs):
         yield f"{elsewhere} models from elsewhere are scored." if elsewhere > 1 else "A model from elsewhere is scored."
     if running := sum(not run.has_ended for run in study.runs if run.status != NOT_TRAINED_HERE):
@@ -171,7 +172,10 @@ def _describe_line(members: Sequence[Run]) -> str:
     seeds = sorted({run.facts.seeds.init for run in members if run.facts})
     epochs = facts.tokens_budget / facts.corpus.tokens if facts.corpus.tokens else 0
     passes = f" ({epochs:.3g} passes over the text)" if epochs else ""
-    model = f"{facts.model} ({facts.parameters['total']:,} parameters)"
+    objective = [] if facts.objective == "causal" else [f"objective={facts.objective}"]
+    choices = filter(None, dict.fromkeys([*objective, *(first.suffix or "").split(", ")]))
+    details = ", ".join([f"{facts.parameters['total']:,} parameters", *choices])
+    model = f"{facts.model} ({details})"
     checkpoints = f", with {len(first.saved)} checkpoints{' each' if len(members) > 1 else ''}" if first.saved else ""
     return (
         f"{count} of {model} on {format_count(facts.tokens_budget)} tokens of {facts.data}{passes}; "
@@ -189,7 +193,7 @@ def _describe_accuracies(scored: BenchmarkScores) -> Iterator[str]:
     before = f"{format_range(start)} before training and " if len(start) else ""
     runs = f"{len(rows)} runs" if len(rows) > 1 else "1 run"
     yield (
-        f"Accuracy on {scored.benchmark}: {before}{format_range(rows['accuracy'])} at the end ({runs}, "
+        f"Accuracy on {scored.heading}: {before}{format_range(rows['accuracy'])} at the end ({runs}, "
         f"{int(rows['n'].iloc[0]):,} pairs, by {scored.linking}; chance is 50 %)."
     )
 
@@ -222,7 +226,7 @@ def _draw_classified(scored: BenchmarkScores, shapes: Shapes) -> Iterator[Drawin
     table = classified_curves(shapes)
     overall = table[table["phenomenon"] == "all"]
     yield _picture(
-        scored, "overall", f"All pairs of {scored.benchmark}", overall, draw_smoothed(overall, [("", overall)], _NOTE)
+        scored, "overall", f"All pairs of {scored.heading}", overall, draw_smoothed(overall, [("", overall)], _NOTE)
     )
     classes = shapes.classes[shapes.classes["phenomenon"] != "all"]
     rank = [_place(row) for row in classes.fillna({"onset": math.inf}).to_dict("records")]
@@ -249,9 +253,7 @@ def _draw_plain(scored: BenchmarkScores, table: pd.DataFrame) -> Iterator[Drawin
     if table.empty:
         return
     overall = table[table["phenomenon"] == "all"]
-    yield _picture(
-        scored, "overall", f"All pairs of {scored.benchmark}", overall, draw_curves(overall, [("", overall)])
-    )
+    yield _picture(scored, "overall", f"All pairs of {scored.heading}", overall, draw_curves(overall, [("", overall)]))
     names = sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)[:MOST_PICTURED]
     if names:
         rows = table[table["phenomenon"].isin(names)]

@@ -66,7 +66,7 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     bent = accuracies[accuracies["significant"]]["phenomenon"]
     straight = drawings[: 0 if bent.eq("all").any() else 1]  # the overall figure comes first
     yield ReportSection(
-        f"Change points on {scored.benchmark}", (_count(accuracies), *drawings[len(straight) :], view),
+        f"Change points on {scored.heading}", (_count(accuracies), *drawings[len(straight) :], view),
         left_out=left_out, not_shown=tuple(straight),
     )  # fmt: skip
 

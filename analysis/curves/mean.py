@@ -76,7 +76,7 @@ def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     table = rows if rows.empty else mean_curves(rows, scored.study.runs)
     if not table.empty:
         drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.curve_title)
-        yield ReportSection(f"Mean learning curves on {scored.benchmark}", tuple(drawings))
+        yield ReportSection(f"Mean learning curves on {scored.heading}", tuple(drawings))
 
 
 def _average_family(rows: pd.DataFrame) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def flops_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     drawings = draw_flops_curves(points, f"flops_curves_{scored.file_name}", scored.curve_title, levels)
     alone = points["group"].nunique() == 1 and levels.empty
     left_out = "one model and budget: the same curve as over tokens" if alone else ""
-    yield ReportSection(f"Accuracy against FLOPs on {scored.benchmark}", tuple(drawings), left_out=left_out)
+    yield ReportSection(f"Accuracy against FLOPs on {scored.heading}", tuple(drawings), left_out=left_out)
 
 
 def loss_sections(study: Study) -> Iterator[ReportSection]:

@@ -162,6 +162,11 @@ class BenchmarkScores:
         return self.benchmark.replace("/", "-") + (f"-{self.scorer}" if several else "")
 
     @property
+    def heading(self) -> str:
+        """The benchmark in headings, with the scorer where that is not the usual one: masked models have another."""
+        return self.benchmark if self.scorer == "sentence" else f"{self.benchmark} (scored by {self.scorer})"
+
+    @property
     def title(self) -> str:
         """What the numbers are, for people: benchmark, linking function, what a tie counts."""
         return f"{self.benchmark}, {self.linking}, ties counted {self.ties_rule}"

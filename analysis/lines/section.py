@@ -43,7 +43,7 @@ def side_by_side_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     kinds = [kind for kind in (TOKENS, FLOPS, LOSS) if kind in present]
     names = " and ".join(filter(None, (", ".join(kinds[:-1]), *kinds[-1:])))
     views = (_lines_view(found, scored), _differences_view(found, scored))
-    heading = f"Lines at equal {names} on {scored.benchmark}"
+    heading = f"Lines at equal {names} on {scored.heading}"
     yield ReportSection(heading, (*found.notes, *views, *_draw_sets(found, scored)))
 
 

@@ -31,7 +31,7 @@ def linking_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         "differences with their intervals in eval/statistics.csv of each run."
     )
     view = TableView(note, _LINKING, table, files)
-    yield ReportSection(f"Linking functions and length on {scored.benchmark}", (*_name_length_biased(table), view))
+    yield ReportSection(f"Linking functions and length on {scored.heading}", (*_name_length_biased(table), view))
 
 
 def _name_length_biased(table: pd.DataFrame) -> Iterator[str]:

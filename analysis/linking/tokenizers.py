@@ -85,7 +85,7 @@ def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         TableView(note, columns, table, {f"linking_tokenizers_{scored.file_name}": table}),
         TableView(counted, _PAIRS, pairs, {f"length_pairs_{scored.file_name}": pairs}),
     )
-    yield ReportSection(f"Linking functions over tokenizers on {scored.benchmark}", views)
+    yield ReportSection(f"Linking functions over tokenizers on {scored.heading}", views)
 
 
 _PAIRS = (

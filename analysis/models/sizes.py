@@ -136,7 +136,7 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repor
     note += "" if len(table) <= _ROWS else f" The {_ROWS} steepest of {len(table)}."
     view = TableView(note, columns, shown, {f"slopes_{name}": table})
     drawing = _draw_slopes(last, points, f"parameters_{name}", scored.title)
-    yield ReportSection(f"Accuracy and model size on {scored.benchmark}", (view, drawing))
+    yield ReportSection(f"Accuracy and model size on {scored.heading}", (view, drawing))
 
 
 def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
@@ -157,7 +157,7 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     )
     drawing = draw_lines(
         table.rename(columns={"predicate": "panel"}), "level", f"complexity_{name}",
-        f"Accuracy and complexity on {scored.benchmark}", note, ("Level of complexity", "Accuracy (%)"), line="family",
+        f"Accuracy and complexity on {scored.heading}", note, ("Level of complexity", "Accuracy (%)"), line="family",
     )  # fmt: skip
     steps = steps_of_complexity(points, levels)
     columns = (

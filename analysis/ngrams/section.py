@@ -52,7 +52,7 @@ def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     drawings = draw_ngram_curves(ngram_curves(agreement), f"ngram_curves_{scored.file_name}", scored.title)
     accounts = account_table(significant_dips(classes), lines, scored.study.settings.cluster)
     yield ReportSection(
-        f"n-gram models beside the model on {scored.benchmark}",
+        f"n-gram models beside the model on {scored.heading}",
         (*_dip_texts(accounts, classes, lines), *drawings, *_dip_views(accounts, scored)),
         {f"ngrams_{scored.file_name}": agreement},
     )

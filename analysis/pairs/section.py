@@ -63,8 +63,8 @@ def length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repo
     if len(last.models) > LINES:
         note += f" The {LINES} most accurate of {len(last.models)} models."
     labels = ("Length (words and signs)", "Accuracy (%)")
-    drawing = draw_lines(shown, "group", f"length_{name}", f"Length and domain on {scored.benchmark}", note, labels)
-    yield ReportSection(f"Length and domain on {scored.benchmark}", (drawing,), {f"length_groups_{name}": table})
+    drawing = draw_lines(shown, "group", f"length_{name}", f"Length and domain on {scored.heading}", note, labels)
+    yield ReportSection(f"Length and domain on {scored.heading}", (drawing,), {f"length_groups_{name}": table})
 
 
 def attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
@@ -78,7 +78,7 @@ def attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[R
         "Newcombe's 95 % interval for the difference of two independent shares, over different edits."
     )
     view = TableView(note, _DIFFERENCES, table, {f"attractors_{scored.file_name}": table})
-    yield ReportSection(f"Attractors on {scored.benchmark}", (view,))
+    yield ReportSection(f"Attractors on {scored.heading}", (view,))
 
 
 def subset_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
@@ -95,4 +95,4 @@ def subset_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repo
     )
     columns = (*columns, Column("mpad", "MPAD (points)", "percent"))
     view = TableView(note, columns, table, {f"subsets_{scored.file_name}": table})
-    yield ReportSection(f"Stability over subsets of {scored.benchmark}", (view,))
+    yield ReportSection(f"Stability over subsets of {scored.heading}", (view,))

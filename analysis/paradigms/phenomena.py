@@ -76,7 +76,7 @@ def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
     note = _phenomenon_note(scored, lines, human)
     view = TableView(note, _phenomenon_columns(models, table), table, files)
-    yield ReportSection(f"Phenomena of {scored.benchmark}", (view,))
+    yield ReportSection(f"Phenomena of {scored.heading}", (view,))
 
 
 def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, human: pd.DataFrame | None) -> str:

@@ -49,7 +49,7 @@ def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection
     name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.curve_title}"
     drawings, fits = _fit(points, runs, LOGISTIC_LAW, name, title, "Accuracy (%)")
     if drawings:
-        heading = f"Scaling of accuracy on {scored.benchmark}"
+        heading = f"Scaling of accuracy on {scored.heading}"
         yield ReportSection(heading, (*drawings, fits), left_out=_why_no_law(fits.table))
 
 
@@ -60,9 +60,7 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
     if not table.empty and table["accuracy"].notna().any():
         drawings = draw_accuracy_against_bits(table, f"accuracy_by_bits_{scored.file_name}", scored.curve_title)
         left_out = "one model: there is nothing to compare it with" if table["group"].nunique() == 1 else ""
-        yield ReportSection(
-            f"Accuracy at equal bits per byte on {scored.benchmark}", tuple(drawings), left_out=left_out
-        )
+        yield ReportSection(f"Accuracy at equal bits per byte on {scored.heading}", tuple(drawings), left_out=left_out)
 
 
 def _why_no_law(fits: pd.DataFrame) -> str:

@@ -154,7 +154,7 @@ def flops_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     view = TableView(note, _CLASSES, shown, {name: found.classes})
     drawings = _draw_shapes(found, name, scored.title)
     texts = (count_classes(found.classes), *found.notes)
-    yield ReportSection(f"Shapes over FLOPs on {scored.benchmark}", (*texts, *drawings, view))
+    yield ReportSection(f"Shapes over FLOPs on {scored.heading}", (*texts, *drawings, view))
 
 
 def _lines(runs: Sequence[tuple[Run, Items]]) -> Iterator[_Line]:

@@ -110,7 +110,7 @@ def size_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Report the shape of the mean over sizes; nothing where there is one size only."""
     if (found := read_size_shapes(scored)) is None:
         return
-    heading, shapes = f"The shape of the mean over sizes on {scored.benchmark}", found.shapes
+    heading, shapes = f"The shape of the mean over sizes on {scored.heading}", found.shapes
     if shapes.classes.empty:
         yield ReportSection(heading, shapes.notes)
         return

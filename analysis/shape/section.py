@@ -153,7 +153,7 @@ def classified_curves(shapes: Shapes) -> pd.DataFrame:
 
 
 def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
-    heading = f"The shape of learning on {scored.benchmark}"
+    heading = f"The shape of learning on {scored.heading}"
     if found.classes.empty:
         return ReportSection(heading, found.notes)
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
@@ -206,7 +206,7 @@ def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSectio
     if len(pairs):
         files = {f"acquisition_agreement_{scored.file_name}": pairs}
         views.append(TableView(_AGREEMENT, _MEANS, mean_agreement(pairs), files))
-    return ReportSection(f"Order of acquisition on {scored.benchmark}", tuple(views))
+    return ReportSection(f"Order of acquisition on {scored.heading}", tuple(views))
 
 
 def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,5 @@
 import math
+from pathlib import Path
 
 import pytest
 
@@ -6,10 +7,12 @@ from analysis.data.frames import score_frame
 from analysis.data.runs import find_runs
 from analysis.linking.section import linking_sections
 from analysis.linking.tables import linking_by_line, linking_by_run
+from analysis.overview import first_screen
 from analysis.report.html import TableView
 from analysis.summary import headline, missing, provenance
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
+from tests.facts import change_run
 
 SPLITS = {"all": (0.80, 100), "equal": (0.84, 60), "good_longer": (0.60, 25), "bad_longer": (0.96, 15)}
 
@@ -139,3 +142,15 @@ def test_provenance_says_what_made_a_run(make_run: MakeRun, tmp_path) -> None:
     assert row["code"] == "fedcba987654+changes"
     assert row["versions"] == "ucurve 0.1.0, torch 2.0"
     assert row["hardware"] == "cores 2"
+
+
+def test_the_first_screen_tells_objectives_apart(make_run: MakeRun, tmp_path: Path) -> None:
+    suffixes = {"masked": "", "mntp": "-objective=mntp-optimizer.eps=1e-06", "causal": "-mine"}
+    for objective, suffix in suffixes.items():
+        change_run(make_run(suffix=suffix, cell=objective, bits={1: 8.0}), objective=objective)
+    told = dict(first_screen(study_of(tmp_path), []).facts)["What was trained"]
+    assert sorted(line.partition(" on ")[0] for line in told) == [
+        "1 run of 14m (14,000,000 parameters, mine)",
+        "1 run of 14m (14,000,000 parameters, objective=masked)",
+        "1 run of 14m (14,000,000 parameters, objective=mntp, optimizer.eps=1e-06)",
+    ]
