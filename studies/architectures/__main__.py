@@ -5,14 +5,14 @@ Runs that are not finished, or not scored at their last checkpoint, are left out
 python -m studies.architectures --runs 'runs/architectures/*' [--out docs] [--benchmark NAME]
 """
 
-from studies.architectures.page import write_study
+from studies.architectures.page import PAGE
 from studies.architectures.tables import study_tables
 from studies.command import make_page
 
 
 def main() -> None:
     """Read the runs, write the page, and print where it is."""
-    make_page(__doc__, study_tables, write_study)
+    make_page(__doc__, study_tables, PAGE.write)
 
 
 if __name__ == "__main__":

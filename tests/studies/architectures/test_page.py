@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from studies.architectures.__main__ import main
-from studies.architectures.page import study_page
+from studies.architectures.page import PAGE
 from studies.architectures.tables import loss_levels
 from tests.analysis.synthetic import TOKENS_PER_STEP, run_maker, score_row
 from tests.facts import change_run, write_manifest_of
@@ -111,9 +111,9 @@ def test_the_page_says_what_was_planted(docs):
 
 
 def test_the_page_is_made_of_its_files_alone(docs):
-    assert study_page(docs) == (docs / "architectures-study.md").read_text(encoding="utf-8")
+    assert PAGE.render(docs) == (docs / "architectures-study.md").read_text(encoding="utf-8")
 
 
 def test_the_committed_page_is_made_of_the_committed_files():
     committed = Path(__file__).parents[3] / "docs"
-    assert study_page(committed) == (committed / "architectures-study.md").read_text(encoding="utf-8")
+    assert PAGE.render(committed) == (committed / "architectures-study.md").read_text(encoding="utf-8")
