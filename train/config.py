@@ -200,6 +200,8 @@ class Paths:
 def _parse_tokens(value: object) -> int:
     if value is None:
         raise ValueError("no value given, as tokens=10M; allowed: 10M, 1.5B, 3e9, 1000000, and 102Mw for words")
+    if isinstance(value, list | tuple):
+        raise ValueError(f"one budget is expected; several make a grid: -m tokens={','.join(map(str, value))}")
     try:
         return parse_count(value)
     except ValueError as error:
@@ -261,6 +263,10 @@ class RunRequest:
             raise ValueError(
                 f"objective={self.objective.kind}: model={self.model.name} sees {sees}; "
                 f"it is trained with objective={self.model.objective}"
+            )
+        if self.objective.whole_words and self.tokenizer.kind == "char":
+            raise ValueError(
+                "objective.whole_words=true: every token of tokenizer=char is a word by itself; leave it out"
             )
         if self.objective.last_rate is not None and self.rate.kind == "wsd":
             raise ValueError(
