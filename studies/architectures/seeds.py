@@ -47,7 +47,7 @@ def spread_of_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences_of_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
-    """Compare every two architectures for each phenomenon, at the largest amounts and the lowest loss that all reach.
+    """Compare every two architectures for each phenomenon, at the last level of each quantity.
 
     ``low``, ``high`` and ``p`` are of Tukey's range test for unequal numbers of runs (Kramer 1956, Biometrics 12). They
     hold for all pairs of one phenomenon and level together, and are NaN where no architecture has two seeds.
