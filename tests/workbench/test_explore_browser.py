@@ -149,7 +149,7 @@ def test_a_view_is_in_its_address_and_the_back_button_works(visit, browser, serv
     page.locator(".panel").nth(2).click()
     name = page.locator(".panel").nth(2).get_attribute("data-name")
     page.check("#kinds input[value=right]")
-    expect(page.locator("#pairs li").first).to_be_visible()
+    expect(page.locator("#kinds .note")).to_contain_text("right: ")  # the list has come
     page.locator("#pairs li a").nth(1).click()
     expect(page.locator(".pair.open .tokens").first).to_be_visible(timeout=60_000)
     pair = page.locator(".pair.open").get_attribute("data-pair")
@@ -186,6 +186,8 @@ def test_a_pair_is_reached_by_keyboard_alone(visit):
     expect(page.locator("#step-text")).to_contain_text("step 0")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#step-text")).to_contain_text(", 2 of")
+    step = re.match(r"step (\d+) ", page.inner_text("#step-text"))[1]
+    expect(page.locator("#kinds legend")).to_contain_text(f"at step {step} ")  # the list of this point has come
     page.keyboard.press("Enter")
     expect(page.locator(".panel[aria-current]")).to_have_attribute("data-name", name)
     expect(page.locator("#pairs li").first).to_be_visible()
@@ -197,6 +199,26 @@ def test_a_pair_is_reached_by_keyboard_alone(visit):
     assert sums[:2] == pytest.approx(sums[2:], abs=2e-3)
     expect(page.locator(".pair.open a:focus")).to_have_count(1)
     assert axe_findings(page) == []
+
+
+def test_a_pair_of_a_list_that_is_about_to_change_opens_where_it_was_listed(visit):
+    page = visit()
+    expect(page.locator("#shapes table")).to_be_visible()  # after which the curves keep their order
+    shown, other = (page.locator(".panel").nth(number).get_attribute("data-name") for number in (0, 1))
+    pair = page.locator("#pairs li").first.get_attribute("data-pair")
+    held = []
+    page.route("**/explore/api/pairs*", lambda request: held.append(request))  # noqa: PLW0108
+    with page.expect_request("**/explore/api/pairs*"):
+        page.locator(".panel").nth(1).click()
+    expect(page.locator("#point-title")).to_have_text(other.replace("_", " "))
+    page.locator("#pairs li a").first.click()
+    page.route("**/explore/api/pairs*", lambda request: request.continue_())
+    for request in held:
+        request.continue_()
+    expect(page.locator(".pair.open")).to_have_attribute("data-pair", pair)
+    expect(page.locator(".pair.open .of-tokens")).to_contain_text("Sums:", timeout=60_000)
+    expect(page.locator(".panel[aria-current]")).to_have_attribute("data-name", shown)
+    expect(page).to_have_url(re.compile(f"curve={shown}&.*pair={pair}"))
 
 
 def test_pointing_at_a_curve_shows_its_pairs_for_a_while(visit):

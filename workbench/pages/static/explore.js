@@ -200,8 +200,7 @@ const testShapes = latest(async () => {
   shapes = tested;
   showShapes(place("shapes"), shapes, titleOf);
   drawPanels();
-  mark();
-  showSays();
+  await showPoint(); // without a chosen curve it is that of the first one, which may be another now
 });
 
 // Says above the curves, and in the place of the table, that the test runs: it may take longer than the curves.
@@ -278,14 +277,20 @@ function showSteps({run, step}) {
 
 const shortCount = tokens => new Intl.NumberFormat("en", {notation: "compact", maximumSignificantDigits: 3}).format(tokens);
 
+const ofList = shown => ({...ofPairs(shown), kind: view.kind, offset: view.offset});
+const listKey = shown => JSON.stringify([ofList(shown), version]);
+
 async function showList(shown) {
-  const wanted = {...ofPairs(shown), kind: view.kind, offset: view.offset}, key = JSON.stringify([wanted, version]);
+  const key = listKey(shown);
   if (listed?.key === key) return;
-  listed = {...await api("pairs", wanted), key};
+  const answer = await api("pairs", ofList(shown));
+  if (listKey(shownPoint()) !== key) return; // the reader has gone on, and the list of that point is asked for next
+  listed = {...answer, key};
   const {curve, run, step} = shown, {rows, offset, steps, counts} = listed, all = counts[view.kind];
   showKinds(run, step);
   const focused = document.activeElement?.closest?.("li.pair")?.dataset.pair;
-  listPairs(place("pairs"), listed, {place: steps.indexOf(step), address: pair => addressOf({...view, curve: curve.name, step, pair}), open: choosePair});
+  const address = pair => addressOf({...view, curve: curve.name, run: run.run, step, pair});
+  listPairs(place("pairs"), listed, {place: steps.indexOf(step), address, open: choosePair});
   if (focused) place("pairs").querySelector(`[data-pair="${focused}"] a`)?.focus({preventScroll: true});
   if (!rows.length) fill(place("pairs"), make("li", {class: "note"}, "No pair is of this kind here."));
   place("place").textContent = rowsShown(offset, rows.length, all);
@@ -303,8 +308,13 @@ function showKinds(run, step) {
   if (hadFocus) place("kinds").querySelector(":checked").focus();
 }
 
-function choosePair(pair) {
-  const {curve, run, step} = shownPoint();
+// Opens a pair of the list. If the reader has gone on, and the next list is on its way, the link leads where it says.
+function choosePair(pair, address) {
+  const shown = shownPoint(), {curve, run, step} = shown;
+  if (listed.key !== listKey(shown)) {
+    location.assign(address);
+    return;
+  }
   change({curve: curve.name, run: run.run, step, pair: view.pair === pair ? null : pair});
   preview = null;
   showOpenPair();

@@ -38,7 +38,7 @@ function trace(digits, place) {
 export function listPairs(box, found, {place, address, open}) {
   fill(box, ...found.rows.map(row => {
     const spaced = row.good.includes(" ") || row.bad.includes(" "), [good, bad] = different(row.good, row.bad);
-    const link = make("a", {href: address(row.pair), "aria-expanded": "false", onclick: onClick(() => open(row.pair))},
+    const link = make("a", {href: address(row.pair), "aria-expanded": "false", onclick: onClick(() => open(row.pair, link.href))},
       sentence("good", good, spaced), sentence("bad", bad, spaced));
     return make("li", {class: "pair", "data-pair": row.pair}, link, make("div", {class: "facts"},
       make("span", {class: `verdict ${row.verdict}`}, row.verdict), ...row.marks.map(mark => make("span", {class: "mark"}, mark)),
