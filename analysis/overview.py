@@ -56,7 +56,7 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     more = len(stories) - len(told)
     learned = [sentence for story in told for sentence in story.learned]
     learned += [f"{more} more benchmarks are below."] if more else []
-    turns = [sentence for story in told for sentence in story.turns]
+    turns = list(dict.fromkeys(sentence for story in told for sentence in story.turns))
     facts = {"What was trained": tuple(_describe_runs(study)), "What was learned": tuple(learned),
              "Which curves turn": tuple(turns)}  # fmt: skip
     pictures = next((story.pictures for story in stories if story.pictures), ())

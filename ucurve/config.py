@@ -216,8 +216,15 @@ def _unknown_key(key: str, name: str) -> str:
 def _choices_with(key: str) -> str:
     """Say which choices of its group have a key."""
     group, _, inner = key.partition(".")
-    found = [Path(file).stem for file in choices(group) if inner in load(file)]
+    found = [Path(file).stem for file in choices(group) if inner in _keys_of(file)]
     return f"it is for {' and '.join(f'{group}={one}' for one in found)}"
+
+
+def _keys_of(file: str) -> set[str]:
+    """Return the keys of a choice, with those of the choices of its group that it builds on."""
+    values = load(file)
+    bases = [base for base in values.get("defaults", []) if base != "_self_"]
+    return {*values}.union(*(_keys_of(f"{Path(file).parent}/{base}.yaml") for base in bases))
 
 
 def describe_problem(detail: ErrorDetails, kind: Any) -> str:

@@ -7,7 +7,7 @@ from analysis.data.frames import score_frame
 from analysis.data.runs import find_runs
 from analysis.linking.section import linking_sections
 from analysis.linking.tables import linking_by_line, linking_by_run
-from analysis.overview import first_screen
+from analysis.overview import Story, first_screen
 from analysis.report.html import TableView
 from analysis.summary import headline, missing, provenance
 from tests.analysis.studies import scored_of, study_of
@@ -142,6 +142,13 @@ def test_provenance_says_what_made_a_run(make_run: MakeRun, tmp_path) -> None:
     assert row["code"] == "fedcba987654+changes"
     assert row["versions"] == "ucurve 0.1.0, torch 2.0"
     assert row["hardware"] == "cores 2"
+
+
+def test_the_first_screen_says_once_what_holds_of_several_benchmarks(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run(bits={1: 8.0})
+    untested = Story(("learned",), ("No curve could be tested.",), ())
+    told = first_screen(study_of(tmp_path), [untested, untested])
+    assert dict(told.facts)["Which curves turn"] == told.turns == ("No curve could be tested.",)
 
 
 def test_the_first_screen_tells_objectives_apart(make_run: MakeRun, tmp_path: Path) -> None:

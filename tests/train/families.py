@@ -119,8 +119,10 @@ def float64_in(model):
     kept = module.torch
     module.torch = SimpleNamespace(**vars(kept) | {"float32": kept.float64})
     model.double()
-    yield
-    module.torch = kept
+    try:
+        yield
+    finally:
+        module.torch = kept
 
 
 def engine_losses_in_float64(run):

@@ -6,7 +6,16 @@ import sys
 
 import pytest
 
-from tests.train.families import WAYS, WITHIN
+from tests.train.families import (
+    WAYS,
+    WITHIN,
+    WITHIN_IN_FLOAT64,
+    engine_losses_in_float64,
+    float64_in,
+    largest_difference,
+    plain_losses,
+    run_losses,
+)
 from tests.train.launching import ROOT, environment
 
 MODELS = ["gpt2-14m", "mamba-14m", "lstm-14m", "bert-14m"]  # tied matrices, a scan, a model of ours, masks
@@ -25,3 +34,7 @@ def test_small_models_train_as_a_plain_loop_in_one_process_and_two(tmp_path):
         assert max(facts["apart"].values()) <= WITHIN
         assert facts["last"] < facts["first"]
     assert (tmp_path / "figures/report.html").is_file()
+    (run,) = tmp_path.glob("one/gpt2-14m-*")
+    in_float64, _ = plain_losses(run, float64_in)
+    assert largest_difference(engine_losses_in_float64(run), in_float64) <= WITHIN_IN_FLOAT64
+    assert largest_difference(run_losses(run), in_float64) > WITHIN_IN_FLOAT64, "which float32 cannot reach"

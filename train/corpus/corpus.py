@@ -40,8 +40,11 @@ class Corpus:
     def check_files(self) -> None:
         """Check that there are files where some are named, without reading them."""
         _ = self.files
-        for part in self.parts:
-            part.check_files()
+        for part in self.settings.parts:
+            try:
+                Corpus(part.data).check_files()
+            except UserError as error:
+                raise UserError(f"data.parts, {part.name}: {error}") from error
 
     @functools.cached_property
     def files(self) -> tuple[Path, ...]:

@@ -22,7 +22,7 @@ from train.plan import Plan, describe_plan, make_plan
 from train.run.budget import expect_budget, resolve_budget
 from train.run.forecast import describe_forecast
 from train.run.tracking import check_tracker
-from train.run_folder.checkpoint import has_weights
+from train.run_folder.checkpoint import has_weights, other_shape
 from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
 from train.run_folder.config_file import load_settings, read_configuration
 from train.run_folder.resume import has_state
@@ -118,21 +118,27 @@ def check_inputs(settings: RunRequest) -> RunRequest:
     return pinned
 
 
-def check_start(request: RunRequest, tokenizer: Path) -> None:
-    """Check that the checkpoint that a run starts from has its tokenizer."""
-    start = request.started_from
-    if start is not None and start.tokenizer_sha256 != tokenizer_sha256(tokenizer):
-        of_start = request.start_run / TOKENIZER
+def check_start(request: RunRequest, tokenizer: Path, vocabulary: int) -> None:
+    """Check that the checkpoint that a run starts from has its tokenizer and as many parameters of each kind."""
+    start, run = request.started_from, request.start_run
+    if start is None:
+        return
+    if start.tokenizer_sha256 != tokenizer_sha256(tokenizer):
         raise UserError(
             f"start={request.start}: made with another tokenizer than {tokenizer}, so its vocabulary does not fit; "
-            f"tokenizer.path={of_start} takes that of the checkpoint"
+            f"tokenizer.path={run / TOKENIZER} takes that of the checkpoint"
         )
-    if start is not None and not has_weights(Path(str(request.start)).expanduser(), start.weights_sha256):
+    parameters = request.model.design.count_parameters(vocabulary, request.batch.length).as_dict()
+    if (facts := read_run_facts(run)) is not None and facts.parameters != parameters:
+        raise other_shape(request.start)
+    if not has_weights(Path(str(request.start)).expanduser(), start.weights_sha256):
         raise UserError(f"start={request.start}: its weights are missing or not what its manifest says")
-    if isinstance(start, FullStart) and not has_state(request.start_run, start.step, start.state_sha256):
+    if not isinstance(start, FullStart):
+        return
+    if not has_state(run, start.step, start.state_sha256):
         raise UserError(f"start={request.start}: the full state of that step is missing or not what was written")
     wanted = request.optimizer.kind
-    if isinstance(start, FullStart) and (kind := load_settings(request.start_run).optimizer.kind) != wanted:
+    if (kind := load_settings(run).optimizer.kind) != wanted:
         raise UserError(
             f"start_with=state: {start.run} was trained with optimizer={kind}, whose state optimizer={wanted} does not "
             "take; give the same, or start_with=weights"
@@ -164,7 +170,7 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
         own = request.folder / TOKENIZER  # other versions of libraries may build another one from the same settings
     folder = own or build_tokenizer(request.tokenizer, request.data, Path(request.paths.tokenizers), request.has_masks)
     tokenizer = load_tokenizer(folder)
-    check_start(request, folder)
+    check_start(request, folder, vocabulary_size(tokenizer))
     evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length, request.has_masks)
     read_all = reads_shards and not (facts is not None and facts.finished)  # a finished run trains on nothing
     store = build_token_store(Corpus(request.data), folder, cache, read_all=read_all)

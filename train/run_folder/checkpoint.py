@@ -105,6 +105,11 @@ def has_weights(folder: Path, weights_sha256: str) -> bool:
     return (folder / WEIGHTS).is_file() and sha256_file(folder / WEIGHTS) == weights_sha256
 
 
+def other_shape(folder: Path | str | None) -> UserError:
+    """Return the error of a start whose weights do not fit the model."""
+    return UserError(f"start={folder}: a model of another shape; give the model= that it was trained with")
+
+
 def take_weights(folder: Path, model: "PreTrainedModel") -> None:
     """Give a model the weights of a checkpoint."""
     import torch
@@ -113,7 +118,7 @@ def take_weights(folder: Path, model: "PreTrainedModel") -> None:
     saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
     shapes = [{name: tuple(one.shape) for name, one in parameters.items()} for parameters in (saved, live)]
     if shapes[0] != shapes[1]:
-        raise UserError(f"start={folder}: a model of another shape; give the model= that it was trained with")
+        raise other_shape(folder)
     with torch.no_grad():
         for name, parameter in live.items():
             parameter.copy_(saved[name])

@@ -115,6 +115,11 @@ def test_parts_alone_are_a_mixture_and_other_choices_refuse_them():
         read("data=demo", parts)
 
 
+def test_a_missing_file_is_named_with_its_part(tmp_path):
+    with pytest.raises(UserError, match=r"data\.parts, nothing: data\.path: no file or folder '.*nothing\.txt'"):
+        Corpus(settings(parts=[TWO[0], {"path": str(tmp_path / "nothing.txt"), "weight": 1}])).check_files()
+
+
 def test_a_stage_is_a_sequence_at_least():
     with pytest.raises(UserError, match=r"data\.parts\.0\.tokens=10 is less than one sequence \(batch\.length=64\)"):
         read("data=stages", "data.parts=[{data: demo, tokens: 10}, {path: texts/en.txt}]")

@@ -76,7 +76,8 @@ def test_mistakes_are_named(parent, settings_of):
     with pytest.raises(UserError, match=r"made with another tokenizer than .* tokenizer\.path=.*/tokenizer takes that"):
         train_run(settings_of(f"start={place}", "name=next", "tokenizer.coverage=0.5"))
     with pytest.raises(UserError, match=r"a model of another shape; give the model="):
-        train_run(from_step(parent, 12, settings_of, "model=14m"))
+        train_run(other := from_step(parent, 12, settings_of, "model=14m"))
+    assert not other.folder.exists()
     (place / "model.safetensors").write_bytes(b"")
     with pytest.raises(UserError, match="its weights are missing or not what its manifest says"):
         train_run(from_step(parent, 12, settings_of))
