@@ -32,6 +32,7 @@ def trained(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("page", ["api.md", "items.md"])
 def test_the_examples_of_a_page_run(page, trained, monkeypatch, capsys):
     monkeypatch.chdir(trained)

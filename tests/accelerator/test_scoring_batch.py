@@ -8,9 +8,10 @@ WAITS = 1  # a batch, for its scores
 WAITS_BEFORE = 8  # the first batch: on trial are the output layer, trees and rows
 
 
-@pytest.fixture(
-    scope="module", params=["trees float32", "trees bfloat16", "rows float32", "rows bfloat16", "logits bfloat16"]
-)
+IN_FLOAT32 = [pytest.param(f"{way} float32", marks=pytest.mark.long) for way in ("trees", "rows")]
+
+
+@pytest.fixture(scope="module", params=[*IN_FLOAT32, "trees bfloat16", "rows bfloat16", "logits bfloat16"])
 def counted(request):
     way, dtype = request.param.split()
     return count("count_scoring.py", way, dtype) | {"way": way, "dtype": dtype}

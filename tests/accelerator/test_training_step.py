@@ -18,7 +18,7 @@ MEMORY = 2e9  # of a device that does not hold the default batch
 COMPILATIONS = 2  # of a model whose last micro batch is smaller than the others
 
 
-@pytest.fixture(scope="module", params=["float32", "bfloat16"])
+@pytest.fixture(scope="module", params=[pytest.param("float32", marks=pytest.mark.long), "bfloat16"])
 def counted(request):
     return count("count_step.py", "14m", request.param) | {"precision": request.param}
 
@@ -53,6 +53,7 @@ def test_the_loss_that_is_not_compiled_moves_a_bounded_number_of_bytes(counted):
     assert 0 < counted["steps"][1]["bytes"]["train/model/loss.py"] <= PLAIN_LOSS_BYTES
 
 
+@pytest.mark.long
 def test_the_compiled_loss_moves_few_bytes_and_never_waits():
     counted = count("count_fused_loss.py")
     assert counted["fused"]
@@ -61,6 +62,7 @@ def test_the_compiled_loss_moves_few_bytes_and_never_waits():
     assert sum(counted["count"]["bytes"].values()) + sum(counted["fused"]) <= LOSS_BYTES
 
 
+@pytest.mark.long
 def test_micro_batches_are_as_large_as_the_memory_holds():
     counted = count("count_micro_batch.py", MEMORY)
     assert 1 < counted["chosen"] < 256

@@ -84,6 +84,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{folder}/runs/*"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_on_other_runs_after_a_change_of_its_path(
     name: str, runs: str, trained: str, kernel: KernelManager

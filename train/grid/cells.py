@@ -136,7 +136,9 @@ def _twins_error(twins: Sequence[tuple[Cell, Cell]], replaced: Sequence[str]) ->
             "values in every block of its grid, so cells of several blocks became one run: leave it out, or give what "
             "differs one value on the command line too"
         )
-    return UserError(f"{text}; an axis that is not in the name needs name= to tell its runs apart")
+    key = min(first ^ second).partition("=")[0].lstrip("+")
+    name = f", as 'name={key.rpartition('.')[2]}_${{{key}}}'" if "." in key else ""  # a choice of a group is no value
+    return UserError(f"{text}; an axis that is not in the name needs name= to tell its runs apart{name}")
 
 
 def format_value(value: object) -> str:

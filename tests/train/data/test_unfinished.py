@@ -84,6 +84,7 @@ def requested_parts(hub):
     return {int(part) for line in hub.requests if line.startswith("GET") for part in re.findall(r"part-(\d)", line)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("interventions", [[], DROPS], ids=["plain", "drops"])
 def test_a_kill_costs_no_more_than_what_was_read_since_the_last_mark(hub, tokenize, tmp_path, interventions):
     code, said = tokenize("alone", interventions)
@@ -101,6 +102,7 @@ def test_a_kill_costs_no_more_than_what_was_read_since_the_last_mark(hub, tokeni
     assert any(name.endswith("dropped.jsonl.gz") for name in contents(tmp_path / "alone")) == bool(interventions)
 
 
+@pytest.mark.long
 def test_progress_of_files_that_are_damaged_is_not_used(hub, tokenize, tmp_path):
     assert tokenize("alone")[0] == 0
     assert tokenize("killed", die_at=4)[0] == -signal.SIGKILL
