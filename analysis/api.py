@@ -1,7 +1,7 @@
 """Figures and sections of the report from Python; ``ucurve.open`` is ``open_study`` of this module.
 
     import ucurve
-    from analysis.api import curve_table, draw_learning_curves
+    from ucurve.analysis.api import curve_table, draw_learning_curves
 
     study = ucurve.open("runs/*")
     scored = study.scored()
@@ -17,27 +17,27 @@ the report can be made alone, e.g. ``display(*accuracy_scaling_sections(scored))
 from collections.abc import Iterable
 from pathlib import Path
 
-from analysis.change_points.section import change_sections
-from analysis.curves.flops import draw_flops_curves, flops_table
-from analysis.curves.learning import curve_table, draw_learning_curves
-from analysis.curves.loss import draw_loss_curves, loss_table
-from analysis.data.frames import metric_frame, overall, score_frame
-from analysis.data.runs import Run, find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import read_study
-from analysis.lines.section import side_by_side_sections
-from analysis.linking.length_bias import length_bias_sections
-from analysis.linking.tables import linking_by_line, linking_by_run
-from analysis.ngrams.section import ngram_sections
-from analysis.notebook import NotebookStudy
-from analysis.plotting.figures import Drawing
-from analysis.report.html import ReportSection
-from analysis.run_list import RunList
-from analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
-from analysis.shape.over_flops import flops_shape_sections
-from analysis.shape.over_sizes import size_shape_sections
-from analysis.shape.section import read_shapes, shape_sections
-from analysis.summary import headline, missing, provenance
+from ucurve.analysis.change_points.section import change_sections
+from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
+from ucurve.analysis.curves.learning import curve_table, draw_learning_curves
+from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
+from ucurve.analysis.data.frames import metric_frame, overall, score_frame
+from ucurve.analysis.data.runs import Run, find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import read_study
+from ucurve.analysis.lines.section import side_by_side_sections
+from ucurve.analysis.linking.length_bias import length_bias_sections
+from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
+from ucurve.analysis.ngrams.section import ngram_sections
+from ucurve.analysis.notebook import NotebookStudy
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.report.html import ReportSection
+from ucurve.analysis.run_list import RunList
+from ucurve.analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
+from ucurve.analysis.shape.over_flops import flops_shape_sections
+from ucurve.analysis.shape.over_sizes import size_shape_sections
+from ucurve.analysis.shape.section import read_shapes, shape_sections
+from ucurve.analysis.summary import headline, missing, provenance
 from ucurve.config import check
 
 __all__ = [

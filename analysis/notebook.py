@@ -9,30 +9,30 @@ from typing import TypeVar
 
 import pandas as pd
 
-from analysis.charts.curves import Lines, flops_chart, learning_chart, loss_chart
-from analysis.charts.offline import OfflineChart
-from analysis.curves.by_column import column_table
-from analysis.curves.charts import curve_chart, curve_tables
-from analysis.curves.flops import flops_table, with_references
-from analysis.curves.learning import band_note, curve_table
-from analysis.curves.loss import loss_table
-from analysis.curves.outliers import outlier_table
-from analysis.data.frames import last_scored, overall
-from analysis.data.groups import ALL, columns, crossed_columns
-from analysis.data.linked import under_linking
-from analysis.data.study import BenchmarkScores, Study
-from analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
-from analysis.items.histories import History, read_histories, same_pairs
-from analysis.items.margins import BEYOND, margin_table
-from analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
-from analysis.items.table import VERDICT_NAMES, item_summary, item_table
-from analysis.items.variance import seed_components, why_not_crossed
-from analysis.items.verdicts import RIGHT, WRONG
-from analysis.lines.table import SideBySide, set_side_by_side
-from analysis.linking.tables import linking_by_line, linking_by_run
-from analysis.run_list import describe_runs, table_html, table_text
-from analysis.shape.listing import SHAPES_OVER
-from analysis.tokens.table import not_stored, region_table, token_frame
+from ucurve.analysis.charts.curves import Lines, flops_chart, learning_chart, loss_chart
+from ucurve.analysis.charts.offline import OfflineChart
+from ucurve.analysis.curves.by_column import column_table
+from ucurve.analysis.curves.charts import curve_chart, curve_tables
+from ucurve.analysis.curves.flops import flops_table, with_references
+from ucurve.analysis.curves.learning import band_note, curve_table
+from ucurve.analysis.curves.loss import loss_table
+from ucurve.analysis.curves.outliers import outlier_table
+from ucurve.analysis.data.frames import last_scored, overall
+from ucurve.analysis.data.groups import ALL, columns, crossed_columns
+from ucurve.analysis.data.linked import under_linking
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
+from ucurve.analysis.items.histories import History, read_histories, same_pairs
+from ucurve.analysis.items.margins import BEYOND, margin_table
+from ucurve.analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
+from ucurve.analysis.items.table import VERDICT_NAMES, item_summary, item_table
+from ucurve.analysis.items.variance import seed_components, why_not_crossed
+from ucurve.analysis.items.verdicts import RIGHT, WRONG
+from ucurve.analysis.lines.table import SideBySide, set_side_by_side
+from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
+from ucurve.analysis.run_list import describe_runs, table_html, table_text
+from ucurve.analysis.shape.listing import SHAPES_OVER
+from ucurve.analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, short_traceback, unknown_name
 from ucurve.progress import log_line
 
@@ -87,7 +87,7 @@ class NotebookStudy(Study):
         return describe_runs(self.runs).assign(benchmarks=benchmarks, last_accuracy=texts)
 
     def scored(self, benchmark: str | None = None, linking: str | None = None) -> BenchmarkScores:
-        """Return a benchmark under a linking function, as the functions of ``analysis.api`` take it.
+        """Return a benchmark under a linking function, as the functions of ``ucurve.analysis.api`` take it.
 
         Examples:
             >>> study.scored(linking="slln_lp:0.8").title

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.curves.learning import curve_table, draw_curves
-from analysis.data.runs import NOT_TRAINED_HERE, Run
-from analysis.data.study import BenchmarkScores, Study
-from analysis.plotting.facets import panels_by
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import readable
-from analysis.report.html import FirstScreen
-from analysis.shape.classify import NOT_TESTED, TURNS, Row
-from analysis.shape.onset import ONSET_ABOVE_CHANCE
-from analysis.shape.power import MOST_SEEDS
-from analysis.shape.section import MOST_PICTURED, classified_curves, draw_smoothed, read_shapes
-from analysis.shape.tables import Shapes, unproven_turn
-from analysis.summary import format_range, headline
+from ucurve.analysis.curves.learning import curve_table, draw_curves
+from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.plotting.facets import panels_by
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report.html import FirstScreen
+from ucurve.analysis.shape.classify import NOT_TESTED, TURNS, Row
+from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE
+from ucurve.analysis.shape.power import MOST_SEEDS
+from ucurve.analysis.shape.section import MOST_PICTURED, classified_curves, draw_smoothed, read_shapes
+from ucurve.analysis.shape.tables import Shapes, unproven_turn
+from ucurve.analysis.summary import format_range, headline
 from ucurve.fields import format_count
 
 _MOST_NAMED, _MOST_TURNS, _MOST_LINES, _MOST_BENCHMARKS = 3, 3, 3, 3

@@ -1,4 +1,4 @@
-"""``python -m analysis.power``: how large a dip your runs would show, by phenomenon, now and with more seeds."""
+"""``ucurve power``: how large a dip your runs would show, by phenomenon, now and with more seeds."""
 
 import sys
 import textwrap
@@ -11,19 +11,19 @@ import pandas as pd
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from analysis.data.runs import find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import BenchmarkScores, read_study
-from analysis.plotting.figures import write_table
-from analysis.plotting.style import readable
-from analysis.shape.classify import LEVEL
-from analysis.shape.power import dip_power, holm_level, what_limits, with_more
-from analysis.shape.section import read_shapes
-from analysis.shape.tables import Shapes
-from eval.metrics.clusters import EDIT
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import BenchmarkScores, read_study
+from ucurve.analysis.plotting.figures import write_table
+from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.shape.classify import LEVEL
+from ucurve.analysis.shape.power import dip_power, holm_level, what_limits, with_more
+from ucurve.analysis.shape.section import read_shapes
+from ucurve.analysis.shape.tables import Shapes
 from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval.metrics.clusters import EDIT
 from ucurve.fields import STRICT, as_tuple
 from ucurve.text_table import format_table
 

@@ -5,8 +5,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-from analysis.data.runs import Run, find_runs
-from analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.runs import Run, find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.invocation import command
@@ -46,12 +46,12 @@ def _analyze(settings: AnalyzeSettings) -> tuple[Path, list[str]]:
 
 def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> tuple[Path, list[str]]:
     """Return the report's path and the lines that a person reads first."""
-    from analysis.data.study import read_study
-    from analysis.plotting.figures import render, write_drawing, write_table
-    from analysis.report.html import report_html
-    from analysis.report.latex import write_latex
-    from analysis.sections import make_report
-    from analysis.summary import headline_lines
+    from ucurve.analysis.data.study import read_study
+    from ucurve.analysis.plotting.figures import render, write_drawing, write_table
+    from ucurve.analysis.report.html import report_html
+    from ucurve.analysis.report.latex import write_latex
+    from ucurve.analysis.sections import make_report
+    from ucurve.analysis.summary import headline_lines
 
     first, sections = make_report(read_study(runs, settings))
     drawings = [drawing for section in sections for drawing in section.drawings]

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from analysis.data.runs import NOT_TRAINED_HERE, Run
+from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run
 from ucurve.fields import format_count
 
 _MOST_RUNS = 20  # that are listed

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 
-from analysis.data.frames import targets
-from analysis.data.last_scores import LanguageScores, group_languages
-from analysis.data.study import Study
-from analysis.overview import first_screen, tell_benchmark
-from analysis.report.html import FirstScreen, Question, ReportSection
+from ucurve.analysis.data.frames import targets
+from ucurve.analysis.data.last_scores import LanguageScores, group_languages
+from ucurve.analysis.data.study import Study
+from ucurve.analysis.overview import first_screen, tell_benchmark
+from ucurve.analysis.report.html import FirstScreen, Question, ReportSection
 
 FIRST = ("summary:headline_sections",)  # functions of the Study
 OF_BENCHMARK = (  # of its BenchmarkScores

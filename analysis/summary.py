@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from analysis.data.frames import last_scored, overall, targets
-from analysis.data.runs import NOT_TRAINED_HERE, Run, equal_steps
-from analysis.data.study import MEANS_OVER, Study
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from eval.metrics.accuracy import PUBLISHED
-from eval.metrics.sampling import FEWEST_CLUSTERS
-from eval.store.tables import ACCURACY
+from ucurve.analysis.data.frames import last_scored, overall, targets
+from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run, equal_steps
+from ucurve.analysis.data.study import MEANS_OVER, Study
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.eval.metrics.accuracy import PUBLISHED
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.eval.store.tables import ACCURACY
 from ucurve.storage.facts import RunFacts
 from ucurve.storage.run_folder import METRICS
 

@@ -12,20 +12,20 @@ from typing import Literal, overload
 
 import pandas as pd
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import TiesRule, decisions
-from eval.metrics.significance import comparison_table
-from eval.models.targets import Target, model_targets, run_targets
-from eval.pairs import data_hash, pair_table
-from eval.run import find_runs, score_asked
-from eval.scoring.scorers import find_scorer
-from eval.settings import ScoreCommand, ScoreSettings
-from eval.store.reported import USUAL_LINKINGS, USUAL_RULE, read_reported
-from eval.store.scores import StoredScores
-from eval.store.tables import ACCURACY, FITS, STATISTICS, TableFile
-from eval.store.views import load_table
 from ucurve.config import check
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import TiesRule, decisions
+from ucurve.eval.metrics.significance import comparison_table
+from ucurve.eval.models.targets import Target, model_targets, run_targets
+from ucurve.eval.pairs import data_hash, pair_table
+from ucurve.eval.run import find_runs, score_asked
+from ucurve.eval.scoring.scorers import find_scorer
+from ucurve.eval.settings import ScoreCommand, ScoreSettings
+from ucurve.eval.store.reported import USUAL_LINKINGS, USUAL_RULE, read_reported
+from ucurve.eval.store.scores import StoredScores
+from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TableFile
+from ucurve.eval.store.views import load_table
 from ucurve.progress import notebook_cell
 from ucurve.storage.run_folder import CHECKPOINTS, RECORD
 
@@ -144,10 +144,10 @@ def score(
         pairs: good and bad sentences.
         steps: checkpoints of the run, or ``"all"``; None is all, but the last one where ``pairs`` are given. Of a
             model, the steps of revisions whose names do not say them.
-        revisions: of the model, as in ``eval.models.targets.model_targets``; None for the model itself.
+        revisions: of the model, as in ``ucurve.eval.models.targets.model_targets``; None for the model itself.
         out: folder that keeps the scores of a model. Without it they go when the result does.
         keep: whether the weights of a model on the hub that are fetched for benchmarks stay in its cache.
-        **settings: fields of ``eval.settings.ScoreSettings``, which are the keys of ``conf/score.yaml``.
+        **settings: fields of ``ucurve.eval.settings.ScoreSettings``, which are the keys of ``conf/score.yaml``.
 
     Returns:
         A ``ScoreResult``. For ``pairs`` a table instead: ``run`` and ``step`` (only where there are several), ``good``,
@@ -199,7 +199,7 @@ def compare(
         ties_rule: what a tie counts; None for that of the benchmark, else one half.
 
     Returns:
-        The table of ``eval.metrics.significance.comparison_table``: accuracies, their difference with its
+        The table of ``ucurve.eval.metrics.significance.comparison_table``: accuracies, their difference with its
         interval, and McNemar's test, by paradigm, by phenomenon and overall.
 
     Raises:
@@ -234,9 +234,9 @@ def _score_pairs(targets: Sequence[Target], pairs: Sequence[tuple[str, str]], se
 def _score_with_each(
     targets: Sequence[Target], pairs: Sequence[tuple[str, str]], settings: ScoreSettings
 ) -> Iterator[pd.DataFrame]:
-    from eval.sweep.cache import SweepCache
-    from eval.sweep.compute import Computer
-    from eval.sweep.prepare import prepare
+    from ucurve.eval.sweep.cache import SweepCache
+    from ucurve.eval.sweep.compute import Computer
+    from ucurve.eval.sweep.prepare import prepare
 
     table = _given_pairs(pairs)
     linking, cache = parse_linking((settings.linking or ("lp",))[0]), SweepCache()

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from rich.text import Text
 
-from eval.benchmarks.custom import custom_card
-from eval.benchmarks.registry import CUSTOM, expand_benchmarks, use_card
-from eval.models.targets import Target, has_checkpoint, model_targets, run_targets
-from eval.pairs import subset_pairs
-from eval.scoring.sharing import ProcessGroup, agreeing
-from eval.settings import ScoreCommand, ScoreSettings
-from eval.store.scores import StoredScores, check_out
-from eval.sweep.cache import SweepCache
-from eval.watch import watch_runs
 from ucurve import invocation
 from ucurve.config import check
 from ucurve.errors import RunError, UcurveError, UserError, missing_folder
+from ucurve.eval.benchmarks.custom import custom_card
+from ucurve.eval.benchmarks.registry import CUSTOM, expand_benchmarks, use_card
+from ucurve.eval.models.targets import Target, has_checkpoint, model_targets, run_targets
+from ucurve.eval.pairs import subset_pairs
+from ucurve.eval.scoring.sharing import ProcessGroup, agreeing
+from ucurve.eval.settings import ScoreCommand, ScoreSettings
+from ucurve.eval.store.scores import StoredScores, check_out
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.watch import watch_runs
 from ucurve.progress import log_line, print_line
 from ucurve.storage.run_folder import CHECKPOINTS, match_folders
 
@@ -36,7 +36,7 @@ def score_command(values: dict[str, object]) -> None:
 def execute(command: ScoreCommand) -> None:
     """Do what ``score.py`` was asked for."""
     if command.list:
-        from eval.benchmarks.listing import list_benchmarks
+        from ucurve.eval.benchmarks.listing import list_benchmarks
 
         print(list_benchmarks())  # noqa: T201 - what the command is for
     elif command.check:
@@ -120,7 +120,7 @@ def _join_errors(failures: Mapping[Path, UcurveError], runs: int) -> UcurveError
 
 def report_data(command: ScoreCommand) -> None:
     """Print duplicates, odd lines and lengths of each benchmark, in tokens too where a run or a model is given."""
-    from eval.benchmarks.datacheck import data_report
+    from ucurve.eval.benchmarks.datacheck import data_report
     from ucurve.huggingface.pretrained import load_tokenizer
 
     targets: list[Target] = []
@@ -214,9 +214,9 @@ def check_benchmarks(
     masked: bool = False,
 ) -> None:
     """Check that benchmarks and their ratings are complete, and that ``context`` tokens hold each sentence."""
-    from eval.models.folder import start_token
-    from eval.scoring.masked.frame import read_frame
-    from eval.scoring.text.sentences import check_length, encode
+    from ucurve.eval.models.folder import start_token
+    from ucurve.eval.scoring.masked.frame import read_frame
+    from ucurve.eval.scoring.text.sentences import check_length, encode
 
     around = 0
     if masked:
@@ -241,7 +241,7 @@ def _score(
 ) -> list[StoredScores]:
     cache = cache or SweepCache()
     with agreeing(group):
-        from eval.sweep.sweep import Sweep
+        from ucurve.eval.sweep.sweep import Sweep
 
         benchmarks = load_benchmarks(settings, cache)
     return Sweep(folder, benchmarks, settings, cache, group, keep).score(targets)

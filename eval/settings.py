@@ -15,21 +15,21 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.custom import CustomBenchmark
-from eval.benchmarks.files.unpacking import UNPACKED
-from eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card
-from eval.linking import parse_linking
-from eval.metrics.accuracy import TiesRule
-from eval.metrics.fitting import FitSettings
-from eval.models.folder import Bos, Start
-from eval.models.unigram import UnigramSettings
-from eval.pairs import Subset, full_name, parse_subset
-from eval.presets import Preset, find_preset
-from eval.scoring.base import Scorer, ScorerSettings
-from eval.scoring.loading import Dtype
-from eval.scoring.scorers import expand_scorers, find_scorer
-from eval.store.reported import USUAL_RULE, Reported, reported_by_card
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.custom import CustomBenchmark
+from ucurve.eval.benchmarks.files.unpacking import UNPACKED
+from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import TiesRule
+from ucurve.eval.metrics.fitting import FitSettings
+from ucurve.eval.models.folder import Bos, Start
+from ucurve.eval.models.unigram import UnigramSettings
+from ucurve.eval.pairs import Subset, full_name, parse_subset
+from ucurve.eval.presets import Preset, find_preset
+from ucurve.eval.scoring.base import Scorer, ScorerSettings
+from ucurve.eval.scoring.loading import Dtype
+from ucurve.eval.scoring.scorers import expand_scorers, find_scorer
+from ucurve.eval.store.reported import USUAL_RULE, Reported, reported_by_card
 from ucurve.fields import as_tuple, named, parse_count
 from ucurve.huggingface.foreign_code import Weights
 

@@ -7,21 +7,21 @@ from typing import cast, get_args
 
 import pandas as pd
 
-from eval.linking import FAMILIES, parse_linking
-from eval.metrics.accuracy import TiesRule, accuracy_table
-from eval.metrics.fitting import FitSettings, fit
-from eval.metrics.ratings import read_ratings
-from eval.metrics.significance import statistics_table
-from eval.scoring.scorers import SCORERS
-from eval.store.keys import PAIRS, find_key, order_of, score_fault
-from eval.store.ratings import ratings_fault
-from eval.store.reported import reported_fault
-from eval.store.rows import ScoreRows, read_rows, rows_fault, rows_path
-from eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels, TableFile, make_blocks, read_labels
-from eval.store.tokens import token_fault, token_path
-from eval.store.views import RATED, table_faults
 from ucurve.config import check
 from ucurve.errors import DamagedError
+from ucurve.eval.linking import FAMILIES, parse_linking
+from ucurve.eval.metrics.accuracy import TiesRule, accuracy_table
+from ucurve.eval.metrics.fitting import FitSettings, fit
+from ucurve.eval.metrics.ratings import read_ratings
+from ucurve.eval.metrics.significance import statistics_table
+from ucurve.eval.scoring.scorers import SCORERS
+from ucurve.eval.store.keys import PAIRS, find_key, order_of, score_fault
+from ucurve.eval.store.ratings import ratings_fault
+from ucurve.eval.store.reported import reported_fault
+from ucurve.eval.store.rows import ScoreRows, read_rows, rows_fault, rows_path
+from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels, TableFile, make_blocks, read_labels
+from ucurve.eval.store.tokens import token_fault, token_path
+from ucurve.eval.store.views import RATED, table_faults
 from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import is_leftover, sha256_file
 from ucurve.storage.locks import EVAL_LOCKS, FETCHED

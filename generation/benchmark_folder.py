@@ -8,10 +8,10 @@ from typing import Any
 
 import yaml
 
-from eval.benchmarks.card import CARD_FILE, read_card
-from eval.benchmarks.load import load_benchmark
-from generation.maker import Made, Outcome
 from ucurve import __version__
+from ucurve.eval.benchmarks.card import CARD_FILE, read_card
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.generation.maker import Made, Outcome
 from ucurve.storage.files import sha256_file, write_json
 
 REPORT_FILE = "report.json"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.benchmarks.card import Benchmark
-from eval.benchmarks.datacheck import data_report
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import find_in_folder
-from eval.templates.pair import Value
-from generation.maker import MAKERS, CheckOf, import_part, makers
+from ucurve.eval.benchmarks.card import Benchmark
+from ucurve.eval.benchmarks.datacheck import data_report
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import find_in_folder
+from ucurve.eval.templates.pair import Value
+from ucurve.generation.maker import MAKERS, CheckOf, import_part, makers
 from ucurve.text_table import format_table
 
 _SHOWN = 3

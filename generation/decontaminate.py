@@ -8,9 +8,9 @@ import pandas as pd
 from pydantic import Field
 from pydantic.dataclasses import dataclass as checked
 
-from generation.maker import Drawn, Listed, Made, Outcome
 from ucurve.errors import UserError, missing_folder
 from ucurve.fields import STRICT
+from ucurve.generation.maker import Drawn, Listed, Made, Outcome
 from ucurve.storage.run_folder import EVAL, STEPS, parse_step
 
 SCORERS = ("mink", "pll_mink")
@@ -63,7 +63,7 @@ def _ordered(paradigm: Drawn | Listed, familiarity: Familiarity) -> Listed:
 
 def _read(folder: Path, percent: int) -> list[pd.Series]:
     """Return the values by good sentence, a part for each benchmark in the folder."""
-    from eval.store.scores import StoredScores
+    from ucurve.eval.store.scores import StoredScores
 
     if not folder.is_dir():
         raise missing_folder("filter.scores", folder)

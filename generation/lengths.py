@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from eval.templates.pair import Pair
 from ucurve.errors import missing_folder
+from ucurve.eval.templates.pair import Pair
 
 LOPSIDED: Final = 0.6
 """The share of pairs with a longer bad member above which a paradigm is named."""
@@ -43,7 +43,7 @@ def read_lengths(longest: int | None, balanced: bool, tokenizer: Path | None) ->
         return Lengths(longest, balanced)
     if not tokenizer.is_dir():
         raise missing_folder("tokenizer", tokenizer)
-    from eval.scoring.text.tokenize import tokenize
+    from ucurve.eval.scoring.text.tokenize import tokenize
     from ucurve.huggingface.pretrained import load_tokenizer
 
     loaded = load_tokenizer(tokenizer)

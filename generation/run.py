@@ -9,20 +9,20 @@ import pandas as pd
 from pydantic import BeforeValidator, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.card import check_name
-from eval.benchmarks.registry import CARDS
-from eval.metrics.clusters import edit
-from eval.metrics.sampling import FEWEST_CLUSTERS
-from eval.templates.pair import Reason
-from generation.benchmark_folder import REPORT_FILE, write_benchmark
-from generation.check import check_folder
-from generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity, threshold
-from generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
-from generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome, import_part
 from ucurve.config import check
 from ucurve.config_files import CONFIGURATION
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.card import check_name
+from ucurve.eval.benchmarks.registry import CARDS
+from ucurve.eval.metrics.clusters import edit
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.eval.templates.pair import Reason
 from ucurve.fields import STRICT
+from ucurve.generation.benchmark_folder import REPORT_FILE, write_benchmark
+from ucurve.generation.check import check_folder
+from ucurve.generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity, threshold
+from ucurve.generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
+from ucurve.generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome, import_part
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.files import new_folder
 from ucurve.text_table import format_table

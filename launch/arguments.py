@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
-from train.grid.cells import Cell, grid_cells
 from ucurve.config import Composed, check, compose, sweep
 from ucurve.text_table import format_table
+from ucurve.training.grid.cells import Cell, grid_cells
 
 Format = Literal["text", "csv", "json"]
 _MULTIRUN = ("-m", "--multirun")

@@ -1,4 +1,4 @@
-"""Measures what a grid costs, hours included: ``python -m launch.cost`` with the arguments of the grid.
+"""Measures what a grid costs, hours included: ``ucurve cost`` with the arguments of the grid.
 
 The hours are those of one process on this machine, from a few steps on random tokens for each distinct model; the
 writing of checkpoints is not included. The hours of scoring are estimated.
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from eval.run import load_benchmarks
-from eval.sweep.cache import SweepCache
-from launch.arguments import Format, expand_grid, format_rows, split_arguments
-from train.evaluation import EvalSettings
-from train.grid.costs import Row, format_costs, list_costs
-from train.grid.trunks import expect_grid
-from train.model.design import NOT_PREDICTED
-from train.plan import Plan
 from ucurve.cli import run
+from ucurve.eval.run import load_benchmarks
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.launch.arguments import Format, expand_grid, format_rows, split_arguments
 from ucurve.progress import log_line
+from ucurve.training.evaluation import EvalSettings
+from ucurve.training.grid.costs import Row, format_costs, list_costs
+from ucurve.training.grid.trunks import expect_grid
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.plan import Plan
 
 _ROUNDS = 3
 
@@ -70,9 +70,9 @@ def estimate_scoring_hours(plan: Plan, seconds: float, characters: int) -> float
 
 def measure_step(plan: Plan) -> float:
     """Time optimizer steps on random tokens in this process, with the engine that ``train.py`` would take here."""
-    from train.engine.execution import choose_execution
-    from train.engine.micro_batch import ON_PROCESSOR
-    from train.engine.processes import Processes
+    from ucurve.training.engine.execution import choose_execution
+    from ucurve.training.engine.micro_batch import ON_PROCESSOR
+    from ucurve.training.engine.processes import Processes
 
     settings = plan.settings
     execution = choose_execution(settings, Processes())

@@ -1,4 +1,4 @@
-"""The whole path on the embedded grammar, from a corpus to a report: ``python -m launch.demo``, or ``make demo``."""
+"""The whole path on the embedded grammar, from a corpus to a report: ``ucurve demo``, or ``make demo``."""
 
 import os
 import shlex
@@ -31,10 +31,10 @@ def demo_command(values: Mapping[str, object]) -> None:
     """Train and score the demo's runs, check their files, draw their curves, and say what to do next."""
     settings = check(DemoSettings, values)
     os.environ["HF_HUB_OFFLINE"] = "1"  # before the libraries of Hugging Face are imported
-    from analysis.data.settings import AnalyzeSettings
-    from analysis.run import print_analysis
-    from train.cli import train_cells
-    from train.verify import verify_folder
+    from ucurve.analysis.data.settings import AnalyzeSettings
+    from ucurve.analysis.run import print_analysis
+    from ucurve.training.cli import train_cells
+    from ucurve.training.verify import verify_folder
 
     overrides = ("experiment=demo", quoted_where_needed(f"paths.runs={settings.runs}"))
     train_cells([Composed(compose("train", overrides), overrides)])

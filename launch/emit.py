@@ -1,4 +1,4 @@
-"""Writes what starts a grid elsewhere: ``python -m launch.emit format=slurm-array out=grid.sbatch <grid>``."""
+"""Writes what starts a grid elsewhere: ``ucurve emit format=slurm-array out=grid.sbatch <grid>``."""
 
 import shlex
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from typing import Literal
 from pydantic import ConfigDict, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
-from launch import slurm
-from launch.arguments import expand_grid, split_arguments
-from launch.slurm import SlurmSettings
-from launch.submitit import submitit_commands
 from ucurve.cli import run
+from ucurve.launch import slurm
+from ucurve.launch.arguments import expand_grid, split_arguments
+from ucurve.launch.slurm import SlurmSettings
+from ucurve.launch.submitit import submitit_commands
 from ucurve.progress import log_line
 from ucurve.storage.files import write_text
 

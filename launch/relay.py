@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from train.engine.signals import REQUEUE, handle_signals
 from ucurve.errors import INTERRUPTED
+from ucurve.training.engine.signals import REQUEUE, handle_signals
 
 
 def relay(command: Sequence[str]) -> int:

@@ -42,7 +42,7 @@ class Start:
 
     def alone(self) -> str:
         """Return the command on one node, without the arguments of ``train.py``."""
-        train, relay = train_script(self.launcher), f"{self.python} -m launch.relay"
+        train, relay = train_script(self.launcher), f"{self.python} -m ucurve.launch.relay"
         if self.launcher == "python":
             return f"{self.python} {train}"
         if self.launcher == "deepspeed":
@@ -57,7 +57,7 @@ class Start:
         """Return the command of a job's script, which has the arguments of ``train.py`` in ``"$@"``."""
         if self.nodes == 1:
             return f'{self.alone()} "$@"'
-        start = f"{self.python} -m launch.relay "
+        start = f"{self.python} -m ucurve.launch.relay "
         if self.launcher == "deepspeed":
             start += (
                 'deepspeed --no_ssh --node_rank "$SLURM_NODEID" --hostfile "$HOSTFILE" '

@@ -1,4 +1,4 @@
-"""Lists the status of a grid's cells: ``python -m launch.status runs='runs/*'``, or with the arguments of the grid."""
+"""Lists the status of a grid's cells: ``ucurve status runs='runs/*'``, or with the arguments of the grid."""
 
 import os
 import time
@@ -11,15 +11,15 @@ from typing import Literal
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from launch.arguments import Format, expand_grid, format_rows, split_arguments
-from train.config import RunSettings
-from train.grid.failures import Failure, failure_file, read_failure
-from train.grid.worker import count_statuses
 from ucurve.cli import run
 from ucurve.errors import UserError
+from ucurve.launch.arguments import Format, expand_grid, format_rows, split_arguments
 from ucurve.storage.facts import RunFacts, read_run_facts
 from ucurve.storage.locks import is_being_written
 from ucurve.storage.run_folder import CONFIGURATION, METRICS, RECORD, match_folders, parse_metrics
+from ucurve.training.config import RunSettings
+from ucurve.training.grid.failures import Failure, failure_file, read_failure
+from ucurve.training.grid.worker import count_statuses
 
 _TAIL = 4096  # bytes that hold the last line of metrics.jsonl
 Status = Literal["done", "running", "interrupted", "failed", "missing"]

@@ -3,10 +3,10 @@
 import shlex
 from collections.abc import Sequence
 
-from launch.arguments import expand_grid
-from launch.slurm import SlurmSettings, train_script
-from train.grid.cells import block_axes, format_value, own_grid
 from ucurve.config import compose, sweep
+from ucurve.launch.arguments import expand_grid
+from ucurve.launch.slurm import SlurmSettings, train_script
+from ucurve.training.grid.cells import block_axes, format_value, own_grid
 
 
 def submitit_commands(python: str, settings: SlurmSettings, grid: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
-"""Runs a grid with one worker a device: ``python -m launch.workers gpus=4`` with the arguments of the grid.
+"""Runs a grid with one worker a device: ``ucurve workers gpus=4`` with the arguments of the grid.
 
 Every worker is ``python train.py -m`` with the same arguments and sees one CUDA device alone. The workers share the
-cells by their locks (``train.grid.worker``), so they may also join workers that were started by hand. After the word
-``score`` every worker is ``python score.py``; these share the scores by their claims (``eval.sweep.sweep``).
+cells by their locks (``training.grid.worker``), so they may also join workers that were started by hand. After the word
+``score`` every worker is ``python score.py``; these share the scores by their claims (``ucurve.eval.sweep.sweep``).
 """
 
 import os
@@ -17,15 +17,15 @@ from typing import IO, TextIO
 from pydantic import ConfigDict, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.settings import ScoreCommand
-from launch.arguments import expand_grid, split_arguments
-from launch.slurm import python_script
-from train.engine.signals import REQUEUE, SIGNALS, handle_signals
 from ucurve.arguments import with_lists
 from ucurve.cli import run
 from ucurve.config import check, compose
 from ucurve.errors import INTERRUPTED, UserError
+from ucurve.eval.settings import ScoreCommand
 from ucurve.invocation import command
+from ucurve.launch.arguments import expand_grid, split_arguments
+from ucurve.launch.slurm import python_script
+from ucurve.training.engine.signals import REQUEUE, SIGNALS, handle_signals
 
 _SCORE = "score"
 _DEVICES = "CUDA_VISIBLE_DEVICES"

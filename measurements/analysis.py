@@ -40,14 +40,14 @@ Floats = npt.NDArray[np.float64]
 
 def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *, with_pairs: bool) -> None:
     """Write one run folder: its record, metrics, accuracies, statistics and, if asked for, every pair's score."""
-    from eval.linking import parse_linking
-    from eval.metrics.accuracy import accuracy_table
-    from eval.metrics.significance import statistics_table
-    from eval.store.scores import pairs_path, score_path
-    from eval.store.tables import ACCURACY, STATISTICS
-    from train.checkpoint_schedule import log_steps
+    from ucurve.eval.linking import parse_linking
+    from ucurve.eval.metrics.accuracy import accuracy_table
+    from ucurve.eval.metrics.significance import statistics_table
+    from ucurve.eval.store.scores import pairs_path, score_path
+    from ucurve.eval.store.tables import ACCURACY, STATISTICS
     from ucurve.storage.facts import write_manifest, write_run_facts
     from ucurve.storage.run_folder import checkpoint_folder
+    from ucurve.training.checkpoint_schedule import log_steps
 
     name = f"m{size}-3B-word-made-s{seed}"
     run = folder / name

@@ -16,8 +16,8 @@ import argparse
 import numpy as np
 import pandas as pd
 
-from analysis.shape.below import below_chance
 from measurements.shape_levels import CLUSTER, FAMILY, LEVEL, NOISES, PARADIGMS, RUNS, TOKENS, Noise, simulate, wander
+from ucurve.analysis.shape.below import below_chance
 
 CHANCE, LEVELS = 0.5, (0.5, 0.45, 0.4, 0.3)
 FEW = (6, 10, 30)  # clusters whose pairs are wholly alike

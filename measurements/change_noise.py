@@ -12,11 +12,11 @@ from itertools import product
 
 import numpy as np
 
-from analysis.change_points.bends import find_changes
-from analysis.change_points.table import loss_curve
-from analysis.shape.classify import LEVEL
-from analysis.shape.smoothing import Curve, estimate_curve
 from measurements.dip_levels import TRUTHS, Cell, _fading, simulate
+from ucurve.analysis.change_points.bends import find_changes
+from ucurve.analysis.change_points.table import loss_curve
+from ucurve.analysis.shape.classify import LEVEL
+from ucurve.analysis.shape.smoothing import Curve, estimate_curve
 
 _DRAWS = 500
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.change_points.bends import MOST_CHANGES, find_changes
-from analysis.shape.classify import LEVEL
-from analysis.shape.smoothing import estimate_curve
 from measurements.simulated_curves import DRIFTING, INDEPENDENT, SLOW, Noise, flat, rising, simulate, token_axis
+from ucurve.analysis.change_points.bends import MOST_CHANGES, find_changes
+from ucurve.analysis.shape.classify import LEVEL
+from ucurve.analysis.shape.smoothing import estimate_curve
 
 _DECADES = 3.2
 

@@ -14,11 +14,11 @@ from itertools import product
 import numpy as np
 from scipy.special import expit
 
-from analysis.shape.onset import ONSET_ABOVE_CHANCE, onset
-from analysis.shape.smoothing import Curve, estimate_curve, smoothing_weights
-from analysis.shape.tables import curve_rows
-from eval.metrics.significance import CHANCE
 from measurements.dip_levels import DECADES, NOISES, TRUTHS, Cell, _ability, simulate
+from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, onset
+from ucurve.analysis.shape.smoothing import Curve, estimate_curve, smoothing_weights
+from ucurve.analysis.shape.tables import curve_rows
+from ucurve.eval.metrics.significance import CHANCE
 
 _AXIS = np.linspace(0, 1, 4001)
 _STEEPNESS = {"step": 0.001, "abrupt": 0.08, "steep": 0.2, "slow": 0.4}  # decades, of a logistic rise

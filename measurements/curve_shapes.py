@@ -16,8 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.shape.classify import SHAPES, classify, shape_test
-from analysis.shape.smoothing import estimate_curve, smoothing_weights
 from measurements.simulated_curves import (
     DRIFTING,
     NOISES,
@@ -32,6 +30,8 @@ from measurements.simulated_curves import (
     simulate,
     token_axis,
 )  # fmt: skip
+from ucurve.analysis.shape.classify import SHAPES, classify, shape_test
+from ucurve.analysis.shape.smoothing import estimate_curve, smoothing_weights
 
 FAMILY = 16  # ZhoBLiMP: 15 phenomena and all pairs
 LEVEL = 0.05

@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from analysis.plotting.style import drawing_style
 from measurements.demo_u import PHENOMENON
+from ucurve.analysis.plotting.style import drawing_style
 
 SINGLE_NOUNS = "classifier_noun"
 _CHOSEN = "linking == 'slln_lp' and split == 'all' and ties_rule == 'half' and tokens > 0"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.api import open_study, read_shapes
+from ucurve.analysis.api import open_study, read_shapes
 
 PHENOMENON = "compound_classifier"
 RERUNS = 20

@@ -45,8 +45,8 @@ def contestant(arguments: argparse.Namespace) -> dict[str, Any]:
     """Time the steps of one model, vocabulary and variant in this process."""
     import torch
 
-    from train.config import read_settings
     from ucurve.config import compose
+    from ucurve.training.config import read_settings
 
     settings = read_settings(compose("train", [f"model={arguments.model}", "tokens=1M", "data=demo"]))
     design, on_device = settings.model.design, arguments.device == "cuda"
@@ -71,7 +71,7 @@ def _time_ours(
 ) -> tuple[float, list[float]]:
     import torch
 
-    from train.engine import engine as module
+    from ucurve.training.engine import engine as module
 
     if arguments.variant == "no-graph":
         module.GraphedGradients = lambda compute, *_: compute  # type: ignore[assignment,misc]

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit, ndtr
 
-from analysis.shape.smoothing import estimate_curve
-from analysis.shape.unimodal import dip_tests
+from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.analysis.shape.unimodal import dip_tests
 
 PARADIGMS = 6
 DECADES = {15: 3.3, 24: 4.0, 47: 5.3}

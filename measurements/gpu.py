@@ -138,8 +138,8 @@ class Bench:
         """Return the speed of a scorer on a run's last checkpoint, and how many decisions are not ours."""
         import numpy as np
 
-        from eval.benchmarks.load import load_benchmark
         from measurements import scoring
+        from ucurve.eval.benchmarks.load import load_benchmark
 
         if find_spec(PACKAGES[name]) is None:
             raise StageError(f"{PACKAGES[name]} is not installed: pip install 'ucurve[bench]'")
@@ -187,14 +187,14 @@ class Bench:
 
     def run_folder(self, model: str, name: str) -> Path:
         """Return the folder of a run."""
-        from train.config import read_settings
         from ucurve.config import compose
+        from ucurve.training.config import read_settings
 
         return read_settings(compose("train", self.run_arguments(model, name))).folder
 
     def facts_of(self, run: Path) -> Facts:
         """Return what a run's files say of it: losses, times, precision, and the FLOPs of a step."""
-        from train.run_folder.config_file import load_settings
+        from ucurve.training.run_folder.config_file import load_settings
 
         settings, record = load_settings(run), json.loads((run / "run.json").read_text())
         tokens, vocabulary = settings.batch.tokens, record["vocabulary"]
@@ -267,8 +267,8 @@ def work(name: str, given: Sequence[str], out: Path) -> None:
 
 def train_ours(given: Sequence[str]) -> Facts:
     """Train as train.py does."""
-    from train.cli import train_command
     from ucurve.config import Composed, compose
+    from ucurve.training.cli import train_command
 
     train_command([Composed(compose("train", list(given)), tuple(given))])
     return {}
@@ -276,8 +276,8 @@ def train_ours(given: Sequence[str]) -> Facts:
 
 def read_metrics(run: Path) -> dict[str, Any]:
     """Return the losses and seconds per step that a run has logged."""
-    from train.config import BatchSettings
-    from train.run_folder.config_file import load_settings
+    from ucurve.training.config import BatchSettings
+    from ucurve.training.run_folder.config_file import load_settings
 
     batch: BatchSettings = load_settings(run).batch
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
@@ -293,9 +293,9 @@ def train_by_peer(run: Path) -> Facts:
     from transformers import AutoModelForCausalLM
 
     from measurements.training import train_by_trainer
-    from train.engine.execution import choose_device
-    from train.replay import open_batches
-    from train.run_folder.config_file import load_settings
+    from ucurve.training.engine.execution import choose_device
+    from ucurve.training.replay import open_batches
+    from ucurve.training.run_folder.config_file import load_settings
 
     settings, seen = load_settings(run), open_batches(run)
     batches = np.array([[one.ids for one in seen.of_step(step + 1)] for step in range(seen.run.steps)])
@@ -318,7 +318,7 @@ def train_by_peer(run: Path) -> Facts:
 
 def precision_of(run: Path) -> str:
     """Return the precision of a run's matrix products; runs of older versions have none recorded."""
-    from train.run_folder.config_file import load_settings
+    from ucurve.training.run_folder.config_file import load_settings
 
     return str(getattr(load_settings(run).engine, "precision", "float32"))
 
@@ -329,10 +329,10 @@ def profile_step(run: Path) -> Facts:
     import torch
     from torch.profiler import ProfilerActivity, profile
 
-    from train.engine.engine import TorchEngine
-    from train.engine.execution import choose_device
-    from train.replay import open_batches
-    from train.run_folder.config_file import load_settings
+    from ucurve.training.engine.engine import TorchEngine
+    from ucurve.training.engine.execution import choose_device
+    from ucurve.training.replay import open_batches
+    from ucurve.training.run_folder.config_file import load_settings
 
     settings, batches = load_settings(run), open_batches(run)
     device = choose_device(settings.engine.device)

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.pairs.clustered_errors import clustered_errors
-from analysis.scaling.laws import LOGISTIC_LAW, POWER_LAW, Law, fit_tables
-from eval.metrics.alpha import alpha_curve, best_alpha, best_of_curve
-from eval.metrics.bootstrap import LENGTH_BIASES, length_biases
-from eval.metrics.levels import levels_of
-from eval.metrics.sampling import clusters_of
+from ucurve.analysis.pairs.clustered_errors import clustered_errors
+from ucurve.analysis.scaling.laws import LOGISTIC_LAW, POWER_LAW, Law, fit_tables
+from ucurve.eval.metrics.alpha import alpha_curve, best_alpha, best_of_curve
+from ucurve.eval.metrics.bootstrap import LENGTH_BIASES, length_biases
+from ucurve.eval.metrics.levels import levels_of
+from ucurve.eval.metrics.sampling import clusters_of
 
 _TRUTHS = ((POWER_LAW, np.array([1.0, 400.0, 0.15])), (LOGISTIC_LAW, np.array([0.85, 1.5, 17.0])))
 _CASES = (  # different FLOPs, seeds, how far a cell lies off the law, noise, correlation of neighbors

@@ -16,9 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import expand_benchmarks, find_card
 from measurements.processes import peak
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import expand_benchmarks, find_card
 
 COLUMNS = ("sen", "wrong_sen", "phenomenon", "feature_vals", "distance", *(f"more_{number}" for number in range(10)))
 WORDS = 12  # of a sentence

@@ -23,11 +23,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from analysis.api import open_study, read_shapes
-from analysis.data.pair_scores import HALVES, Items
-from analysis.data.study import BenchmarkScores
-from analysis.shape.section import read_items
-from eval.metrics.clusters import EDIT
+from ucurve.analysis.api import open_study, read_shapes
+from ucurve.analysis.data.pair_scores import HALVES, Items
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.shape.section import read_items
+from ucurve.eval.metrics.clusters import EDIT
 
 SCRIPT = Path(__file__).with_suffix(".R")
 NO_MGCV = 3  # exit status of the script

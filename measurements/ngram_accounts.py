@@ -15,12 +15,12 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from analysis.ngrams.account import LEAST_SHARE, Dip, account_of_dip
-from analysis.ngrams.dips import dip_places
-from analysis.shape.classify import LEVEL, shape_test
-from analysis.shape.smoothing import Array, estimate_curve, smoothing_weights
 from measurements.simulated_curves import token_axis
 from measurements.simulated_ngrams import FOLLOWERS, ORDERS, OTHERS, Learned, Learner, learn
+from ucurve.analysis.ngrams.account import LEAST_SHARE, Dip, account_of_dip
+from ucurve.analysis.ngrams.dips import dip_places
+from ucurve.analysis.shape.classify import LEVEL, shape_test
+from ucurve.analysis.shape.smoothing import Array, estimate_curve, smoothing_weights
 
 _SHAPE_DRAWS = 500
 

@@ -20,18 +20,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from eval.benchmarks.load import load_benchmark
-from eval.scoring.ngram.inventory import ORDERS
-from eval.scoring.ngram.seen import SeenNgrams
-from eval.scoring.text.sentences import encode
 from measurements.processes import peak, run_alone
-from train.corpus.corpus import Corpus
-from train.corpus.settings import CorpusSettings
-from train.data.store import build_token_store
-from train.tokenizer.build import TokenizerSettings, build_tokenizer
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.scoring.ngram.inventory import ORDERS
+from ucurve.eval.scoring.ngram.seen import SeenNgrams
+from ucurve.eval.scoring.text.sentences import encode
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import open_store
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.data.store import build_token_store
+from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
 
 SIZES = {"char": None, "word": 6000, "bpe": 6000}
 LENGTH, SEQUENCES = 128, 64  # of a batch

@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from train.model.loss import output_loss
+from ucurve.training.model.loss import output_loss
 
 POSITIONS, WIDTH = 2048, 128  # a micro batch of 32 x 64 tokens, the 14M model
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from analysis.shape.classify import change_tests
-from analysis.shape.pooled import curve_of_groups, group_runs, mean_curve, size_contrast, turn_function
 from measurements.dip_levels import DECADES, Cell, Truth, simulate
+from ucurve.analysis.shape.classify import change_tests
+from ucurve.analysis.shape.pooled import curve_of_groups, group_runs, mean_curve, size_contrast, turn_function
 
 SIZES, SEEDS = 5, 3
 CHECKPOINTS = 24

@@ -10,12 +10,12 @@ import csv
 import random
 from pathlib import Path
 
-from eval.templates.pair import Pair
-from generation.rublimp.resources import Resources, read_resources
-from generation.rublimp.rule import Rule
-from generation.rublimp.rules.all_rules import RULES
-from generation.rublimp.text import parse_sentences
-from generation.treebank import Sentence
+from ucurve.eval.templates.pair import Pair
+from ucurve.generation.rublimp.resources import Resources, read_resources
+from ucurve.generation.rublimp.rule import Rule
+from ucurve.generation.rublimp.rules.all_rules import RULES
+from ucurve.generation.rublimp.text import parse_sentences
+from ucurve.generation.treebank import Sentence
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from measurements.processes import peak, peak_of_device, run_alone
 if TYPE_CHECKING:
     import pandas as pd
 
-    from eval.scoring.loading import Device, Dtype
+    from ucurve.eval.scoring.loading import Device, Dtype
 
 BATCH = 64  # sentences at once for the peers
 FIRST = 2000  # pairs that are scored before the timed ones on an accelerator, whose first calls take longer
@@ -38,12 +38,12 @@ Score = Callable[["pd.DataFrame"], Scores]
 
 def ours(model: Path, device: "Device", dtype: "Dtype") -> Score:
     """Score as score.py does, from the pair table to the score table."""
-    from eval.models.targets import model_targets
-    from eval.scoring.batching import within_memory
-    from eval.scoring.loading import load_model
-    from eval.settings import ScoreSettings
-    from eval.sweep.cache import SweepCache
-    from eval.sweep.prepare import prepare
+    from ucurve.eval.models.targets import model_targets
+    from ucurve.eval.scoring.batching import within_memory
+    from ucurve.eval.scoring.loading import load_model
+    from ucurve.eval.settings import ScoreSettings
+    from ucurve.eval.sweep.cache import SweepCache
+    from ucurve.eval.sweep.prepare import prepare
 
     loaded = load_model(model, dtype=dtype, device=device)
     (target,), cache = model_targets(str(model)), SweepCache()
@@ -121,7 +121,7 @@ def work(
 
 def make_pairs(folder: Path, paradigms: int | None, out: Path) -> int:
     """Store the pair table of a benchmark, or of every k-th paradigm of it; return the number of pairs."""
-    from eval.benchmarks.load import load_benchmark
+    from ucurve.eval.benchmarks.load import load_benchmark
 
     table = load_benchmark(folder.name, folder.parent)
     names = sorted(set(table["paradigm"]))
@@ -206,7 +206,7 @@ def report(count: int, taken: dict[str, list[dict[str, float]]], scores: dict[st
 
 def other_decisions(scores: Scores, own: Scores) -> int:
     """Return how many pairs two scorers decide differently."""
-    from eval.metrics.accuracy import decide
+    from ucurve.eval.metrics.accuracy import decide
 
     answers = [decide(*np.split(each, 2))[0] for each in (scores, own)]
     return int((answers[0] != answers[1]).sum())

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.shape.classify import ShapeTest, shape_test
-from analysis.shape.smoothing import estimate_curve
-from eval.metrics.significance import holm
+from ucurve.analysis.shape.classify import ShapeTest, shape_test
+from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.eval.metrics.significance import holm
 
 LEVEL, FAMILY = 0.05, 16
 RUNS = (1, 2, 3, 5)

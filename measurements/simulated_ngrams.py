@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.shape.smoothing import Array
-from eval.metrics.levels import Ids
 from measurements.simulated_curves import slow_numbers
+from ucurve.analysis.shape.smoothing import Array
+from ucurve.eval.metrics.levels import Ids
 
 ORDERS = (1, 2, 3, 4, 5)
 _ALIKE = 0.8  # correlation of the margins of two neighboring orders

@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from eval.benchmarks.load import load_benchmark
-from eval.linking import slln_lp
-from eval.metrics.accuracy import decide
-from eval.pairs import subset_pairs
-from eval.scoring.loading import load_model
-from train.tokenizer.folder import end_of_document
 from ucurve.errors import missing_folder
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.linking import slln_lp
+from ucurve.eval.metrics.accuracy import decide
+from ucurve.eval.pairs import subset_pairs
+from ucurve.eval.scoring.loading import load_model
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.run_folder import checkpoints
+from ucurve.training.tokenizer.folder import end_of_document
 
 SENTENCES_AT_ONCE = 64
 

@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
-from eval.metrics.significance import comparison_table, statistics_table
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
+from ucurve.eval.metrics.significance import comparison_table, statistics_table
 
 PAIRS = 300
 LP = parse_linking("lp")

@@ -26,15 +26,15 @@ def measure(folder: Path, model: Path, pairs: Path, rounds: int) -> None:
     """Print the time of both ways, their ratio and the sizes of what is stored."""
     import pandas as pd
 
-    from eval.models.targets import model_targets
-    from eval.scoring.batching import within_memory
-    from eval.scoring.loading import load_model
-    from eval.settings import ScoreSettings
-    from eval.store.scores import write_scores
-    from eval.store.tokens import sentences_path, token_path
-    from eval.sweep.cache import SweepCache
-    from eval.sweep.prepare import prepare
-    from eval.sweep.tokens import TokenStore
+    from ucurve.eval.models.targets import model_targets
+    from ucurve.eval.scoring.batching import within_memory
+    from ucurve.eval.scoring.loading import load_model
+    from ucurve.eval.settings import ScoreSettings
+    from ucurve.eval.store.scores import write_scores
+    from ucurve.eval.store.tokens import sentences_path, token_path
+    from ucurve.eval.sweep.cache import SweepCache
+    from ucurve.eval.sweep.prepare import prepare
+    from ucurve.eval.sweep.tokens import TokenStore
 
     table, settings = pd.read_parquet(pairs), ScoreSettings(scorer=("sentence",), tokens=True)
     loaded = load_model(model, dtype="float32", device="cpu")

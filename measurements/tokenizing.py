@@ -58,10 +58,10 @@ def documents(megabytes: int) -> Iterator[str]:
 
 def work(kind: str, corpus: Path, folder: Path, processes: int, out: Path) -> None:
     """Encode a corpus in this process, or only build the tokenizer, and write what that took."""
-    from train.corpus.corpus import Corpus
-    from train.corpus.settings import CorpusSettings
-    from train.data.store import build_token_store
-    from train.tokenizer.build import TokenizerSettings, build_tokenizer
+    from ucurve.training.corpus.corpus import Corpus
+    from ucurve.training.corpus.settings import CorpusSettings
+    from ucurve.training.data.store import build_token_store
+    from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
 
     tokenizer = folder / kind
     settings = CorpusSettings(kind="text", path=str(corpus), name="made")

@@ -39,8 +39,8 @@ def ours(name: str, vocabulary: int, steps: int) -> Callable[[Step], None]:
     """Train as train.py does, with the batch in one piece."""
     import torch
 
-    from train.engine.engine import TorchEngine
-    from train.optim import learning_rate
+    from ucurve.training.engine.engine import TorchEngine
+    from ucurve.training.optim import learning_rate
 
     engine = TorchEngine(_model(name, vocabulary), _optimizer(), SEQUENCES, torch.device("cpu"))
     batches = _batches(vocabulary, steps)
@@ -139,14 +139,14 @@ def _design(name: str) -> Any:
     import yaml
     from pydantic import TypeAdapter
 
-    from train.config import AnyModelSettings
+    from ucurve.training.config import AnyModelSettings
 
     file = Path(__file__).resolve().parents[1] / "conf" / "model" / f"{name}.yaml"
     return TypeAdapter(AnyModelSettings).validate_python(yaml.safe_load(file.read_text(encoding="utf-8"))).design
 
 
 def _optimizer() -> Any:
-    from train.optim import OptimizerSettings
+    from ucurve.training.optim import OptimizerSettings
 
     return OptimizerSettings(
         learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
@@ -157,8 +157,8 @@ def _adamw(model: Any, chosen: Any, steps: int) -> tuple[Any, Any]:
     """Return our engine's optimizer, and our learning rate as torch wants to be told it."""
     import torch
 
-    from train.engine.optimizers import make_optimizers
-    from train.optim import learning_rate
+    from ucurve.training.engine.optimizers import make_optimizers
+    from ucurve.training.optim import learning_rate
 
     [optimizer] = make_optimizers(model, chosen)
 

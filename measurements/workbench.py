@@ -120,8 +120,8 @@ def read_plainly(folder: Path) -> None:
     """Read every score and compute the overall accuracy of every checkpoint."""
     import pandas as pd
 
-    from eval.linking import parse_linking
-    from eval.metrics.accuracy import pair_credits
+    from ucurve.eval.linking import parse_linking
+    from ucurve.eval.metrics.accuracy import pair_credits
 
     linking = parse_linking("slln_lp:0.4")
     for path in sorted(folder.glob("m*/eval/made/sentence/*.parquet")):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from analysis.api import open_study
-from analysis.notebook import NotebookStudy
+from ucurve.analysis.api import open_study
+from ucurve.analysis.notebook import NotebookStudy
 from ucurve.errors import INTERRUPTED, UcurveError
 
 Tables = TypeVar("Tables")

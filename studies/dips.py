@@ -6,14 +6,14 @@ from functools import partial
 
 import pandas as pd
 
-from analysis.data.frames import stack
-from analysis.data.pair_scores import read_runs
-from analysis.data.study import BenchmarkScores
-from analysis.ngrams.dips import account_table, significant_dips
-from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
-from analysis.shape.classify import LEVEL
-from analysis.shape.tables import Shapes, find_shapes
 from studies.seeds import of_all_runs
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.pair_scores import read_runs
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.ngrams.dips import account_table, significant_dips
+from ucurve.analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
+from ucurve.analysis.shape.classify import LEVEL
+from ucurve.analysis.shape.tables import Shapes, find_shapes
 from ucurve.processes import map_in_processes
 
 ALL_RUNS = "all runs"

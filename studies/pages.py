@@ -8,9 +8,9 @@ import pandas as pd
 from jinja2 import ChoiceLoader, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import readable
 from studies.dips import one_order_of_each
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import readable
 from ucurve.storage.files import write_text
 
 MISSING = "–"

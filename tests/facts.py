@@ -1,7 +1,7 @@
 """What run.json, manifests and the keys of scores say, for tests that write such files by themselves."""
 
-from eval.store.keys import stored_hash
-from eval.store.scores import pairs_path, score_path, write_scores
+from ucurve.eval.store.keys import stored_hash
+from ucurve.eval.store.scores import pairs_path, score_path, write_scores
 from ucurve.storage.facts import (
     Manifest,
     RunFacts,

@@ -21,24 +21,24 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from analysis.data.runs import find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import read_study
-from analysis.sections import make_sections
-from eval.metrics.fitting import FitSettings
-from eval.pairs import data_hash
-from eval.run import score_run
-from eval.settings import ScoreSettings
 from tests.train.stress import CHARACTERS, write_corpus
-from train.config import read_settings
-from train.engine.engine import TorchEngine
-from train.engine.signals import Interrupted
-from train.replay import open_batches
-from train.run.run import train_run
-from train.verify import verify_command
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import read_study
+from ucurve.analysis.sections import make_sections
 from ucurve.config import compose
 from ucurve.errors import UcurveError
+from ucurve.eval.metrics.fitting import FitSettings
+from ucurve.eval.pairs import data_hash
+from ucurve.eval.run import score_run
+from ucurve.eval.settings import ScoreSettings
 from ucurve.progress import log_line
+from ucurve.training.config import read_settings
+from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.engine.signals import Interrupted
+from ucurve.training.replay import open_batches
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import verify_command
 
 SECOND, STATE = "checkpoints/step00000003", "resume/step00000011"
 BENCHMARK = "eval/zhoblimp"

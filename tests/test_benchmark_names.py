@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.benchmarks.registry import benchmark_names
+from ucurve.eval.benchmarks.registry import benchmark_names
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("ucurve", "train", "eval", "analysis", "launch", "measurements", "tokenizers")

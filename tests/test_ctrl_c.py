@@ -22,14 +22,14 @@ BEGINS_ANEW = "the same command starts again from the beginning"
 @pytest.mark.parametrize(
     ("script", "arguments", "work", "message"),
     [
-        ("train.py", ["tokens=1M"], "train.cli.train_command", GOES_ON),
-        ("score.py", SCORE, "eval.run.execute", f"scores made so far are kept, {GOES_ON}"),
-        ("analyze.py", [], "analysis.run.analyze_command", f"every file written so far is whole, {BEGINS_ANEW}"),
-        ("verify.py", ["run=x"], "train.verify.verify_command", BEGINS_ANEW),
+        ("train.py", ["tokens=1M"], "ucurve.training.cli.train_command", GOES_ON),
+        ("score.py", SCORE, "ucurve.eval.run.execute", f"scores made so far are kept, {GOES_ON}"),
+        ("analyze.py", [], "ucurve.analysis.run.analyze_command", f"every file written so far is whole, {BEGINS_ANEW}"),
+        ("verify.py", ["run=x"], "ucurve.training.verify.verify_command", BEGINS_ANEW),
         (
             "tokenizers/build.py",
             ["data=demo"],
-            "train.cli.build_command",
+            "ucurve.training.cli.build_command",
             f"what was finished is kept, {GOES_ON}",
         ),
     ],

@@ -7,9 +7,9 @@ import sys
 import pandas as pd
 import pytest
 
-from analysis.api import open_study, shape_sections
 from measurements.demo_u import PHENOMENON, certify
 from tests.train.launching import ROOT, environment
+from ucurve.analysis.api import open_study, shape_sections
 
 
 def run(*arguments):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from eval.linking import FAMILIES
 from ucurve.arguments import quoted_where_needed
 from ucurve.config import compose, sweep
+from ucurve.eval.linking import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"

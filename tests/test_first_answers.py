@@ -13,8 +13,8 @@ import yaml
 
 from tests.facts import write_manifest_of
 from tests.facts import write_run as write_run_json
-from train.config import read_settings
 from ucurve.config import compose, plain
+from ucurve.training.config import read_settings
 
 ROOT = Path(__file__).resolve().parents[1]
 CHARACTERS = "天地玄黄宇宙洪荒日月盈昃"

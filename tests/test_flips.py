@@ -10,7 +10,7 @@ from tests.flips import ADDED, GOING_ON, KINDS, VIEWS, Flips, all_changes, try_a
 @pytest.fixture(autouse=True)
 def one_revision(monkeypatch):
     """A run's record names the commit of the code, which may move while the tests run."""
-    monkeypatch.setattr("train.run.run.code_revision", lambda: "0" * 40)
+    monkeypatch.setattr("ucurve.training.run.run.code_revision", lambda: "0" * 40)
 
 
 @pytest.mark.long

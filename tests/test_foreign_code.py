@@ -13,12 +13,12 @@ import torch
 from tokenizers import Tokenizer, models
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from train.config import TokenizerSettings
-from train.corpus.settings import CorpusSettings
-from train.tokenizer.build import build_tokenizer
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_model, load_rows, load_tokenizer
+from ucurve.training.config import TokenizerSettings
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.tokenizer.build import build_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = "ucurve/huggingface/pretrained.py"
@@ -358,7 +358,7 @@ def test_a_tokenizer_of_the_hub_is_fetched_without_its_code_and_refused(folder, 
     hostile_tokenizer(folder)
     wanted = []
     monkeypatch.setattr(
-        "train.tokenizer.folder.fetch", lambda name, patterns, revision: wanted.extend(patterns) or folder
+        "ucurve.training.tokenizer.folder.fetch", lambda name, patterns, revision: wanted.extend(patterns) or folder
     )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("ab cd.\n")

@@ -13,9 +13,9 @@ import pytest
 import sentencepiece
 import yaml
 
-from eval.templates.demo import demo_pairs, training_text
 from tests.hub import Hub, serve
 from tests.hub_repositories import BENCHMARK, CORPUS, TOKENIZER, benchmark_files, corpus_files, repositories
+from ucurve.eval.templates.demo import demo_pairs, training_text
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.files import sha256_file
 
@@ -154,8 +154,8 @@ def ask(hub, home, code):
 
 READ_CORPUS = """
 import json
-from train.corpus.corpus import Corpus, pin_corpus
-from train.corpus.settings import CorpusSettings
+from ucurve.training.corpus.corpus import Corpus, pin_corpus
+from ucurve.training.corpus.settings import CorpusSettings
 found = []
 for more in {asked}:
     settings = pin_corpus(CorpusSettings(kind="hub", dataset="me/texts", **more))
@@ -191,7 +191,7 @@ def test_revisions_of_a_dataset_are_different_corpora(tmp_path):
 def test_revisions_of_a_benchmark(tmp_path):
     pairs = list(islice(demo_pairs(), 40))
     code = (
-        "from eval.benchmarks.load import load_benchmark\n"
+        "from ucurve.eval.benchmarks.load import load_benchmark\n"
         "for revision in (None, 'v1'):\n"
         "    pairs = load_benchmark('zhoblimp', revision=revision)\n"
         "    print(len(pairs), pairs.attrs['commit'])\n"
@@ -204,8 +204,8 @@ def test_revisions_of_a_benchmark(tmp_path):
 
 TOKENIZER_FOLDERS = """
 from pathlib import Path
-from train.corpus.settings import CorpusSettings
-from train.tokenizer.build import TokenizerSettings, build_tokenizer, pin_tokenizer
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer, pin_tokenizer
 for revision in (None, "v1", "{commit}"):
     settings = pin_tokenizer(TokenizerSettings(kind="hub", name="mine", path="me/tokens", revision=revision))
     print(build_tokenizer(settings, CorpusSettings(kind="text", path="{text}"), Path("{out}")).name)

@@ -4,9 +4,11 @@ import sysconfig
 import tomllib
 from pathlib import Path
 
+import ucurve
+
 ROOT = Path(__file__).resolve().parents[1]
 WHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-TOPS = [path.parent for path in ROOT.glob("*/__init__.py")]  # the packages
+TOPS = [path.parent for path in (ROOT / "ucurve").glob("*/__init__.py")]  # the packages below the one name
 
 
 def origin(module):
@@ -20,8 +22,11 @@ def test_library_tokenizers_is_not_hidden_by_the_folder_of_that_name():
     assert origin("tokenizers").is_relative_to(sysconfig.get_path("purelib"))
 
 
-def test_train_is_the_package_and_not_the_script():
-    assert origin("train") == ROOT / "train" / "__init__.py"
+def test_the_folders_of_the_root_are_packages_below_one_name():
+    folders = {path.parent for path in ROOT.glob("*/__init__.py")} - {ROOT / "ucurve"}
+    linked = {top.resolve(): top.name for top in TOPS if top.is_symlink()}
+    assert linked == {folder: folder.name.replace("train", "training") for folder in folders}
+    assert callable(ucurve.train)
 
 
 def test_folder_of_built_tokenizers_holds_no_package():
@@ -30,7 +35,7 @@ def test_folder_of_built_tokenizers_holds_no_package():
 
 def test_the_packages_of_a_wheel_are_the_folders_that_hold_code():
     listed = WHEEL["packages"]
-    folders = {file.parent.relative_to(ROOT) for top in TOPS for file in top.rglob("*.py")}
+    folders = {file.parent.relative_to(ROOT) for top in [ROOT / "ucurve", *TOPS] for file in top.rglob("*.py")}
     assert sorted(listed) == sorted([".".join(folder.parts) for folder in folders] + ["ucurve.conf"])
     assert all((ROOT / folder / "__init__.py").is_file() for folder in folders)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from launch import demo
 from ucurve import invocation
 from ucurve.arguments import read_arguments
 from ucurve.config import compose
+from ucurve.launch import demo
 
 ROOT = Path(__file__).resolve().parents[1]
 OLD = {"CHANGELOG.md"}  # tells what was
@@ -64,7 +64,7 @@ def _texts(tree):
         ("or `eval.benchmarks=[]` in `conf`", ["eval.benchmarks=[]"]),
         ("python train.py +a.b={c: 1}", ["+a.b={c: 1}"]),
         ("python analyze.py runs=runs/*", ["runs=runs/*"]),
-        ("see `python -m launch.workers gpus=N|workers=N`", ["gpus=N|workers=N"]),
+        ("see `ucurve workers gpus=N|workers=N`", ["gpus=N|workers=N"]),
         ("python analyze.py 'runs=runs/*' run='runs/*' 'a=[b]' \"c={d: 1}\" > page.md", []),
         ('score(RUN, benchmarks=["demo"])', []),
         ("x = y[0] if z == [1] else w", []),

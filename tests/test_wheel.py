@@ -1,27 +1,28 @@
-"""The wheel in an environment of its own: the console command in an empty folder, far from the checkout."""
+"""The wheel in an environment of its own: the console command in a folder of a user, far from the checkout."""
 
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.ucurve.test_interpreter import make_folder_of_a_user
+from ucurve import __version__
+
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-FOLDERS = sorted({name.split(".")[0] for name in PROJECT["tool"]["setuptools"]["packages"]} | {"conf"})
 TINY = ["experiment=demo", "tokens=8K", "seed=0", "schedule.count=3", "batch.sequences=8", "eval.subset=2"]
 
 
 @pytest.fixture(scope="module")
 def ucurve(tmp_path_factory):
-    """A function that runs the console command of a wheel in an empty folder and returns what came of it."""
+    """A function that runs the console command of a wheel in a folder of a user and returns what came of it."""
     place = tmp_path_factory.mktemp("wheel")
-    for name in FOLDERS:  # a copy, as setuptools leaves folders of its own beside what it builds
+    for name in ("ucurve", "conf"):  # a copy, as setuptools leaves folders of its own beside what it builds
         shutil.copytree(ROOT / name, place / "source" / name)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, place / "source")
@@ -34,24 +35,33 @@ def ucurve(tmp_path_factory):
     subprocess.run([*pip, "--python", python, "install", *alone, wheel], check=True)
     [packages] = place.glob("venv/lib/*/site-packages")
     (packages / "shared.pth").write_text(sysconfig.get_path("purelib"))  # what ucurve needs, without a download
-    (place / "empty").mkdir()
+    make_folder_of_a_user(place / "user")
     shutil.rmtree(place / "source")
     variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
     def call(*arguments, code=0):
         command = [place / "venv" / "bin" / "ucurve", *arguments]
         done = subprocess.run(
-            command, check=False, cwd=place / "empty", env=variables, capture_output=True, text=True, timeout=300
+            command, check=False, cwd=place / "user", env=variables, capture_output=True, text=True, timeout=300
         )
         assert done.returncode == code, done.stderr
         return done.stdout if code == 0 else done.stderr
 
-    call.folder = place / "empty"
+    call.folder, call.python, call.wheel = place / "user", python, wheel
     return call
 
 
 @pytest.mark.long
-def test_a_wheel_trains_scores_analyzes_and_verifies_in_an_empty_folder(ucurve):
+def test_a_wheel_brings_one_name(ucurve):
+    names = {name.partition("/")[0] for name in zipfile.ZipFile(ucurve.wheel).namelist()}
+    assert names == {"ucurve", f"ucurve-{__version__}.dist-info"}
+    code = "import ucurve; print(ucurve.train, ucurve.open, ucurve.score, ucurve.__file__)"
+    done = subprocess.run([ucurve.python, "-c", code], cwd=ucurve.folder, capture_output=True, text=True, check=True)
+    assert "site-packages/ucurve/__init__.py" in done.stdout
+
+
+@pytest.mark.long
+def test_a_wheel_trains_scores_analyzes_and_verifies_in_a_folder_of_a_user(ucurve):
     ucurve("train", *TINY)
     [run] = ucurve.folder.glob("runs/demo/tiny-*")
     ucurve("score", f"run={run}", "benchmarks=[demo]", "subset=2", "linking=[lp]", "steps=[0]")

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from train.cli import train_command
-from train.grid.cells import grid_cells
 from ucurve.arguments import read_arguments, with_lists
 from ucurve.config import Composed, compose, sweep
+from ucurve.training.cli import train_command
+from ucurve.training.grid.cells import grid_cells
 
 _MULTIRUN = ("-m", "--multirun")
 

@@ -1,4 +1,4 @@
-"""What a model saw between two checkpoints: ``python -m train.batches run=runs/NAME from=512 to=514``."""
+"""What a model saw between two checkpoints: ``ucurve batches run=runs/NAME from=512 to=514``."""
 
 import csv
 import json
@@ -12,7 +12,6 @@ from typing import Annotated, Literal, TextIO
 from pydantic import ConfigDict, Field, NonNegativeInt
 from pydantic.dataclasses import dataclass
 
-from train.replay import SeenBatches, SeenSequence, open_batches
 from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
@@ -20,6 +19,7 @@ from ucurve.invocation import command
 from ucurve.progress import log_line
 from ucurve.storage.files import new_file
 from ucurve.token_stream.run import RunTokens
+from ucurve.training.replay import SeenBatches, SeenSequence, open_batches
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))

@@ -9,24 +9,24 @@ from pathlib import Path
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from train.config import RunRequest
-from train.corpus.corpus import Corpus, pin_corpus
-from train.corpus.file_hashes import recall_hashes
-from train.corpus.settings import CorpusSettings
-from train.data.store import build_token_store, save_unigram_counts
-from train.grid.cells import Cell, grid_cells
-from train.grid.costs import format_costs, list_costs
-from train.grid.trunks import expect_grid, with_trunks
-from train.grid.worker import GridRun, format_outcomes
-from train.run.prepare import pin_sources
-from train.run.run import train_run
-from train.tokenizer.build import TokenizerSettings, build_tokenizer, check_tokenizer, pin_tokenizer
-from train.tokenizer.folder import read_statistics
 from ucurve.config import Composed, check
 from ucurve.errors import RunError, UserError
 from ucurve.invocation import command
 from ucurve.progress import log_line
 from ucurve.text_table import format_table
+from ucurve.training.config import RunRequest
+from ucurve.training.corpus.corpus import Corpus, pin_corpus
+from ucurve.training.corpus.file_hashes import recall_hashes
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.data.store import build_token_store, save_unigram_counts
+from ucurve.training.grid.cells import Cell, grid_cells
+from ucurve.training.grid.costs import format_costs, list_costs
+from ucurve.training.grid.trunks import expect_grid, with_trunks
+from ucurve.training.grid.worker import GridRun, format_outcomes
+from ucurve.training.run.prepare import pin_sources
+from ucurve.training.run.run import train_run
+from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer, check_tokenizer, pin_tokenizer
+from ucurve.training.tokenizer.folder import read_statistics
 
 
 def train_command(composed: Sequence[Composed]) -> None:

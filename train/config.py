@@ -23,23 +23,23 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from train.checkpoint_schedule import ScheduleSettings, fill_count
-from train.corpus.settings import CorpusSettings, WordCounter
-from train.evaluation import EvalSettings
-from train.identity import Configuration, pick_identity
-from train.model.design import ModelDesign
-from train.model.library import LibraryModel
-from train.model.neox import PythiaShape
-from train.model.precision import Precision, choose_precision
-from train.objective.settings import ObjectiveKind, ObjectiveSettings
-from train.optim import USUAL_DECAY, OptimizerSettings, RateSettings, usual_optimizer
-from train.tokenizer.build import TokenizerSettings
 from ucurve.config import check
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
 from ucurve.storage.facts import FullStart, Seeds, Start, read_manifest, read_run_facts
 from ucurve.storage.run_folder import MANIFEST, RESUME, STATE_FACTS
 from ucurve.storage.sealed import STATE
+from ucurve.training.checkpoint_schedule import ScheduleSettings, fill_count
+from ucurve.training.corpus.settings import CorpusSettings, WordCounter
+from ucurve.training.evaluation import EvalSettings
+from ucurve.training.identity import Configuration, pick_identity
+from ucurve.training.model.design import ModelDesign
+from ucurve.training.model.library import LibraryModel
+from ucurve.training.model.neox import PythiaShape
+from ucurve.training.model.precision import Precision, choose_precision
+from ucurve.training.objective.settings import ObjectiveKind, ObjectiveSettings
+from ucurve.training.optim import USUAL_DECAY, OptimizerSettings, RateSettings, usual_optimizer
+from ucurve.training.tokenizer.build import TokenizerSettings
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -1,4 +1,4 @@
-"""Scoring as a hook on saved checkpoints: the only file of training that knows ``eval.run``."""
+"""Scoring as a hook on saved checkpoints: the only file of training that knows ``ucurve.eval.run``."""
 
 import shlex
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from eval.run import check_benchmarks, load_benchmarks, score_run
-from eval.scoring.sharing import ProcessGroup
-from eval.settings import ScoreSettings
-from eval.store.reported import read_reported
-from eval.store.tables import ACCURACY
-from eval.store.views import load_table
-from eval.sweep.cache import SweepCache
 from ucurve import invocation
+from ucurve.eval.run import check_benchmarks, load_benchmarks, score_run
+from ucurve.eval.scoring.sharing import ProcessGroup
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.reported import read_reported
+from ucurve.eval.store.tables import ACCURACY
+from ucurve.eval.store.views import load_table
+from ucurve.eval.sweep.cache import SweepCache
 from ucurve.progress import log_line
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def read_accuracies(run: Path) -> dict[int, dict[str, float]]:
     """Read the accuracies of every scored checkpoint, by step, overall and by phenomenon.
 
     The names are ``accuracy/<benchmark>/<phenomenon>``, with the way to score after the benchmark where it has several.
-    Linking function, rule for ties and overall number are those that scoring logs (``eval.store.reported``).
+    Linking function, rule for ties and overall number are those that scoring logs (``ucurve.eval.store.reported``).
     """
     table = load_table(ACCURACY, run)
     several = table.groupby("benchmark")["scorer"].transform("nunique") > 1

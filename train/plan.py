@@ -2,14 +2,14 @@
 
 from dataclasses import asdict, dataclass
 
-from train.checkpoint_schedule import checkpoint_steps
-from train.config import RunSettings
-from train.identity import config_sha256
-from train.model.parameters import Parameters, flops_6nd
-from train.model.precision import describe_precision
-from train.optim import learning_rate
 from ucurve.storage.facts import CheckpointFacts, FullStart, ParentFacts
 from ucurve.token_stream.store import StreamSize
+from ucurve.training.checkpoint_schedule import checkpoint_steps
+from ucurve.training.config import RunSettings
+from ucurve.training.identity import config_sha256
+from ucurve.training.model.parameters import Parameters, flops_6nd
+from ucurve.training.model.precision import describe_precision
+from ucurve.training.optim import learning_rate
 
 _BYTES_PER_WEIGHT = 4
 _MOST_TOKENS_BETWEEN = 1_000  # start tokens; beyond it the plan warns

@@ -7,11 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from train.corpus.corpus import Corpus
-from train.data.store import build_token_store
-from train.objective.masks import Masking
-from train.run.prepare import make_masking
-from train.run_folder.config_file import load_settings
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.progress import log_line
@@ -19,6 +14,11 @@ from ucurve.storage.run_folder import TOKENIZER
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.run import RunTokens
 from ucurve.token_stream.store import TokenStore
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.data.store import build_token_store
+from ucurve.training.objective.masks import Masking
+from ucurve.training.run.prepare import make_masking
+from ucurve.training.run_folder.config_file import load_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -11,14 +11,9 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from eval.verify import foreign_fault, verify_scores
-from train.plan import Plan, make_plan
-from train.run_folder.checkpoint import find_faults, holds_weights
-from train.run_folder.config_file import load_settings, stored_config_sha256
-from train.run_folder.resume import state_faults
-from train.tokenizer.folder import tokenizer_files
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
+from ucurve.eval.verify import foreign_fault, verify_scores
 from ucurve.invocation import command
 from ucurve.progress import log_line
 from ucurve.provenance import versions
@@ -40,6 +35,11 @@ from ucurve.storage.run_folder import (
     step_name,
 )
 from ucurve.storage.tabular import read_number
+from ucurve.training.plan import Plan, make_plan
+from ucurve.training.run_folder.checkpoint import find_faults, holds_weights
+from ucurve.training.run_folder.config_file import load_settings, stored_config_sha256
+from ucurve.training.run_folder.resume import state_faults
+from ucurve.training.tokenizer.folder import tokenizer_files
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))

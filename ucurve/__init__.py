@@ -20,10 +20,10 @@ warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm, which trans
 # Found when they are first used, so that importing this package loads neither torch nor pandas. __init__.pyi tells them
 # to type checkers.
 _FUNCTIONS = {
-    "open": "analysis.api:open_study",
-    "score": "eval.api:score",
-    "compare": "eval.api:compare",
-    "train": "train.api:train",
+    "open": "ucurve.analysis.api:open_study",
+    "score": "ucurve.eval.api:score",
+    "compare": "ucurve.eval.api:compare",
+    "train": "ucurve.training.api:train",
 }
 
 

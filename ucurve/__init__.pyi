@@ -12,7 +12,7 @@ if MYPY:
     compare: Any
     train: Any
 else:
-    from analysis.api import open_study as open  # noqa: A004, F401
-    from eval.api import compare as compare
-    from eval.api import score as score
-    from train.api import train as train
+    from ucurve.analysis.api import open_study as open  # noqa: A004, F401
+    from ucurve.eval.api import compare as compare
+    from ucurve.eval.api import score as score
+    from ucurve.training.api import train as train

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ucurve.errors import INTERRUPTED, UcurveError, UserError, unknown_name
-from ucurve.interpreter import broken_package, missing_package, shadowed_package
+from ucurve.interpreter import broken_package, missing_package
 from ucurve.invocation import CONSOLE, MODULE
 
 _AGAIN = "the same command starts again from the beginning"
@@ -22,7 +22,6 @@ _MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENO
 _HELP = ("-h", "--help")
 _VERSION = "--version"
 _MULTIRUN = ("-m", "--multirun")
-_OURS = ("ucurve", "eval", "train", "analysis", "launch", "workbench")
 _LOCAL_RANK = ("--local_rank", "--local-rank")
 
 
@@ -42,72 +41,82 @@ class Command:
 COMMANDS = {
     "demo": Command(
         "Try",
-        "launch.demo.demo_command",
+        "ucurve.launch.demo.demo_command",
         "the whole path in five minutes: train, score, check, analyze",
         kept="the same command goes on",
     ),
     "workbench": Command(
         "Try",
-        "workbench.command.workbench_command",
+        "ucurve.workbench.command.workbench_command",
         "write templates, look into curves and judge pairs in a browser",
         kept="what was typed is kept, the same command opens it again",
     ),
     "train": Command(
         "Train",
-        "train.cli.train_command",
+        "ucurve.training.cli.train_command",
         "train a run, or every run of a grid",
         "cells",
         "the same command goes on",
         launched=True,
     ),
-    "verify": Command("Train", "train.verify.verify_command", "check that every file of a run is what was recorded"),
-    "batches": Command("Train", "train.batches.batches_command", "show what a model saw between two steps"),
+    "verify": Command(
+        "Train", "ucurve.training.verify.verify_command", "check that every file of a run is what was recorded"
+    ),
+    "batches": Command("Train", "ucurve.training.batches.batches_command", "show what a model saw between two steps"),
     "build": Command(
         "Train",
-        "train.cli.build_command",
+        "ucurve.training.cli.build_command",
         "build one tokenizer alone",
         kept="what was finished is kept, the same command goes on",
     ),
-    "cost": Command("Run a grid", "launch.cost.cost_command", "measure what a grid costs", "arguments"),
+    "cost": Command("Run a grid", "ucurve.launch.cost.cost_command", "measure what a grid costs", "arguments"),
     "workers": Command(
         "Run a grid",
-        "launch.workers.workers_command",
+        "ucurve.launch.workers.workers_command",
         "run a grid, or score runs, with one worker a device",
         "arguments",
         "the same command goes on",
     ),
     "emit": Command(
-        "Run a grid", "launch.emit.emit_command", "write the files that start a grid elsewhere", "arguments"
+        "Run a grid", "ucurve.launch.emit.emit_command", "write the files that start a grid elsewhere", "arguments"
     ),
-    "status": Command("Run a grid", "launch.status.status_command", "list how the runs of a grid stand", "arguments"),
+    "status": Command(
+        "Run a grid", "ucurve.launch.status.status_command", "list how the runs of a grid stand", "arguments"
+    ),
     "score": Command(
         "Score and look",
-        "eval.run.score_command",
+        "ucurve.eval.run.score_command",
         "score checkpoints of runs, or other models, on minimal pairs",
         kept="scores made so far are kept, the same command goes on",
     ),
     "analyze": Command(
         "Score and look",
-        "analysis.run.analyze_command",
+        "ucurve.analysis.run.analyze_command",
         "draw learning curves and write the report",
         kept="every file written so far is whole, the same command starts again from the beginning",
     ),
-    "power": Command("Score and look", "analysis.power.power_command", "say how large a dip your runs would show"),
-    "generate": Command("Make and judge pairs", "generation.run.generate_command", "make minimal pairs, or check them"),
+    "power": Command(
+        "Score and look", "ucurve.analysis.power.power_command", "say how large a dip your runs would show"
+    ),
+    "generate": Command(
+        "Make and judge pairs", "ucurve.generation.run.generate_command", "make minimal pairs, or check them"
+    ),
     "questionnaire": Command(
         "Make and judge pairs",
-        "validation.questionnaire.run.questionnaire_command",
+        "ucurve.validation.questionnaire.run.questionnaire_command",
         "make a questionnaire for people from a benchmark",
     ),
     "answers": Command(
-        "Make and judge pairs", "validation.answers.answers_command", "judge pairs by what people answered about them"
+        "Make and judge pairs",
+        "ucurve.validation.answers.answers_command",
+        "judge pairs by what people answered about them",
     ),
     "publish": Command(
-        "Share", "launch.publish.publish.publish_command", "turn a finished run into a Hugging Face repository"
+        "Share", "ucurve.launch.publish.publish.publish_command", "turn a finished run into a Hugging Face repository"
     ),
     "leaderboard": Command(
         "Share",
-        "eval.leaderboard.export.leaderboard_command",
+        "ucurve.eval.leaderboard.export.leaderboard_command",
         "write stored scores in the form that a leaderboard takes",
     ),
 }
@@ -154,8 +163,6 @@ def _start(name: str, attempt: Callable[[Callable[[], None]], None]) -> None:
     from ucurve.arguments import read_arguments, with_lists
     from ucurve.config import Composed, compose_command_line
 
-    if problem := shadowed_package():
-        raise UserError(problem)
     command = COMMANDS[name]
     arguments = read_arguments(_without_local_rank(sys.argv[1:]) if command.launched else sys.argv[1:])
     has_option = any(argument.startswith("-") and argument not in _MULTIRUN for argument in arguments)
@@ -189,6 +196,9 @@ def _without_local_rank(words: Sequence[str]) -> list[str]:
 
 def _call(task: str, given: object) -> None:
     module, _, function = task.rpartition(".")
+    main = sys.modules["__main__"]
+    if hasattr(main, function):  # ``python -m`` has loaded the command's module, and nothing shall load it again
+        sys.modules.setdefault(module, main)
     getattr(importlib.import_module(module), function)(given)
 
 
@@ -220,7 +230,7 @@ def _answer(error: Exception, kept: str) -> int:
         if error.errno in _MACHINE_FAULTS:
             return _report(f"{error}; {kept}", UcurveError.exit_code)
         return _report(_file_problem(error), UserError.exit_code)
-    if isinstance(error, ImportError) and error.name is not None and error.name.partition(".")[0] not in _OURS:
+    if isinstance(error, ImportError) and error.name is not None and error.name.partition(".")[0] != __package__:
         is_missing = isinstance(error, ModuleNotFoundError)
         problem = missing_package(error.name) if is_missing else broken_package(error.name, str(error))
         return _report(problem, UserError.exit_code)

@@ -12,7 +12,7 @@ from ucurve.invocation import command
 _WIDTH = 100
 _COLUMN = 30  # where the words about a key begin
 _LINE = re.compile(r"""(?P<indent> *)"?(?P<key>[\w.]+)"?:(?P<value>.*?)(\s+# (?P<words>.*))?$""")
-_EXAMPLE = re.compile(r"python (-m )?\S+")
+_EXAMPLE = re.compile(r"(python|ucurve) \S+")
 _SCORING = "eval"  # its keys are those of another command
 
 

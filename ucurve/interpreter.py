@@ -15,7 +15,12 @@ _INSTALL = "pip install --constraint constraints.txt --editable ."
 _MODULE = "-m"  # what ``python -m`` is called while it imports the packages above a module
 _SCRIPTS = ("ucurve", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
 PROGRAMS = (_MODULE, *_SCRIPTS)
-PACKAGES = ("train", "eval", "generation", "validation", "analysis", "launch", "workbench")
+_NAMED_LIKE_DATA = (
+    "datasets",
+    "tokenizers",
+    "transformers",
+    "torch",
+)  # libraries with names that a user may choose too
 
 
 def check_interpreter() -> None:
@@ -41,16 +46,17 @@ def broken_package(package: str, problem: str) -> str:
     return f"the package {package!r} of this Python ({sys.executable}) cannot be imported ({problem}): {_mend()}"
 
 
-def shadowed_package() -> str:
-    """Say in one message that Python would import a folder of the user's in place of one of ucurve's; empty if not."""
+def _hidden_library() -> str:
+    """Say in one message that Python would import a file of the user's in place of a library; empty if it would not."""
     import importlib.util
 
-    for name in PACKAGES:
+    own = {Path.cwd(), Path(sys.path[0]).resolve()}
+    for name in _NAMED_LIKE_DATA:
         spec = importlib.util.find_spec(name)
-        if spec is not None and spec.origin is not None and Path(spec.origin).resolve().parent != ROOT / name:
+        if spec is not None and spec.origin is not None and own & {*Path(spec.origin).resolve().parents[:2]}:
             return (
-                f"Python finds another {name!r} than ucurve's: {spec.origin}. Rename it, start the command from "
-                "another folder, or take its folder out of PYTHONPATH"
+                f"Python finds {spec.origin} in place of the library {name!r}, which ucurve needs: rename it, or start "
+                "Python in another folder"
             )
     return ""
 
@@ -63,7 +69,7 @@ def _problem() -> str:
         return ""  # they import packages inside of ``ucurve.cli.run``, which names one that is missing
     import importlib.util
 
-    return shadowed_package() if importlib.util.find_spec(_FIRST_NEEDED) else missing_package(_FIRST_NEEDED)
+    return _hidden_library() if importlib.util.find_spec(_FIRST_NEEDED) else missing_package(_FIRST_NEEDED)
 
 
 def _is_installed() -> bool:

@@ -7,20 +7,7 @@ from pathlib import Path
 from ucurve.interpreter import IN_CHECKOUT, ROOT
 
 CONSOLE, MODULE = "ucurve", "python -m ucurve"
-_MODULES = {  # of the commands that have no script in the root
-    "answers": "validation.answers",
-    "batches": "train.batches",
-    "cost": "launch.cost",
-    "demo": "launch.demo",
-    "emit": "launch.emit",
-    "leaderboard": "eval.leaderboard",
-    "power": "analysis.power",
-    "publish": "launch.publish",
-    "questionnaire": "validation.questionnaire",
-    "status": "launch.status",
-    "workbench": "workbench",
-    "workers": "launch.workers",
-}
+_SCRIPTS = ("train", "score", "analyze", "verify", "generate", "build")  # commands that a checkout has a script for
 
 
 def command(name: str, arguments: str = "") -> str:
@@ -35,10 +22,8 @@ def _program(name: str) -> str:
     started = sys.argv[0].rpartition(" ")[0]  # ``ucurve.cli.main`` writes ``ucurve train`` there
     if started in (CONSOLE, MODULE):
         return f"{started} {name}"
-    if not IN_CHECKOUT:
+    if not IN_CHECKOUT or name not in _SCRIPTS:
         return f"{CONSOLE} {name}"
-    if name in _MODULES:
-        return f"python -m {_MODULES[name]}"
     file = "tokenizers/build.py" if name == "build" else f"{name}.py"
     script = Path(file) if Path.cwd() == ROOT else ROOT / file
     return f"python {shlex.quote(str(script))}"

@@ -1,4 +1,4 @@
-"""``python -m validation.answers``: what people's answers to a questionnaire say about a benchmark."""
+"""``ucurve answers``: what people's answers to a questionnaire say about a benchmark."""
 
 from dataclasses import asdict, field, replace
 from pathlib import Path
@@ -12,14 +12,21 @@ from ucurve.cli import run
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, Seed, Share, as_tuple
-from validation.answer_files import BAD, GOOD, Columns
-from validation.items import ITEM
-from validation.judging.exclusion import Exclusion, judge_annotators
-from validation.judging.human_files import human_table, rating_tables
-from validation.judging.paradigms import find_rule, judge_items, judge_paradigms, people_skills
-from validation.judging.raters import judge_raters, rating_file
-from validation.loading import load_answers, load_items, load_ratings
-from validation.tables import Findings, agreement_summary, choice_lines, rating_lines, rating_summary, write_folder
+from ucurve.validation.answer_files import BAD, GOOD, Columns
+from ucurve.validation.items import ITEM
+from ucurve.validation.judging.exclusion import Exclusion, judge_annotators
+from ucurve.validation.judging.human_files import human_table, rating_tables
+from ucurve.validation.judging.paradigms import find_rule, judge_items, judge_paradigms, people_skills
+from ucurve.validation.judging.raters import judge_raters, rating_file
+from ucurve.validation.loading import load_answers, load_items, load_ratings
+from ucurve.validation.tables import (
+    Findings,
+    agreement_summary,
+    choice_lines,
+    rating_lines,
+    rating_summary,
+    write_folder,
+)
 
 
 def _known_rule(name: str) -> str:

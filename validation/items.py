@@ -7,7 +7,7 @@ import pandas as pd
 
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.tabular import read_rows
-from validation.answer_files import BAD, GOOD, full_cell
+from ucurve.validation.answer_files import BAD, GOOD, full_cell
 
 ITEM, CATCH, CONTROL, TRAINING = "item", "catch", "control", "training"
 KINDS = (ITEM, CATCH, CONTROL, TRAINING)

@@ -8,9 +8,9 @@ import pandas as pd
 
 from ucurve.errors import UserError, did_you_mean
 from ucurve.storage.files import read_json_or_empty
-from validation.answer_files import Answer, Columns, Rating, read_paradigms, read_rating_table, read_table
-from validation.items import items_of_answers, read_items
-from validation.platform_files import is_pcibex, read_label_studio, read_pcibex
+from ucurve.validation.answer_files import Answer, Columns, Rating, read_paradigms, read_rating_table, read_table
+from ucurve.validation.items import items_of_answers, read_items
+from ucurve.validation.platform_files import is_pcibex, read_label_studio, read_pcibex
 
 _QUESTIONNAIRE = "questionnaire.json"  # beside items.csv: what the questionnaire was made from
 

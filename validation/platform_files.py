@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from ucurve.errors import UserError
 from ucurve.storage.files import LINE_END, read_json, read_utf8
-from validation.answer_files import BAD, CHOICES, GOOD, NONE, Answer, parse_seconds
+from ucurve.validation.answer_files import BAD, CHOICES, GOOD, NONE, Answer, parse_seconds
 
 _COLUMN = re.compile(r"#\s*(\d+)\.\s*(.+?)\.?\s*")
 _TRIAL = "Order number of item"

@@ -12,10 +12,10 @@ from ucurve.config import plain
 from ucurve.provenance import code_revision, versions
 from ucurve.storage.files import disk_faults, new_folder, sha256_file, write_json
 from ucurve.text_table import format_table
-from validation.answer_files import CHOICES
-from validation.judging.agreement import fleiss_kappa, interval_alpha, krippendorff_alpha, raw_agreement
-from validation.judging.paradigms import Rule, wilson_interval
-from validation.judging.raters import rating_matrix
+from ucurve.validation.answer_files import CHOICES
+from ucurve.validation.judging.agreement import fleiss_kappa, interval_alpha, krippendorff_alpha, raw_agreement
+from ucurve.validation.judging.paradigms import Rule, wilson_interval
+from ucurve.validation.judging.raters import rating_matrix
 
 Summary = Mapping[str, Any]  # of summary.json: numbers, names, and None for what is not defined
 

@@ -1,4 +1,4 @@
-"""``python -m workbench`` opens the workbench on this machine."""
+"""``ucurve workbench`` opens the workbench on this machine."""
 
 from ucurve.cli import run
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
-from workbench.settings import PASSWORD_VARIABLE, WorkbenchSettings, find_password
+from ucurve.workbench.settings import PASSWORD_VARIABLE, WorkbenchSettings, find_password
 
 _END_SECONDS = 3  # that requests have to be answered in after Ctrl-C or SIGTERM
 
@@ -27,7 +27,7 @@ def workbench_command(values: dict[str, object]) -> None:
     with _naming_the_extra():
         import uvicorn
 
-        from workbench.login import Login
+        from ucurve.workbench.login import Login
     logging.getLogger("uvicorn.error").addFilter(_is_no_cancelled_request)
     listener, login = _listen(settings), Login(password)
     host, port = listener.getsockname()[:2]
@@ -36,8 +36,8 @@ def workbench_command(values: dict[str, object]) -> None:
     # Read by NumPy when it is imported: threads of its own for small matrices cost more than they save.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with _naming_the_extra():  # the imports that take seconds; a browser that asks meanwhile waits for the answer
-        from workbench.rooms import make_rooms
-        from workbench.server import make_app
+        from ucurve.workbench.rooms import make_rooms
+        from ucurve.workbench.server import make_app
     app = make_app(settings, make_rooms(settings), login)
     _say("Open this address in a browser, with all of it. Ctrl-C ends the workbench; what was typed is kept.")
     config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_END_SECONDS)

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, quote, urlencode
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from workbench.pages import render
+from ucurve.workbench.pages import render
 
 LOGIN = "/login"
 _TOKEN = "token"  # noqa: S105 - its name in the address

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.replies import Handler
+from ucurve.workbench.replies import Handler
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """The rooms, in the order of the menu: most people come for the curves."""
 
-from workbench.explore.room import explore_room
-from workbench.judge.room import judge_room
-from workbench.room import Room
-from workbench.settings import WorkbenchSettings
-from workbench.write.room import write_room
+from ucurve.workbench.explore.room import explore_room
+from ucurve.workbench.judge.room import judge_room
+from ucurve.workbench.room import Room
+from ucurve.workbench.settings import WorkbenchSettings
+from ucurve.workbench.write.room import write_room
 
 
 def make_rooms(settings: WorkbenchSettings) -> list[Room]:

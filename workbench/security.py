@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp
 
-from workbench.login import LOGIN, Login
-from workbench.settings import LOCAL_HOSTS, WorkbenchSettings
+from ucurve.workbench.login import LOGIN, Login
+from ucurve.workbench.settings import LOCAL_HOSTS, WorkbenchSettings
 
 Next = Callable[[Request], Awaitable[Response]]
 

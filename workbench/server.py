@@ -12,13 +12,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ucurve.errors import UserError
-from workbench.login import LOGIN, Login
-from workbench.pages import render
-from workbench.replies import Endpoint, in_thread, json_route
-from workbench.room import File, Room
-from workbench.security import STATIC, Gate
-from workbench.settings import WorkbenchSettings
-from workbench.start import start_values
+from ucurve.workbench.login import LOGIN, Login
+from ucurve.workbench.pages import render
+from ucurve.workbench.replies import Endpoint, in_thread, json_route
+from ucurve.workbench.room import File, Room
+from ucurve.workbench.security import STATIC, Gate
+from ucurve.workbench.settings import WorkbenchSettings
+from ucurve.workbench.start import start_values
 
 
 def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -> Starlette:
@@ -41,7 +41,7 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
         Route(LOGIN, login.read, methods=["POST"]),
         Route(f"{STATIC}vega.js", _vega),
         Route(f"{STATIC}look.css", _look),
-        Mount(STATIC.rstrip("/"), StaticFiles(packages=[("workbench.pages", "static")])),
+        Mount(STATIC.rstrip("/"), StaticFiles(packages=[("ucurve.workbench.pages", "static")])),
     ]
     for room in rooms:
         routes += [Route(f"/{room.name}", page(room)), *_requests(room)]
@@ -85,7 +85,7 @@ async def _look(request: Request) -> Response:
 
 
 async def _vega(request: Request) -> Response:
-    from analysis.charts.bundle import vega_script
+    from ucurve.analysis.charts.bundle import vega_script
 
     del request
     return Response(vega_script(), media_type="text/javascript")

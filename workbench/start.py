@@ -1,11 +1,11 @@
 """What the start page lists: the runs, the projects and the questionnaires that there are."""
 
-from analysis.data.runs import find_runs
+from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import UcurveError
-from workbench.explore.library import list_scores, no_runs
-from workbench.judge.questionnaires import Questionnaires
-from workbench.settings import WorkbenchSettings
-from workbench.write.projects import list_projects
+from ucurve.workbench.explore.library import list_scores, no_runs
+from ucurve.workbench.judge.questionnaires import Questionnaires
+from ucurve.workbench.settings import WorkbenchSettings
+from ucurve.workbench.write.projects import list_projects
 
 
 def start_values(settings: WorkbenchSettings) -> dict[str, object]:

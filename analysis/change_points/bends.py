@@ -20,10 +20,10 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.shape.classify import LEVEL
-from analysis.shape.smoothing import Array, Curve, curve_draws
-from eval.metrics.levels import Ids
-from eval.metrics.sampling import TAIL
+from ucurve.analysis.shape.classify import LEVEL
+from ucurve.analysis.shape.smoothing import Array, Curve, curve_draws
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sampling import TAIL
 
 MOST_CHANGES = 3
 LEAST_CHECKPOINTS = 8

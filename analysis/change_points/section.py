@@ -9,16 +9,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.change_points.bends import LEAST_APART, LEAST_CHECKPOINTS, MOST_CHANGES
-from analysis.change_points.table import ACCURACY, change_table, loss_curves
-from analysis.data.study import BenchmarkScores
-from analysis.plotting.facets import Panels, draw_over_tokens, line_legend, overall_and_phenomena
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import TokenAxis, line_styles, readable
-from analysis.report.html import Column, ReportSection, TableView
-from analysis.shape.classify import LEVEL
-from analysis.shape.section import read_shapes
-from analysis.shape.smoothing import Curve
+from ucurve.analysis.change_points.bends import LEAST_APART, LEAST_CHECKPOINTS, MOST_CHANGES
+from ucurve.analysis.change_points.table import ACCURACY, change_table, loss_curves
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.plotting.facets import Panels, draw_over_tokens, line_legend, overall_and_phenomena
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import TokenAxis, line_styles, readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.shape.classify import LEVEL
+from ucurve.analysis.shape.section import read_shapes
+from ucurve.analysis.shape.smoothing import Curve
 
 _CHANGES = (
     Column("group", "Model"), Column("curve", "Curve"), Column("which", "Change"),

@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from analysis.change_points.bends import Changes, can_bend, find_changes, noise_covariance
-from analysis.curves.loss import loss_by_run
-from analysis.data.study import Study
-from analysis.shape.classify import LEVEL, Row, holm_by_runs
-from analysis.shape.smoothing import Array, Curve, with_known_error
+from ucurve.analysis.change_points.bends import Changes, can_bend, find_changes, noise_covariance
+from ucurve.analysis.curves.loss import loss_by_run
+from ucurve.analysis.data.study import Study
+from ucurve.analysis.shape.classify import LEVEL, Row, holm_by_runs
+from ucurve.analysis.shape.smoothing import Array, Curve, with_known_error
 
 ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS = "accuracy", "held-out loss", "training loss"
 NOT_APART = "not told apart"

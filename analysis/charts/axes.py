@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from analysis.plotting.style import TokenAxis
+from ucurve.analysis.plotting.style import TokenAxis
 
 HEIGHT = "height"  # the expression of a panel's height, where it stands alone
 TOKENS, ACCURACY = "Training tokens (log scale)", "Accuracy (%)"

@@ -10,11 +10,11 @@ from typing import Literal
 import altair as alt
 import pandas as pd
 
-from analysis.charts import axes, parts
-from analysis.charts.offline import LayeredChart, OfflineChart, PanelChart
-from analysis.charts.parts import CURVES, LEVELS, TITLES, Column, Rows
-from analysis.plotting.facets import OVER_RUNS, line_names
-from analysis.plotting.style import TokenAxis, line_styles, lowest_of, percent_bottom, readable, size_colors
+from ucurve.analysis.charts import axes, parts
+from ucurve.analysis.charts.offline import LayeredChart, OfflineChart, PanelChart
+from ucurve.analysis.charts.parts import CURVES, LEVELS, TITLES, Column, Rows
+from ucurve.analysis.plotting.facets import OVER_RUNS, line_names
+from ucurve.analysis.plotting.style import TokenAxis, line_styles, lowest_of, percent_bottom, readable, size_colors
 from ucurve.fields import format_count
 
 Lines = Literal["group", "phenomenon", "value", "curve"]

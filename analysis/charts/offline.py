@@ -9,7 +9,7 @@ from typing import IO, Any
 import altair
 from jinja2 import Environment
 
-from analysis.charts.bundle import vega_script
+from ucurve.analysis.charts.bundle import vega_script
 
 # Altair's own pages write names into a script as they are, and load Vega from a server unless told otherwise.
 _PAGE = Environment(autoescape=True).from_string("""\

@@ -13,8 +13,8 @@ import altair as alt
 import pandas as pd
 from matplotlib.typing import LineStyleType
 
-from analysis.charts.offline import LayeredChart, PanelChart
-from analysis.plotting.style import DASHES, LineStyle
+from ucurve.analysis.charts.offline import LayeredChart, PanelChart
+from ucurve.analysis.plotting.style import DASHES, LineStyle
 
 CURVES, LEVELS = "curves", "levels"  # the names of the data
 Rows = list[dict[str, object]]

@@ -10,22 +10,22 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from analysis.charts.curves import learning_chart
-from analysis.curves.learning import band_note, curve_table, draw_curves
-from analysis.data.groups import ALL, CROSS, Groups, Ids, Pairs, columns, crossed_columns
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores, Study
-from analysis.items.frequency import FREQUENCIES, with_frequencies
-from analysis.items.histories import History, read_histories, same_pairs
-from analysis.items.verdicts import RIGHT, TIE
-from analysis.plotting.facets import panels_by
-from analysis.plotting.figures import Drawing
-from analysis.report.html import ReportSection
-from eval.metrics.accuracy import TIES_CREDIT, TiesRule
-from eval.metrics.levels import MEANS, levels_of
-from eval.metrics.sampling import Clusters, clusters_of, row_intervals
-from eval.store.reported import OVER_PAIRS
+from ucurve.analysis.charts.curves import learning_chart
+from ucurve.analysis.curves.learning import band_note, curve_table, draw_curves
+from ucurve.analysis.data.groups import ALL, CROSS, Groups, Ids, Pairs, columns, crossed_columns
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.items.frequency import FREQUENCIES, with_frequencies
+from ucurve.analysis.items.histories import History, read_histories, same_pairs
+from ucurve.analysis.items.verdicts import RIGHT, TIE
+from ucurve.analysis.plotting.facets import panels_by
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.report.html import ReportSection
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.metrics.accuracy import TIES_CREDIT, TiesRule
+from ucurve.eval.metrics.levels import MEANS, levels_of
+from ucurve.eval.metrics.sampling import Clusters, clusters_of, row_intervals
+from ucurve.eval.store.reported import OVER_PAIRS
 
 _STEPS_AT_ONCE = 16  # so that what is computed of all clusters takes little memory
 MOST_DRAWN = 12  # values in a figure; the table has all

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.charts.curves import Lines, learning_chart
-from analysis.charts.offline import OfflineChart
-from analysis.curves.learning import curve_table
-from analysis.data.study import BenchmarkScores
-from analysis.plotting.figures import Drawing
+from ucurve.analysis.charts.curves import Lines, learning_chart
+from ucurve.analysis.charts.offline import OfflineChart
+from ucurve.analysis.curves.learning import curve_table
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.plotting.figures import Drawing
 
 MOST_ROWS = 20_000  # of a chart: with more of them a page is slow and large
 _LINES: tuple[Lines, ...] = ("group", "phenomenon")  # of the overall figure, and of the one by phenomenon

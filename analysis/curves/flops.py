@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import LineStyleType
 
-from analysis.charts.curves import flops_chart, model_labels
-from analysis.data.runs import Run
-from analysis.plotting.facets import OVER_RUNS, Panels, draw_panels, overall_and_phenomena
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import log_axis, percent_axis, power_label, size_colors
+from ucurve.analysis.charts.curves import flops_chart, model_labels
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.plotting.facets import OVER_RUNS, Panels, draw_panels, overall_and_phenomena
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import log_axis, percent_axis, power_label, size_colors
 
 _MARKERS = "osD^vPX"
 _DASHES: tuple[LineStyleType, ...] = ((0, (6, 2)), (0, (3, 1.5)), "-.", (0, (1, 1.5)))

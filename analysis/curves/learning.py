@@ -6,11 +6,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.data.frames import with_gaps
-from analysis.data.runs import Run
-from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import LineStyle, TokenAxis, line_styles
+from ucurve.analysis.data.frames import with_gaps
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.plotting.facets import (
+    OVER_RUNS,
+    Panels,
+    draw_line,
+    draw_over_tokens,
+    line_legend,
+    overall_and_phenomena,
+)
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import LineStyle, TokenAxis, line_styles
 
 OVER_PAIRS = "95 % interval over the pairs of these templates"
 _CURVE = ["group", "phenomenon", "step"]

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.charts.curves import loss_chart
-from analysis.data.frames import BINS_PER_DECADE
-from analysis.plotting.facets import OVER_RUNS, draw_line, draw_panels, line_legend
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import LineStyle, line_styles, log_axis, token_label
+from ucurve.analysis.charts.curves import loss_chart
+from ucurve.analysis.data.frames import BINS_PER_DECADE
+from ucurve.analysis.plotting.facets import OVER_RUNS, draw_line, draw_panels, line_legend
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import LineStyle, line_styles, log_axis, token_label
 
 
 def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -8,13 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from analysis.data.frames import with_gaps
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores
-from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import TokenAxis, line_styles
-from analysis.report.html import ReportSection
+from ucurve.analysis.data.frames import with_gaps
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import TokenAxis, line_styles
+from ucurve.analysis.report.html import ReportSection
 
 Array = NDArray[np.float64]
 WIDTH = 0.1  # of the smoother, in decades of tokens

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.curves.loss import loss_by_run
-from analysis.data.frames import stack
-from analysis.data.study import BenchmarkScores, Study
-from analysis.plotting.style import readable
-from analysis.report.html import Column, ReportSection, TableView
-from eval.metrics.sampling import CONFIDENCE
-from eval.metrics.significance import holm
+from ucurve.analysis.curves.loss import loss_by_run
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.eval.metrics.sampling import CONFIDENCE
+from ucurve.eval.metrics.significance import holm
 
 FEWEST_RUNS = 4  # with three, the other two tell next to nothing about how far runs lie apart
 AT_THE_END, OVER_TRAINING, LOSS = "accuracy at the end", "accuracy over training", "loss at the end"

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from analysis.curves.charts import add_learning_charts
-from analysis.curves.flops import draw_flops_curves, flops_table
-from analysis.curves.learning import curve_table, draw_learning_curves
-from analysis.curves.loss import draw_loss_curves, loss_table
-from analysis.data.study import BenchmarkScores, Study
-from analysis.paradigms.human import reference_lines
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import chinese_fonts
-from analysis.report.html import ReportSection
+from ucurve.analysis.curves.charts import add_learning_charts
+from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
+from ucurve.analysis.curves.learning import curve_table, draw_learning_curves
+from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.paradigms.human import reference_lines
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import chinese_fonts
+from ucurve.analysis.report.html import ReportSection
 from ucurve.progress import log_line
 
 

@@ -16,11 +16,11 @@ import pyarrow.dataset
 import pyarrow.json
 import pyarrow.parquet
 
-from eval.linking import Linking, parse_linking
-from eval.pairs import COUNTED
-from eval.store.keys import check_pairs, check_scores
-from eval.store.scores import pairs_path, score_path
 from ucurve.errors import UserError
+from ucurve.eval.linking import Linking, parse_linking
+from ucurve.eval.pairs import COUNTED
+from ucurve.eval.store.keys import check_pairs, check_scores
+from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.storage.run_folder import STEPS, parse_step
 
 Kind = Literal["name", "integer", "number"]

@@ -9,14 +9,14 @@ import pyarrow.compute
 import pyarrow.dataset
 from pandas.api.types import union_categoricals
 
-from analysis.data.files import Kind, read_records, read_table
-from analysis.data.runs import Run
-from eval.metrics.accuracy import TiesRule
-from eval.metrics.levels import MEANS
-from eval.store.keys import check_owner
-from eval.store.tables import ACCURACY
-from eval.store.views import open_table
+from ucurve.analysis.data.files import Kind, read_records, read_table
+from ucurve.analysis.data.runs import Run
 from ucurve.errors import DamagedError, UserError
+from ucurve.eval.metrics.accuracy import TiesRule
+from ucurve.eval.metrics.levels import MEANS
+from ucurve.eval.store.keys import check_owner
+from ucurve.eval.store.tables import ACCURACY
+from ucurve.eval.store.views import open_table
 from ucurve.storage.facts import own_faults
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import HELD_OUT, METRICS, refuse_faults

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.metrics.sets import Sets, sets_of
-from eval.pairs import COUNTED, PAIR_COLUMNS, SET, in_accuracies
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.metrics.sets import Sets, sets_of
+from ucurve.eval.pairs import COUNTED, PAIR_COLUMNS, SET, in_accuracies
 
 Ids = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -7,15 +7,15 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.data.files import PAIR_COLUMNS, known_linking
-from analysis.data.study import BenchmarkScores, LastScores, Study
-from eval.metrics.accuracy import items, pair_credits
-from eval.metrics.levels import MEANS, levels_of
-from eval.metrics.sampling import Clusters, clusters_of, effective_size, spread_of
-from eval.metrics.significance import certainty
-from eval.pairs import in_accuracies
-from eval.store.scores import score_path
+from ucurve.analysis.data.files import PAIR_COLUMNS, known_linking
+from ucurve.analysis.data.study import BenchmarkScores, LastScores, Study
 from ucurve.errors import UserError
+from ucurve.eval.metrics.accuracy import items, pair_credits
+from ucurve.eval.metrics.levels import MEANS, levels_of
+from ucurve.eval.metrics.sampling import Clusters, clusters_of, effective_size, spread_of
+from ucurve.eval.metrics.significance import certainty
+from ucurve.eval.pairs import in_accuracies
+from ucurve.eval.store.scores import score_path
 
 ALL_OF = "all"  # the paradigm of the rows of a phenomenon, and the phenomenon of those of all pairs
 
@@ -46,7 +46,7 @@ class ModelScores:
 
         ``model``, ``phenomenon``, ``suite`` (the paradigm), ``n``, ``clusters`` (different edits), ``effective`` (how
         many independent pairs would tell as much, NaN with fewer than 4 clusters), ``accuracy``, ``delta_lp`` and
-        ``delta_nll``; for what the certainties are see ``analysis.models.categories``.
+        ``delta_nll``; for what the certainties are see ``ucurve.analysis.models.categories``.
         """
         rows = self._rows[self._rows["paradigm"] != ALL_OF]
         return rows.rename(columns={"paradigm": "suite"}).reset_index(drop=True)

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.data.files import read_stored
-from analysis.data.frames import SCORE_COLUMNS, stack
-from analysis.data.pair_scores import find_stored
-from analysis.data.study import BenchmarkScores
-from eval.linking import Linking, parse_linking
-from eval.metrics.accuracy import accuracy_table
-from eval.metrics.levels import MEANS
+from ucurve.analysis.data.files import read_stored
+from ucurve.analysis.data.frames import SCORE_COLUMNS, stack
+from ucurve.analysis.data.pair_scores import find_stored
+from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.errors import UserError
+from ucurve.eval.linking import Linking, parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
+from ucurve.eval.metrics.levels import MEANS
 from ucurve.invocation import command
 
 

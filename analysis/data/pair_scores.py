@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.files import PAIR_COLUMNS, known_linking, read_stored
-from analysis.data.runs import Run
-from eval.linking import Linking
-from eval.metrics.accuracy import TiesRule, pair_credits
-from eval.metrics.clusters import EDIT, pair_clusters
-from eval.pairs import in_accuracies
-from eval.store.keys import check_pairs, check_scores
-from eval.store.scores import pairs_path, score_path
+from ucurve.analysis.data.files import PAIR_COLUMNS, known_linking, read_stored
+from ucurve.analysis.data.runs import Run
 from ucurve.errors import UserError
+from ucurve.eval.linking import Linking
+from ucurve.eval.metrics.accuracy import TiesRule, pair_credits
+from ucurve.eval.metrics.clusters import EDIT, pair_clusters
+from ucurve.eval.pairs import in_accuracies
+from ucurve.eval.store.keys import check_pairs, check_scores
+from ucurve.eval.store.scores import pairs_path, score_path
 
 HALVES = 2  # half points in a whole one
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eval.models.same_weights import describe_equal, find_equal
-from eval.store.keys import find_key, scores_below
-from eval.store.tables import ACCURACY
 from ucurve.errors import DamagedError, UserError, nearest
+from ucurve.eval.models.same_weights import describe_equal, find_equal
+from ucurve.eval.store.keys import find_key, scores_below
+from ucurve.eval.store.tables import ACCURACY
 from ucurve.fields import format_count, format_words
 from ucurve.invocation import command
 from ucurve.storage.facts import RunFacts, read_manifest, read_run_facts

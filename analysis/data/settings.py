@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.metrics.clusters import EDIT
+from ucurve.eval.metrics.clusters import EDIT
 from ucurve.fields import as_tuple
 
 FLAT_MARGIN = 3.0  # points of accuracy

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow.compute
 import pyarrow.dataset
 
-from analysis.data.files import PAIR_COLUMNS, read_stored, stored_scores
-from analysis.data.frames import (
+from ucurve.analysis.data.files import PAIR_COLUMNS, read_stored, stored_scores
+from ucurve.analysis.data.frames import (
     AGGREGATES,
     OVERALL_MEANS,
     held_out_frame,
@@ -20,17 +20,24 @@ from analysis.data.frames import (
     targets,
     without_ngrams,
 )
-from analysis.data.runs import Run
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.user_tables import UserTables, read_factors, read_human, read_languages, read_matches, read_models
-from eval.metrics.accuracy import TiesRule
-from eval.metrics.levels import MEANS
-from eval.store.keys import check_pairs
-from eval.store.ratings import read_ratings_beside
-from eval.store.reported import OVER_PAIRS, Reported, read_reported
-from eval.store.scores import pairs_path
-from eval.store.tables import ACCURACY
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.user_tables import (
+    UserTables,
+    read_factors,
+    read_human,
+    read_languages,
+    read_matches,
+    read_models,
+)
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.metrics.accuracy import TiesRule
+from ucurve.eval.metrics.levels import MEANS
+from ucurve.eval.store.keys import check_pairs
+from ucurve.eval.store.ratings import read_ratings_beside
+from ucurve.eval.store.reported import OVER_PAIRS, Reported, read_reported
+from ucurve.eval.store.scores import pairs_path
+from ucurve.eval.store.tables import ACCURACY
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import METRICS
 
@@ -218,7 +225,7 @@ class BenchmarkScores:
 
     @cached_property
     def judgments(self) -> pd.DataFrame | None:
-        """People's judgments beside the pairs (``eval.store.ratings``), of the first run that has some."""
+        """People's judgments beside the pairs (``ucurve.eval.store.ratings``), of the first run that has some."""
         runs = set(self.rows["run"].astype(str))
         found = (read_ratings_beside(run.folder, self.benchmark) for run in self.study.runs if run.label in runs)
         return next((table for table in found if table is not None), None)

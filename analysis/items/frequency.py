@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.data.groups import Pairs
-from analysis.items.histories import History
-from analysis.items.seen_text import SeenCounts, read_seen_counts, split_words
-from eval.metrics.clusters import common_length
-from eval.scoring.text.layout import delimits_words
+from ucurve.analysis.data.groups import Pairs
+from ucurve.analysis.items.histories import History
+from ucurve.analysis.items.seen_text import SeenCounts, read_seen_counts, split_words
 from ucurve.errors import UserError
+from ucurve.eval.metrics.clusters import common_length
+from ucurve.eval.scoring.text.layout import delimits_words
 
 FREQUENCIES = (
     "log_frequency_word_good", "log_frequency_word_bad", "log_frequency_bigram_good", "log_frequency_bigram_bad"

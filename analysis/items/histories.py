@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.groups import Ids, Pairs
-from analysis.data.pair_scores import StoredScores, find_stored
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores
-from analysis.items.verdicts import Verdicts, verdicts_of
-from eval.linking import Linking
-from eval.metrics.accuracy import decisions
-from eval.metrics.sets import Sets
+from ucurve.analysis.data.groups import Ids, Pairs
+from ucurve.analysis.data.pair_scores import StoredScores, find_stored
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.items.verdicts import Verdicts, verdicts_of
+from ucurve.eval.linking import Linking
+from ucurve.eval.metrics.accuracy import decisions
+from ucurve.eval.metrics.sets import Sets
 
 Floats = npt.NDArray[np.float64]
 

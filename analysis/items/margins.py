@@ -7,13 +7,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.data.frames import stack
-from analysis.data.study import BenchmarkScores
-from analysis.items.histories import Floats, History, read_histories
-from analysis.plotting.facets import draw_line, draw_over_tokens, line_legend
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import TokenAxis, line_styles, readable
-from analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.items.histories import Floats, History, read_histories
+from ucurve.analysis.plotting.facets import draw_line, draw_over_tokens, line_legend
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import TokenAxis, line_styles, readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 BEYOND = 1.0  # in the unit of the linking function; of log probabilities a factor of 2.7
 _QUANTILES = {"margin_q05": 0.05, "margin_q25": 0.25, "margin_median": 0.5, "margin_q75": 0.75, "margin_q95": 0.95}

@@ -6,16 +6,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.data.frames import stack
-from analysis.data.study import BenchmarkScores
-from analysis.items.histories import History, read_histories
-from analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
-from analysis.items.table import item_summary, item_table
-from analysis.items.variance import FEWEST_CROSSED, PARTS, seed_components, why_not_crossed
-from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import TokenAxis, line_styles, readable
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.items.histories import History, read_histories
+from ucurve.analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
+from ucurve.analysis.items.table import item_summary, item_table
+from ucurve.analysis.items.variance import FEWEST_CROSSED, PARTS, seed_components, why_not_crossed
+from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import TokenAxis, line_styles, readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 
 _SUMMARY = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.data.frames import stack
-from analysis.data.groups import Ids, Mask
-from analysis.data.runs import Run
-from analysis.items.histories import Floats, History, same_pairs
-from analysis.items.verdicts import RIGHT
-from eval.metrics.kappa import cohens_kappa
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.groups import Ids, Mask
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.items.histories import Floats, History, same_pairs
+from ucurve.analysis.items.verdicts import RIGHT
+from ucurve.eval.metrics.kappa import cohens_kappa
 
 ALL_RUNS, SAME_INIT, SAME_ORDER, BOTH_DIFFER = "all runs", "same init", "same data order", "both differ"
 AGREEMENT_COLUMNS = (

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
-from analysis.data.frames import stack
-from analysis.data.groups import Ids
-from analysis.items.histories import Floats, History
-from analysis.items.verdicts import NEVER, RIGHT, TIE, WRONG, find_events, first_place
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.groups import Ids
+from ucurve.analysis.items.histories import Floats, History
+from ucurve.analysis.items.verdicts import NEVER, RIGHT, TIE, WRONG, find_events, first_place
 
 VERDICT_NAMES = {WRONG: "wrong", TIE: "tied", RIGHT: "right"}
 ITEM_COLUMNS = (

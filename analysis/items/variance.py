@@ -12,9 +12,9 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
-from analysis.items.histories import Floats
-from analysis.items.seeds import Line, Seeds, seeds_of
-from eval.metrics.sampling import TAIL
+from ucurve.analysis.items.histories import Floats
+from ucurve.analysis.items.seeds import Line, Seeds, seeds_of
+from ucurve.eval.metrics.sampling import TAIL
 
 PARTS = ("init", "order", "rest")
 COMPONENT_COLUMNS = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.groups import Ids, Mask
+from ucurve.analysis.data.groups import Ids, Mask
 
 WRONG, TIE, RIGHT = 0, 1, 2
 NEVER = -1  # in place of a checkpoint, where there is no such event

@@ -4,10 +4,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.frames import stack
-from analysis.scaling.laws import logistic_law
-from eval.metrics.sampling import exact_interval
-from eval.metrics.significance import CHANCE
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.scaling.laws import logistic_law
+from ucurve.eval.metrics.sampling import exact_interval
+from ucurve.eval.metrics.significance import CHANCE
 
 Array = npt.NDArray[np.float64]
 FEWEST = 5  # languages; the curve has three parameters

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.data.frames import pool_pairs
+from ucurve.analysis.data.frames import pool_pairs
 
 LOW, MID, HIGH = "low", "mid", "high"
 _LOW_SHARE, _MID_SHARE = 0.6, 0.9

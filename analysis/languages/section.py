@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.data.frames import pool_pairs
-from analysis.data.last_scores import LanguageScores, ModelScores
-from analysis.languages.frequency import OVER, UNDER, fit_logistic, residual_table
-from analysis.languages.groups import EVERY, HIGH, LOW, MID, group_members, group_table, language_table
-from analysis.models.charts import draw_scatter
-from analysis.models.mcnemar import (
+from ucurve.analysis.data.frames import pool_pairs
+from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
+from ucurve.analysis.languages.frequency import OVER, UNDER, fit_logistic, residual_table
+from ucurve.analysis.languages.groups import EVERY, HIGH, LOW, MID, group_members, group_table, language_table
+from ucurve.analysis.models.charts import draw_scatter
+from ucurve.analysis.models.mcnemar import (
     BEST_LEVEL,
     OVER_EDITS,
     PAIR_LEVEL,
@@ -21,12 +21,12 @@ from analysis.models.mcnemar import (
     mcnemar_table,
     with_model_first,
 )
-from analysis.models.side_by_side import MODELS, ROWS
-from analysis.plotting.facets import draw_panels, panels_by
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import log_axis, percent_axis, power_label
-from analysis.report.html import Column, ReportSection, TableView
-from analysis.scaling.laws import logistic_law
+from ucurve.analysis.models.side_by_side import MODELS, ROWS
+from ucurve.analysis.plotting.facets import draw_panels, panels_by
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import log_axis, percent_axis, power_label
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.scaling.laws import logistic_law
 
 _PANELS = 8
 _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}

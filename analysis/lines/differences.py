@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pandas as pd
 
-from analysis.lines.over_seeds import difference_over_seeds, p_of_difference
-from eval.metrics.significance import holm
+from ucurve.analysis.lines.over_seeds import difference_over_seeds, p_of_difference
+from ucurve.eval.metrics.significance import holm
 
 
 def differences_between(found: pd.DataFrame, levels: Sequence[str], lines: str) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run
 
 Array = npt.NDArray[np.float64]
 TOKENS, FLOPS, LOSS = "tokens", "FLOPs", "bits per byte"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from eval.metrics.sampling import CONFIDENCE
+from ucurve.eval.metrics.sampling import CONFIDENCE
 
 
 class Estimate(NamedTuple):

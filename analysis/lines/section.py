@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from analysis.data.study import BenchmarkScores
-from analysis.lines.levels import FLOPS, LOSS, TOKENS
-from analysis.lines.table import SideBySide, set_side_by_side
-from analysis.plotting.figures import Drawing, NamedRows
-from analysis.plotting.style import DASHES, LineStyle, drawing_style, line_styles, percent_bottom, readable
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from eval.metrics.sampling import CONFIDENCE
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.lines.levels import FLOPS, LOSS, TOKENS
+from ucurve.analysis.lines.table import SideBySide, set_side_by_side
+from ucurve.analysis.plotting.figures import Drawing, NamedRows
+from ucurve.analysis.plotting.style import DASHES, LineStyle, drawing_style, line_styles, percent_bottom, readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.fields import format_count
 
 _MOST_ROWS = 40  # in a table of the report

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.curves.mean import interpolate_run
-from analysis.data.frames import stack, with_gaps
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores
-from analysis.lines.differences import differences_between
-from analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
-from analysis.lines.over_seeds import mean_over_seeds
-from analysis.scaling.points import checkpoint_bits
+from ucurve.analysis.curves.mean import interpolate_run
+from ucurve.analysis.data.frames import stack, with_gaps
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.lines.differences import differences_between
+from ucurve.analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
+from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.scaling.points import checkpoint_bits
 
 _OF_MASKED = {  # the ways to score masked models that go with those of causal ones, the first found first
     "sentence": ("pll_l2r", "pll"), "conditional": ("pll_conditional",), "mink": ("pll_mink",),

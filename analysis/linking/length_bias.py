@@ -8,15 +8,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from analysis.data.frames import stack
-from analysis.data.study import BenchmarkScores, Study
-from analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import line_styles, readable
-from analysis.report.html import Column, ReportSection, TableView
-from eval.linking import parse_linking
-from eval.metrics.accuracy import items
-from eval.metrics.alpha import alpha_curve, best_alpha
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import line_styles, readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import items
+from ucurve.eval.metrics.alpha import alpha_curve, best_alpha
 
 SAMPLES = 200  # of the bootstrap: bounds on a grid of 0.05 need no more
 _LEAST_SPAN = 0.02  # of accuracies between the best and the worst alpha; with less there is nothing to see

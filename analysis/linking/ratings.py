@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.data.files import known_linking, scored_steps, stored_pairs, stored_scores
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores, Study
-from analysis.linking.tables import linking_order
-from analysis.report.html import Column, ReportSection, TableView
-from eval.linking import FAMILIES, Linking
-from eval.metrics.ratings import FEWEST_RATED, SENTENCE, rating_correlation, read_ratings
+from ucurve.analysis.data.files import known_linking, scored_steps, stored_pairs, stored_scores
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.linking.tables import linking_order
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.errors import UserError, did_you_mean
+from ucurve.eval.linking import FAMILIES, Linking
+from ucurve.eval.metrics.ratings import FEWEST_RATED, SENTENCE, rating_correlation, read_ratings
 from ucurve.storage.run_folder import EVAL
 from ucurve.storage.tabular import read_rows
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.data.study import BenchmarkScores
-from analysis.linking.tables import linking_by_line, linking_by_run
-from analysis.report.html import Column, ReportSection, TableView
-from eval.metrics.accuracy import winner_by_length
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.eval.metrics.accuracy import winner_by_length
 
 _LINKING = (
     Column("group", "Model"), Column("runs", "Runs", "count"), Column("step", "Step", "count"),

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.data.frames import last_scored
-from eval.linking import FAMILIES
-from eval.metrics.accuracy import delta_acc
+from ucurve.analysis.data.frames import last_scored
+from ucurve.eval.linking import FAMILIES
+from ucurve.eval.metrics.accuracy import delta_acc
 
 SPLITS = ("equal", "good_longer", "bad_longer")
 _LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.data.files import check_types
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores, Study
-from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking, with_overall
-from analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.data.files import check_types
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.linking.tables import SPLITS, linking_by_run, order_by_linking, with_overall
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.huggingface.tokenizer_files import STATISTICS
 from ucurve.storage.facts import RunFacts, own_faults
 from ucurve.storage.files import read_json_object

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.data.frames import last_scored, overall, pool_pairs
-from analysis.data.study import MEANS_OVER, Study
-from analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.data.frames import last_scored, overall, pool_pairs
+from ucurve.analysis.data.study import MEANS_OVER, Study
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.yaml_files import read_yaml
 
 _MOST = 5  # languages of a benchmark with a column each, as many as CLAMS has

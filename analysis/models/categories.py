@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.cbook import boxplot_stats
 from scipy.stats import pearsonr, spearmanr
 
-from eval.metrics.sampling import exact_interval
-from eval.metrics.significance import binomial_tests
+from ucurve.eval.metrics.sampling import exact_interval
+from ucurve.eval.metrics.significance import binomial_tests
 
 SIGNIFICANCE = 0.05
 CERTAINTIES = {"delta_lp": "nats per sentence", "delta_nll": "nats per token"}

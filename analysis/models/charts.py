@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from analysis.models.categories import certainty_correlations
-from analysis.models.mcnemar import PAIR_LEVEL, with_model_first
-from analysis.plotting.facets import draw_panels, line_legend, panels_by
-from analysis.plotting.figures import Drawing, NamedRows
-from analysis.plotting.style import drawing_style, line_styles, lowest_of, percent_axis
-from eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.analysis.models.categories import certainty_correlations
+from ucurve.analysis.models.mcnemar import PAIR_LEVEL, with_model_first
+from ucurve.analysis.plotting.facets import draw_panels, line_legend, panels_by
+from ucurve.analysis.plotting.figures import Drawing, NamedRows
+from ucurve.analysis.plotting.style import drawing_style, line_styles, lowest_of, percent_axis
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 WITH_INTERVALS, WITH_NUMBERS = 8, 24  # models; more leave the cells no room
 PANELS = 8

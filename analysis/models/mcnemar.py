@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.frames import stack
-from eval.metrics.levels import Ids
-from eval.metrics.sampling import FEWEST_CLUSTERS
-from eval.metrics.significance import cluster_mcnemar, mcnemar
+from ucurve.analysis.data.frames import stack
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.eval.metrics.significance import cluster_mcnemar, mcnemar
 
 Array = npt.NDArray[np.float64]
 BEST_LEVEL = 0.1  # MultiBLiMP, footnote 3

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.data.last_scores import load_last_scores
-from analysis.data.study import BenchmarkScores, Study
-from analysis.report.html import Column, ReportSection, TableView
-from eval.store.keys import check_scores, find_key
-from eval.store.scores import score_path
+from ucurve.analysis.data.last_scores import load_last_scores
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.eval.store.keys import check_scores, find_key
+from ucurve.eval.store.scores import score_path
 
 PROMPTS = ("grammaticality", "acceptability")
 AVERAGE = "Average"

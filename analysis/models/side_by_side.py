@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.data.last_scores import ModelScores
-from analysis.data.study import BenchmarkScores
-from analysis.models.categories import (
+from ucurve.analysis.data.last_scores import ModelScores
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.models.categories import (
     CERTAINTIES,
     box_table,
     category_table,
@@ -15,8 +15,8 @@ from analysis.models.categories import (
     count_significant,
     with_tests,
 )
-from analysis.models.charts import draw_boxes, draw_confidence, draw_heat_map, draw_scatter
-from analysis.models.mcnemar import (
+from ucurve.analysis.models.charts import draw_boxes, draw_confidence, draw_heat_map, draw_scatter
+from ucurve.analysis.models.mcnemar import (
     BEST_LEVEL,
     OVER_EDITS,
     PAIR_LEVEL,
@@ -27,8 +27,8 @@ from analysis.models.mcnemar import (
     mcnemar_table,
     with_model_first,
 )
-from analysis.plotting.figures import Drawing
-from analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 SUITES, MODELS, ROWS = 60, 24, 40  # at most in a figure, in figures and tests, and in a table of the report
 _SUMMARY = (

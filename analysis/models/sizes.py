@@ -11,15 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from scipy.stats import linregress
 
-from analysis.data.last_scores import ModelScores
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores
-from analysis.models.charts import draw_lines
-from analysis.models.side_by_side import at_level
-from analysis.plotting.facets import draw_panels, panels_by
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import line_styles, log_axis, percent_axis, power_label
-from analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.data.last_scores import ModelScores
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.models.charts import draw_lines
+from ucurve.analysis.models.side_by_side import at_level
+from ucurve.analysis.plotting.facets import draw_panels, panels_by
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import line_styles, log_axis, percent_axis, power_label
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.fields import format_count
 from ucurve.yaml_files import read_yaml
 

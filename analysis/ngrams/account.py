@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.ngrams.agreement import ratio
-from analysis.shape.classify import LEVEL, holm_of_tested
-from analysis.shape.smoothing import Array, Design, design_of, strata_of_clusters
-from eval.metrics.levels import Ids
-from eval.metrics.sampling import TAIL
+from ucurve.analysis.ngrams.agreement import ratio
+from ucurve.analysis.shape.classify import LEVEL, holm_of_tested
+from ucurve.analysis.shape.smoothing import Array, Design, design_of, strata_of_clusters
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sampling import TAIL
 
 LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
 LEAST_FIT = 0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth

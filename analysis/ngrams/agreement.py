@@ -4,11 +4,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.items.verdicts import RIGHT, TIE, WRONG, Verdicts
-from analysis.shape.smoothing import Array
-from eval.metrics.accuracy import TIES_CREDIT, TiesRule
-from eval.metrics.kappa import cohens_kappa
-from eval.metrics.levels import Ids
+from ucurve.analysis.items.verdicts import RIGHT, TIE, WRONG, Verdicts
+from ucurve.analysis.shape.smoothing import Array
+from ucurve.eval.metrics.accuracy import TIES_CREDIT, TiesRule
+from ucurve.eval.metrics.kappa import cohens_kappa
+from ucurve.eval.metrics.levels import Ids
 
 _NO_VARIANCE = 1e-20  # of the sum of squares: what rounding leaves
 

@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.charts.curves import learning_chart
-from analysis.plotting.facets import Panels, draw_over_tokens, overall_and_phenomena
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import LineStyle, TokenAxis, line_styles
+from ucurve.analysis.charts.curves import learning_chart
+from ucurve.analysis.plotting.facets import Panels, draw_over_tokens, overall_and_phenomena
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import LineStyle, TokenAxis, line_styles
 
 MODEL = "model"
 _NOTE = (

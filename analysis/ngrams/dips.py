@@ -5,15 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.data.frames import stack
-from analysis.data.pair_scores import HALVES
-from analysis.items.verdicts import RIGHT
-from analysis.ngrams.account import SAME_FIT, Dip, account_of_dip
-from analysis.ngrams.scores import AtCheckpoint, BesideNgrams
-from analysis.plotting.style import readable
-from analysis.shape.classify import LEVEL, Row
-from analysis.shape.smoothing import Array, drawn_together, smoothing_weights
-from eval.metrics.sampling import CONFIDENCE
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.pair_scores import HALVES
+from ucurve.analysis.items.verdicts import RIGHT
+from ucurve.analysis.ngrams.account import SAME_FIT, Dip, account_of_dip
+from ucurve.analysis.ngrams.scores import AtCheckpoint, BesideNgrams
+from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.shape.classify import LEVEL, Row
+from ucurve.analysis.shape.smoothing import Array, drawn_together, smoothing_weights
+from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.fields import format_count
 
 _SURE = 0.95  # share of resamples from which on no other order is named beside the one that fits best

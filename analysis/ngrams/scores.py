@@ -7,20 +7,20 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.data.files import known_linking, scored_steps, stored_scores
-from analysis.data.frames import NGRAM, stack
-from analysis.data.pair_scores import Items, read_runs
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores
-from analysis.items.verdicts import Verdicts, verdicts_of
-from analysis.ngrams.agreement import ngram_agreement
-from analysis.shape.smoothing import Array
-from eval.linking import Linking
-from eval.metrics.accuracy import decisions
-from eval.metrics.levels import Ids
-from eval.scoring.ngram.inventory import ORDERS
-from eval.store.scores import score_path
+from ucurve.analysis.data.files import known_linking, scored_steps, stored_scores
+from ucurve.analysis.data.frames import NGRAM, stack
+from ucurve.analysis.data.pair_scores import Items, read_runs
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.items.verdicts import Verdicts, verdicts_of
+from ucurve.analysis.ngrams.agreement import ngram_agreement
+from ucurve.analysis.shape.smoothing import Array
 from ucurve.errors import UserError
+from ucurve.eval.linking import Linking
+from ucurve.eval.metrics.accuracy import decisions
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.scoring.ngram.inventory import ORDERS
+from ucurve.eval.store.scores import score_path
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from analysis.data.study import BenchmarkScores
-from analysis.ngrams.account import LEAST_FIT, LEAST_SHARE
-from analysis.ngrams.curves import draw_ngram_curves, ngram_curves
-from analysis.ngrams.dips import account_table, describe_dips, significant_dips
-from analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
-from analysis.plotting.style import readable
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from analysis.shape.classify import LEVEL
-from analysis.shape.section import read_shapes
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.ngrams.account import LEAST_FIT, LEAST_SHARE
+from ucurve.analysis.ngrams.curves import draw_ngram_curves, ngram_curves
+from ucurve.analysis.ngrams.dips import account_table, describe_dips, significant_dips
+from ucurve.analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
+from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.shape.classify import LEVEL
+from ucurve.analysis.shape.section import read_shapes
 
 _DIPS = (
     Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("order", "Order", "count"),

@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.data.last_scores import LanguageScores, ModelScores
-from analysis.data.study import BenchmarkScores
-from analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE
-from analysis.pairs.clustered_errors import clustered_errors
-from analysis.plotting.figures import Drawing, NamedRows
-from analysis.plotting.style import drawing_style, line_styles
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from eval.linking import nll_per_token
-from eval.metrics.sampling import CONFIDENCE
+from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE
+from ucurve.analysis.pairs.clustered_errors import clustered_errors
+from ucurve.analysis.plotting.figures import Drawing, NamedRows
+from ucurve.analysis.plotting.style import drawing_style, line_styles
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.eval.linking import nll_per_token
+from ucurve.eval.metrics.sampling import CONFIDENCE
 
 OF_SCORES = ("sentence_length", "perplexity", "subword_delta")
 PUBLISHED = ("distance", "has_attractors", "congruent_attractors", "incongruent_attractors")  # in some benchmarks

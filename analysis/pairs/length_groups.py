@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.models.categories import with_tests
+from ucurve.analysis.models.categories import with_tests
 from ucurve.yaml_files import read_yaml
 
 GROUPS = 7

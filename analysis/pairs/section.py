@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.data.last_scores import ModelScores
-from analysis.data.study import BenchmarkScores
-from analysis.models.charts import draw_lines
-from analysis.pairs.filtering import DRAWS, filtering_table
-from analysis.pairs.length_groups import length_table, load_attractors, paradigm_differences
-from analysis.pairs.subsets import HANDMADE, SUBSETS, subset_table
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from eval.pairs import full_name
+from ucurve.analysis.data.last_scores import ModelScores
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.models.charts import draw_lines
+from ucurve.analysis.pairs.filtering import DRAWS, filtering_table
+from ucurve.analysis.pairs.length_groups import length_table, load_attractors, paradigm_differences
+from ucurve.analysis.pairs.subsets import HANDMADE, SUBSETS, subset_table
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.eval.pairs import full_name
 
 LINES = 8
 _MINK = re.compile(r"mink(\d+)_good")

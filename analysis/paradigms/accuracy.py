@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.data.frames import last_scored, score_frame, stack
-from analysis.data.study import BenchmarkScores
-from eval.metrics.levels import MEANS, levels_of
+from ucurve.analysis.data.frames import last_scored, score_frame, stack
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.eval.metrics.levels import MEANS, levels_of
 
 AGGREGATE_OF = {"all": "pairs", "macro": "paradigms", "macro_phenomena": "phenomena"}
 _ROW = ["run", "group", "step", "tokens", "linking", "phenomenon", "paradigm", "n", "accuracy"]

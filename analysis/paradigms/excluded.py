@@ -4,12 +4,12 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from analysis.data.study import BenchmarkScores, Study
-from analysis.linking.tables import order_by_linking
-from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
-from analysis.paradigms.human import load_human_agreement
-from analysis.report.html import Column, ReportSection, TableView
-from eval.pairs import SUBSET_MARK
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.linking.tables import order_by_linking
+from ucurve.analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
+from ucurve.analysis.paradigms.human import load_human_agreement
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.eval.pairs import SUBSET_MARK
 
 _SUFFIX = "-excluded"
 _VIEW = (

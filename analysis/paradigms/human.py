@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from analysis.data.study import BenchmarkScores, Study
-from analysis.report.html import Column, ReportSection, TableView
-from eval.pairs import counted
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.errors import UserError
+from ucurve.eval.pairs import counted
 
 _VIEW = (
     Column("benchmark", "Benchmark"), Column("phenomenon", "Phenomenon"), Column("paradigms", "Paradigms", "count"),

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.data.study import BenchmarkScores
-from analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
-from analysis.paradigms.human import circular_note, load_human_agreement
-from analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
+from ucurve.analysis.paradigms.human import circular_note, load_human_agreement
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 OVERALL_LINKINGS = ("slln_lp", "lp", "mean_lp")
 _NAMED = ["phenomenon", "linking", "aggregate", "paradigms"]

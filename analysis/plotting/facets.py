@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import (
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import (
     ONE_COLUMN,
     TWO_COLUMNS,
     LineStyle,

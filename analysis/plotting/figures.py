@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, drawing_style, readable
+from ucurve.analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, drawing_style, readable
 from ucurve.errors import UserError
 from ucurve.storage.files import new_file, write_text
 
@@ -74,7 +74,7 @@ def render(drawing: Drawing, kind: Format) -> bytes:
     buffer = io.BytesIO()
     dots = _DOTS_PER_PIXEL * drawing.pixels_per_inch
     with drawing_style(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # analysis.sections warns once
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # ucurve.analysis.sections warns once
         drawing.figure.savefig(buffer, format=kind, dpi=dots, metadata=_METADATA[kind])
     return buffer.getvalue()
 

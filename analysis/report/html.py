@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from analysis.charts.bundle import vega_script
-from analysis.charts.parts import has_menus
-from analysis.plotting.figures import Drawing, render
-from analysis.plotting.style import ONE_COLUMN
+from ucurve.analysis.charts.bundle import vega_script
+from ucurve.analysis.charts.parts import has_menus
+from ucurve.analysis.plotting.figures import Drawing, render
+from ucurve.analysis.plotting.style import ONE_COLUMN
 
 Kind = Literal["text", "count", "percent", "number", "p"]
 Tables = Mapping[str, pd.DataFrame]
@@ -27,7 +27,7 @@ _SHORT_NOTE, _FIRST_SENTENCE = 220, 70  # letters; of a longer note the first se
 _ROWS_ALIKE = 4  # of so many rows, a column that is the same in all becomes a sentence
 _SHORT = 22  # letters; longer texts break on a phone, which has to show a number beside them
 _TEMPLATES = Environment(
-    loader=PackageLoader("analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    loader=PackageLoader("ucurve.analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
     lstrip_blocks=True, keep_trailing_newline=True,
 )  # fmt: skip
 _TEMPLATES.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False, "sort_keys": False}
@@ -136,7 +136,7 @@ def report_html(
 
 
 def _source(name: str) -> str:
-    return (resources.files("analysis.report") / "templates" / name).read_text(encoding="utf-8")
+    return (resources.files("ucurve.analysis.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _script_hash(script: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.types import is_float_dtype, is_integer_dtype
 
-from analysis.report.html import Column, Kind, ReportSection, TableView, format_value
+from ucurve.analysis.report.html import Column, Kind, ReportSection, TableView, format_value
 from ucurve.storage.files import write_text
 
 MOST_ROWS = 200  # of a table that the report does not show; no paper prints a longer one

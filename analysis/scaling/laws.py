@@ -14,8 +14,8 @@ import pandas as pd
 from scipy.optimize import least_squares
 from scipy.special import expit, logit
 
-from analysis.data.frames import stack
-from eval.metrics.significance import CHANCE
+from ucurve.analysis.data.frames import stack
+from ucurve.eval.metrics.significance import CHANCE
 
 Array = npt.NDArray[np.float64]
 FEWEST_POINTS = 4  # of different FLOPs: one more than a law has parameters

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.frames import BINS_PER_DECADE, stack, with_gaps
-from analysis.data.runs import Run
+from ucurve.analysis.data.frames import BINS_PER_DECADE, stack, with_gaps
+from ucurve.analysis.data.runs import Run
 
 FINISHED = "finished runs"
 ON_THE_WAY = "checkpoints of one line"

@@ -6,15 +6,38 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.data.frames import stack
-from analysis.data.runs import Run, size_of
-from analysis.data.study import BenchmarkScores, Study
-from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import DASHES, LineStyle, line_styles, log_axis, lowest_of, percent_axis, power_label
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from analysis.scaling.laws import FEWEST_FOR_INTERVALS, FEWEST_POINTS, LOGISTIC_LAW, POWER_LAW, SAMPLES, Law, fit_tables
-from analysis.scaling.points import (
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.runs import Run, size_of
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.plotting.facets import (
+    OVER_RUNS,
+    Panels,
+    draw_line,
+    draw_panels,
+    line_legend,
+    overall_and_phenomena,
+)
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import (
+    DASHES,
+    LineStyle,
+    line_styles,
+    log_axis,
+    lowest_of,
+    percent_axis,
+    power_label,
+)
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.scaling.laws import (
+    FEWEST_FOR_INTERVALS,
+    FEWEST_POINTS,
+    LOGISTIC_LAW,
+    POWER_LAW,
+    SAMPLES,
+    Law,
+    fit_tables,
+)
+from ucurve.analysis.scaling.points import (
     FINISHED,
     ON_THE_WAY,
     accuracy_against_bits,

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run
 
 AGREEMENT_COLUMNS = ("between", "first", "second", "differs_in", "phenomena", "reached_by_both", "tau", "p")
 # Seeds of the initialization and of the data order are not distinguished here; run.json gives both.

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.data.pair_scores import HALVES
-from analysis.shape.classify import LEVEL, Row, holm_by_runs
-from analysis.shape.smoothing import Array, estimate_level, smoothing_weights
-from eval.metrics.levels import Ids
-from eval.metrics.sampling import FEWEST_CLUSTERS
-from eval.metrics.significance import CHANCE
+from ucurve.analysis.data.pair_scores import HALVES
+from ucurve.analysis.shape.classify import LEVEL, Row, holm_by_runs
+from ucurve.analysis.shape.smoothing import Array, estimate_level, smoothing_weights
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.eval.metrics.significance import CHANCE
 
 STABLE, AT_THE_END = "stable and wrong", "ends below chance"
 LATEST = 0.5  # of the training tokens: a curve that came below chance after them is not stable

@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.data.settings import FLAT_MARGIN
-from analysis.shape.smoothing import (
+from ucurve.analysis.data.settings import FLAT_MARGIN
+from ucurve.analysis.shape.smoothing import (
     DRAWS,
     Array,
     Curve,
@@ -33,10 +33,10 @@ from analysis.shape.smoothing import (
     smoothing_weights,
     with_known_error,
 )
-from analysis.shape.unimodal import dip_tests
-from eval.metrics.levels import Ids
-from eval.metrics.sampling import TAIL
-from eval.metrics.significance import holm
+from ucurve.analysis.shape.unimodal import dip_tests
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sampling import TAIL
+from ucurve.eval.metrics.significance import holm
 
 Row = Mapping[Hashable, Any]  # of ``DataFrame.to_dict("records")``
 Shape = Literal["rising", "U-shaped", "inverted-U", "falling", "flat", "undetermined"]

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from analysis.data.study import BenchmarkScores
-from analysis.shape.over_flops import read_flops_shapes
-from analysis.shape.over_sizes import read_size_shapes
-from analysis.shape.section import read_shapes
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.shape.over_flops import read_flops_shapes
+from ucurve.analysis.shape.over_sizes import read_size_shapes
+from ucurve.analysis.shape.section import read_shapes
 from ucurve.errors import UserError
 
 _SHAPES = {

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.shape.smoothing import DRAWS, SMOOTHING, Array, Curve, curve_draws, smoothing_weights
-from eval.metrics.sampling import CONFIDENCE, TAIL
-from eval.metrics.significance import CHANCE
+from ucurve.analysis.shape.smoothing import DRAWS, SMOOTHING, Array, Curve, curve_draws, smoothing_weights
+from ucurve.eval.metrics.sampling import CONFIDENCE, TAIL
+from ucurve.eval.metrics.significance import CHANCE
 
 ONSET_ABOVE_CHANCE = 0.05
 SATURATION_MARGIN = 0.02

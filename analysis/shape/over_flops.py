@@ -10,27 +10,27 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.data.frames import stack
-from analysis.data.pair_scores import Items
-from analysis.data.runs import Run
-from analysis.data.settings import FLAT_MARGIN
-from analysis.data.study import BenchmarkScores
-from analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import line_styles, log_axis, lowest_of, percent_axis, power_label, readable
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from analysis.shape.classify import is_testable
-from analysis.shape.pooled import classify_pooled, common_tokens, credits_of, curve_of_groups, group_runs
-from analysis.shape.section import count_classes, explain_shapes, name_shapes, read_items
-from analysis.shape.smoothing import Array
-from analysis.shape.tables import (
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.pair_scores import Items
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.settings import FLAT_MARGIN
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import line_styles, log_axis, lowest_of, percent_axis, power_label, readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.shape.classify import is_testable
+from ucurve.analysis.shape.pooled import classify_pooled, common_tokens, credits_of, curve_of_groups, group_runs
+from ucurve.analysis.shape.section import count_classes, explain_shapes, name_shapes, read_items
+from ucurve.analysis.shape.smoothing import Array
+from ucurve.analysis.shape.tables import (
     CurvePairs,
     curve_rows,
     curve_statistics,
     split_pairs,
     variation_of,
 )
-from eval.metrics.clusters import EDIT
+from ucurve.eval.metrics.clusters import EDIT
 
 FINISHED, EQUAL_TOKENS = "finished runs", "equal tokens"
 SCATTER = "items, seeds and scatter"

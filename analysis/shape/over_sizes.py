@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.frames import stack
-from analysis.data.pair_scores import HALVES, Items
-from analysis.data.runs import Run
-from analysis.data.settings import FLAT_MARGIN
-from analysis.data.study import BenchmarkScores
-from analysis.plotting.facets import overall_and_phenomena
-from analysis.plotting.style import readable
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from analysis.shape.classify import LEVEL, TURNS, holm_of_tested, is_testable
-from analysis.shape.pooled import (
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.pair_scores import HALVES, Items
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.settings import FLAT_MARGIN
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.plotting.facets import overall_and_phenomena
+from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.shape.classify import LEVEL, TURNS, holm_of_tested, is_testable
+from ucurve.analysis.shape.pooled import (
     SizeContrast,
     classify_pooled,
     common_tokens,
@@ -27,9 +27,9 @@ from analysis.shape.pooled import (
     size_contrast,
     turn_function,
 )
-from analysis.shape.section import classified_curves, count_classes, draw_smoothed, read_items
-from analysis.shape.smoothing import SMOOTHING, Array, Curve
-from analysis.shape.tables import (
+from ucurve.analysis.shape.section import classified_curves, count_classes, draw_smoothed, read_items
+from ucurve.analysis.shape.smoothing import SMOOTHING, Array, Curve
+from ucurve.analysis.shape.tables import (
     CurvePairs,
     Shapes,
     curve_rows,
@@ -37,7 +37,7 @@ from analysis.shape.tables import (
     split_pairs,
     variation_of,
 )
-from eval.metrics.clusters import EDIT
+from ucurve.eval.metrics.clusters import EDIT
 
 _CLASSES = (
     Column("group", "Models"), Column("sizes", "Sizes", "count"), Column("phenomenon", "Phenomenon"),

@@ -4,7 +4,7 @@ Runs of a group differ in the seed only. Groups are fixed: nothing is claimed of
 trained. What varies are the seeds within groups, whose covariance is estimated from all groups together with as many
 degrees of freedom as there are runs beyond the first of each group, and the pairs. All models are scored on the same
 pairs, so that the covariance over pairs is that of the mean over all groups and does not shrink with their number (a
-crossed design, see ``analysis.shape.smoothing``).
+crossed design, see ``ucurve.analysis.shape.smoothing``).
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.pair_scores import HALVES, Items
-from analysis.shape.smoothing import (
+from ucurve.analysis.data.pair_scores import HALVES, Items
+from ucurve.analysis.shape.smoothing import (
     Array,
     Curve,
     Design,
@@ -25,9 +25,9 @@ from analysis.shape.smoothing import (
     design_of,
     smoothing_weights,
 )
-from analysis.shape.tables import shape_table
-from eval.metrics.levels import Ids
-from eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.analysis.shape.tables import shape_table
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 DRAWS = 100_000  # of a few numbers each: p values as small as families of hundreds of curves need
 _ROUNDING = 1e-9

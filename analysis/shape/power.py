@@ -16,10 +16,10 @@ import pandas as pd
 from scipy.stats import chi2
 from scipy.stats import f as fisher
 
-from analysis.shape.classify import LEVEL, Row
-from analysis.shape.smoothing import Array, Curve, covariance_root, errors, smoothing_weights
-from analysis.shape.tables import Shapes, unproven_turn
-from analysis.shape.unimodal import ROUNDING, unimodal_distances, unimodal_fit
+from ucurve.analysis.shape.classify import LEVEL, Row
+from ucurve.analysis.shape.smoothing import Array, Curve, covariance_root, errors, smoothing_weights
+from ucurve.analysis.shape.tables import Shapes, unproven_turn
+from ucurve.analysis.shape.unimodal import ROUNDING, unimodal_distances, unimodal_fit
 
 POWER = 0.8
 DIP_WIDTH = 0.1  # standard deviation of the dip that is looked for, a normal curve, as a share of the axis

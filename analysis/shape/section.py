@@ -10,21 +10,21 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.data.pair_scores import Items, read_runs
-from analysis.data.runs import Run
-from analysis.data.study import MEANS_OVER, BenchmarkScores
-from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
-from analysis.report.html import Column, ReportSection, TableView, interval_columns
-from analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
-from analysis.shape.below import AT_THE_END, LATEST, STABLE
-from analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
-from analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
-from analysis.shape.power import MOST_SEEDS, add_limits
-from analysis.shape.smoothing import SMOOTHING
-from analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, explain_reservations, find_shapes
-from eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.analysis.data.pair_scores import Items, read_runs
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import MEANS_OVER, BenchmarkScores
+from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
+from ucurve.analysis.shape.below import AT_THE_END, LATEST, STABLE
+from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
+from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
+from ucurve.analysis.shape.power import MOST_SEEDS, add_limits
+from ucurve.analysis.shape.smoothing import SMOOTHING
+from ucurve.analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, explain_reservations, find_shapes
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
@@ -173,7 +173,7 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
 
 
 def _on_first_screen(scored: BenchmarkScores, found: Shapes) -> bool:
-    """Return whether the pictures of the first screen have all curves of a benchmark (``analysis.overview``)."""
+    """Return whether the pictures of the first screen have all curves of a benchmark (``ucurve.analysis.overview``)."""
     first = scored.study.benchmarks()[0]
     is_first = (scored.benchmark, scored.scorer) == (first.benchmark, first.scorer)
     return is_first and found.classes["phenomenon"].nunique() <= MOST_PICTURED + 1

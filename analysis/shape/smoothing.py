@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.pair_scores import HALVES
-from eval.metrics.clusters import PAIR, PARADIGM, names_a_column
-from eval.metrics.levels import Ids
-from eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.analysis.data.pair_scores import HALVES
+from ucurve.eval.metrics.clusters import PAIR, PARADIGM, names_a_column
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 Array = npt.NDArray[np.float64]
 SMOOTHING = 0.15  # decades: standard deviation of the kernel, a factor of 1.41 in tokens

@@ -8,12 +8,12 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
-from analysis.data.frames import stack
-from analysis.data.pair_scores import HALVES, Items
-from analysis.data.runs import Run
-from analysis.data.settings import FLAT_MARGIN
-from analysis.shape.below import BELOW_NUMBERS, below_chance, name_below
-from analysis.shape.classify import (
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.pair_scores import HALVES, Items
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.settings import FLAT_MARGIN
+from ucurve.analysis.shape.below import BELOW_NUMBERS, below_chance, name_below
+from ucurve.analysis.shape.classify import (
     ALTERNATIVES,
     NOT_TESTED,
     TEST_OF,
@@ -24,8 +24,8 @@ from analysis.shape.classify import (
     is_testable,
     shape_test,
 )
-from analysis.shape.onset import onset, saturation
-from analysis.shape.smoothing import (
+from ucurve.analysis.shape.onset import onset, saturation
+from ucurve.analysis.shape.smoothing import (
     LEVELS,
     Array,
     Curve,
@@ -38,9 +38,9 @@ from analysis.shape.smoothing import (
     without_pair_error,
     without_seed_error,
 )
-from eval.metrics.clusters import EDIT
-from eval.metrics.levels import Ids
-from eval.metrics.sampling import CONFIDENCE, FEWEST_CLUSTERS
+from ucurve.eval.metrics.clusters import EDIT
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sampling import CONFIDENCE, FEWEST_CLUSTERS
 
 SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it
 ITEMS_ONLY, ITEMS_AND_SEEDS, SEEDS_ONLY = "items", "items and seeds", "seeds"

@@ -10,8 +10,8 @@ All of a dip counts, and not only its lowest stretch, so that the test finds mor
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from analysis.shape.smoothing import Array, Curve, covariance_root, errors, smoothing_weights
-from eval.metrics.levels import Ids
+from ucurve.analysis.shape.smoothing import Array, Curve, covariance_root, errors, smoothing_weights
+from ucurve.eval.metrics.levels import Ids
 
 _BLOCK = 500  # draws
 _ENOUGH = 50  # draws beyond the curve, after which its p value is known well enough

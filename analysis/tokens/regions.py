@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.store.tokens import StoredSentences
+from ucurve.eval.store.tokens import StoredSentences
 
 SIDES = ("good", "bad")
 Ids = npt.NDArray[np.int64]

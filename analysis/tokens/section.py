@@ -9,11 +9,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import LineStyleType
 
-from analysis.data.study import BenchmarkScores
-from analysis.plotting.facets import OVER_RUNS, Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
-from analysis.plotting.style import DASHES, LineStyle, TokenAxis, line_styles
-from analysis.report.html import Column, ReportSection, TableView
-from analysis.tokens.table import region_table
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.plotting.facets import (
+    OVER_RUNS,
+    Panels,
+    draw_line,
+    draw_over_tokens,
+    line_legend,
+    overall_and_phenomena,
+)
+from ucurve.analysis.plotting.style import DASHES, LineStyle, TokenAxis, line_styles
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.tokens.table import region_table
 
 _MEMBERS = {"critical_good": ("good sentence", DASHES[0]), "critical_bad": ("bad sentence", DASHES[1])}
 _PARTS = {"margin_critical": ("critical region", DASHES[0]), "margin_after": ("after it", DASHES[1])}

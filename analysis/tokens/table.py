@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.data.frames import stack
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores
-from analysis.tokens.regions import SIDES, Ids, Regions, find_regions, sum_regions
-from eval.pairs import in_accuracies
-from eval.store.tokens import StoredSentences, StoredTokens, read_sentences, read_tokens
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.tokens.regions import SIDES, Ids, Regions, find_regions, sum_regions
 from ucurve.errors import UserError
+from ucurve.eval.pairs import in_accuracies
+from ucurve.eval.store.tokens import StoredSentences, StoredTokens, read_sentences, read_tokens
 
 OF_MEMBERS = ("critical", "first", "after", "length")
 MARGINS = ("margin", "margin_before", "margin_critical", "margin_after")

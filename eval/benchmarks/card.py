@@ -9,14 +9,14 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.expressions import Expression
-from eval.benchmarks.files.patterns import Patterns, matching_files, refuse_outside
-from eval.benchmarks.files.tables import Quotes
-from eval.benchmarks.pairing.columns import BAD, GOOD, Columns
-from eval.benchmarks.pairing.layouts import Either, SentenceRows
-from eval.benchmarks.ratings.section import Ratings
-from eval.benchmarks.rows import find_rows
-from eval.linking import parse_linking
+from ucurve.eval.benchmarks.expressions import Expression
+from ucurve.eval.benchmarks.files.patterns import Patterns, matching_files, refuse_outside
+from ucurve.eval.benchmarks.files.tables import Quotes
+from ucurve.eval.benchmarks.pairing.columns import BAD, GOOD, Columns
+from ucurve.eval.benchmarks.pairing.layouts import Either, SentenceRows
+from ucurve.eval.benchmarks.ratings.section import Ratings
+from ucurve.eval.benchmarks.rows import find_rows
+from ucurve.eval.linking import parse_linking
 from ucurve.fields import STRICT, Texts, named
 from ucurve.yaml_files import read_yaml
 
@@ -111,7 +111,7 @@ class Card:
     scorer: str = "sentence"  # the default for causal models
     masked_scorer: str = "pll"  # the default for masked models
     # The linking function of the authors, as far as any model can be scored with it. With the next two keys it decides
-    # what is printed and drawn first (`eval.store.reported`).
+    # what is printed and drawn first (`ucurve.eval.store.reported`).
     linking: Annotated[str, named(parse_linking)] | None = None
     ties_rule: Literal["half", "wrong", "right"] | None = None  # what a tie counts for the authors
     aggregate: Literal["all", "macro", "macro_phenomena"] | None = None  # the overall number of the authors

@@ -5,12 +5,12 @@ from pathlib import Path
 from pydantic import ConfigDict, field_validator
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.card import Benchmark, check_name
-from eval.benchmarks.files.source_file import KNOWN_SUFFIXES
-from eval.benchmarks.files.tables import Quotes
-from eval.benchmarks.pairing.columns import Columns
-from eval.benchmarks.registry import benchmark_names, suggest_path
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.card import Benchmark, check_name
+from ucurve.eval.benchmarks.files.source_file import KNOWN_SUFFIXES
+from ucurve.eval.benchmarks.files.tables import Quotes
+from ucurve.eval.benchmarks.pairing.columns import Columns
+from ucurve.eval.benchmarks.registry import benchmark_names, suggest_path
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)

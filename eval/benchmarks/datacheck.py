@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from eval.pairs import identical
+from ucurve.eval.pairs import identical
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

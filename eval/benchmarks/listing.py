@@ -7,12 +7,12 @@ import sys
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from eval.benchmarks.card import DEMO, Benchmark, Expected
-from eval.benchmarks.registry import published_cards
+from ucurve.eval.benchmarks.card import DEMO, Benchmark, Expected
+from ucurve.eval.benchmarks.registry import published_cards
 from ucurve.text_table import format_table
 
 _TEMPLATES = Environment(
-    loader=PackageLoader("eval.benchmarks"), autoescape=select_autoescape(), undefined=StrictUndefined,
+    loader=PackageLoader("ucurve.eval.benchmarks"), autoescape=select_autoescape(), undefined=StrictUndefined,
     trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
 )  # fmt: skip
 _COUNTS = ("pairs", "paradigms", "phenomena")

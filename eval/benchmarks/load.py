@@ -10,18 +10,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from eval.benchmarks.card import Benchmark
-from eval.benchmarks.expressions import groups
-from eval.benchmarks.files.readers import Row
-from eval.benchmarks.files.tables import Record, written
-from eval.benchmarks.files.unpacking import UNPACKED
-from eval.benchmarks.pairing.columns import BAD, GOOD, Columns, make_shape, may_be_missing, text_columns, used_columns
-from eval.benchmarks.pairing.layouts import pair_either, pair_sentences
-from eval.benchmarks.registry import find_benchmark
-from eval.benchmarks.rows import find_rows
-from eval.benchmarks.sources import pin, read_published
-from eval.pairs import COUNTED, SET, Keys, counted, lacks, pair_table
 from ucurve.errors import UserError, nearest
+from ucurve.eval.benchmarks.card import Benchmark
+from ucurve.eval.benchmarks.expressions import groups
+from ucurve.eval.benchmarks.files.readers import Row
+from ucurve.eval.benchmarks.files.tables import Record, written
+from ucurve.eval.benchmarks.files.unpacking import UNPACKED
+from ucurve.eval.benchmarks.pairing.columns import (
+    BAD,
+    GOOD,
+    Columns,
+    make_shape,
+    may_be_missing,
+    text_columns,
+    used_columns,
+)
+from ucurve.eval.benchmarks.pairing.layouts import pair_either, pair_sentences
+from ucurve.eval.benchmarks.registry import find_benchmark
+from ucurve.eval.benchmarks.rows import find_rows
+from ucurve.eval.benchmarks.sources import pin, read_published
+from ucurve.eval.pairs import COUNTED, SET, Keys, counted, lacks, pair_table
 from ucurve.progress import log_line
 
 Fingerprint = tuple[tuple[Path, int, int], ...]
@@ -33,7 +41,7 @@ _KEYS: Keys = ("paradigm", "phenomenon", "good", "bad")
 def load_benchmark(
     card: Benchmark | str, root: Path | None = None, revision: str | None = None, unpacked: int = UNPACKED
 ) -> pd.DataFrame:
-    """Load the pair table of a benchmark (``eval.pairs``), and log a difference from the published numbers.
+    """Load the pair table of a benchmark (``ucurve.eval.pairs``), and log a difference from the published numbers.
 
     ``root`` has a folder for each benchmark; without it, the benchmark is read from the hub at ``revision``, or that of
     the card, or the newest, and the table's attribute ``commit`` names the commit.

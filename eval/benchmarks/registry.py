@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from eval.benchmarks.card import CARD_FILE, CARD_SUFFIXES, Benchmark, read_card
 from ucurve.errors import UserError, missing_folder, nearest, unknown_name
+from ucurve.eval.benchmarks.card import CARD_FILE, CARD_SUFFIXES, Benchmark, read_card
 from ucurve.yaml_files import file_names
 
 CUSTOM = "custom"  # the benchmark whose card is given by the keys custom.*

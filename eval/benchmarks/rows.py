@@ -1,4 +1,4 @@
-"""Rows of files that only one benchmark has: functions that a card names as ``rows: eval.benchmarks.rows:FUNCTION``.
+"""Rows of files that only one benchmark has: functions that a card names, as ``ucurve.eval.benchmarks.rows:FUNCTION``.
 
 A function gets the rows of all files as they were read and returns rows that the other keys of the card can describe.
 """
@@ -10,21 +10,23 @@ from collections.abc import Callable
 from importlib import import_module
 from inspect import isfunction
 
-from eval.benchmarks.files.readers import Row
-from eval.benchmarks.files.tables import Record, written
-from eval.benchmarks.pairing.columns import BAD, GOOD
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.files.readers import Row
+from ucurve.eval.benchmarks.files.tables import Record, written
+from ucurve.eval.benchmarks.pairing.columns import BAD, GOOD
 
 ChangeRows = Callable[[list[Row]], list[Row]]
-_EXAMPLE = "eval.benchmarks.rows:bad_line_first"
+_EXAMPLE = "ucurve.eval.benchmarks.rows:bad_line_first"
 _HAND_MADE = 10  # rows at the head of each block
 
 
 def find_rows(name: str) -> ChangeRows:
     """Return the function that ``rows`` of a card names; a ``ValueError`` for any code outside of this package."""
     module, _, function = name.partition(":")
-    if not re.fullmatch(r"eval\.benchmarks(\.\w+)+", module):
-        raise ValueError(f"{name!r}: eval.benchmarks.MODULE:FUNCTION is expected, as {_EXAMPLE}; no other code is run")
+    if not re.fullmatch(r"ucurve\.eval\.benchmarks(\.\w+)+", module):
+        raise ValueError(
+            f"{name!r}: ucurve.eval.benchmarks.MODULE:FUNCTION is expected, as {_EXAMPLE}; no other code is run"
+        )
     try:
         held = vars(import_module(module))
     except ImportError as error:

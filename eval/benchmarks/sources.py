@@ -5,12 +5,12 @@ from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 
-from eval.benchmarks.card import DEMO, Benchmark
-from eval.benchmarks.files.readers import Row, read_rows
-from eval.benchmarks.files.source_file import source_files
-from eval.benchmarks.files.tables import TableForm
-from eval.benchmarks.files.unpacking import UNPACKED
 from ucurve.errors import UserError, missing_folder, nearest
+from ucurve.eval.benchmarks.card import DEMO, Benchmark
+from ucurve.eval.benchmarks.files.readers import Row, read_rows
+from ucurve.eval.benchmarks.files.source_file import source_files
+from ucurve.eval.benchmarks.files.tables import TableForm
+from ucurve.eval.benchmarks.files.unpacking import UNPACKED
 from ucurve.huggingface.pretrained import data_set_parts, load_rows
 from ucurve.huggingface.revisions import find_commit
 
@@ -22,7 +22,7 @@ def read_published(
     if root is not None and not root.is_dir() and card.place is None:
         raise missing_folder("benchmark_root", root)
     if card.name == DEMO and (root is None or not (root / card.name).is_dir()):
-        from eval.templates.demo import demo_pairs
+        from ucurve.eval.templates.demo import demo_pairs
 
         return [Row(card.name, "", f"demo pair {number}", dict(record)) for number, record in enumerate(demo_pairs())]
     if card.home(root) is None:

@@ -1,4 +1,4 @@
-"""``python -m eval.leaderboard``: stored scores in the form that a leaderboard takes."""
+"""``ucurve leaderboard``: stored scores in the form that a leaderboard takes."""
 
 from ucurve.cli import run
 

@@ -1,4 +1,4 @@
-"""The command ``python -m eval.leaderboard``: what a leaderboard takes, from stored scores and without scoring."""
+"""The command ``ucurve leaderboard``: what a leaderboard takes, from stored scores and without scoring."""
 
 import json
 from pathlib import Path
@@ -9,15 +9,15 @@ import pandas as pd
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from eval.leaderboard.form import Form, Task, find_form
-from eval.linking import parse_linking
-from eval.metrics.accuracy import pair_credits
-from eval.pairs import SUBSET_MARK
-from eval.presets import Preset, find_preset
-from eval.store.keys import find_key
-from eval.store.scores import StoredScores, score_path
 from ucurve.config import check
 from ucurve.errors import UserError, missing_folder
+from ucurve.eval.leaderboard.form import Form, Task, find_form
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import pair_credits
+from ucurve.eval.pairs import SUBSET_MARK
+from ucurve.eval.presets import Preset, find_preset
+from ucurve.eval.store.keys import find_key
+from ucurve.eval.store.scores import StoredScores, score_path
 from ucurve.fields import named
 from ucurve.storage.files import write_text
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS, checkpoints, parse_step

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.linking import Linking, Number, Table
-from eval.metrics.levels import Array, levels_of
-from eval.metrics.sampling import (
+from ucurve.eval.linking import Linking, Number, Table
+from ucurve.eval.metrics.levels import Array, levels_of
+from ucurve.eval.metrics.sampling import (
     Clusters,
     clusters_of,
     effective_size,
@@ -22,8 +22,8 @@ from eval.metrics.sampling import (
     samples_by_level,
     spread_of,
 )
-from eval.metrics.sets import sets_of
-from eval.pairs import COUNTED, SET, counted, in_accuracies
+from ucurve.eval.metrics.sets import sets_of
+from ucurve.eval.pairs import COUNTED, SET, counted, in_accuracies
 
 Split = Literal["all", "equal", "good_longer", "bad_longer"]
 PUBLISHED = "published"  # the split of all pairs with those that the paper does not count, where there are such

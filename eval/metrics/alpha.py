@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from eval.linking import linking_name, parse_linking
-from eval.metrics.accuracy import Split, TiesRule, delta_acc, items, pair_credits, split_masks
-from eval.metrics.bootstrap import SAMPLES, draw_sums, percentiles
-from eval.metrics.levels import MEANS, Array, levels_of
-from eval.metrics.sampling import clusters_of, deviations, spread_of
+from ucurve.eval.linking import linking_name, parse_linking
+from ucurve.eval.metrics.accuracy import Split, TiesRule, delta_acc, items, pair_credits, split_masks
+from ucurve.eval.metrics.bootstrap import SAMPLES, draw_sums, percentiles
+from ucurve.eval.metrics.levels import MEANS, Array, levels_of
+from ucurve.eval.metrics.sampling import clusters_of, deviations, spread_of
 
 ALPHAS = tuple(round(step / 20, 2) for step in range(21))
 _SIGNS = {"accuracy": 1, "accuracy_unequal": 1, "delta_acc": -1}  # -1: to be low

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from eval.metrics.accuracy import Split, delta_acc, split_masks
-from eval.metrics.levels import Array, Levels
-from eval.metrics.sampling import Clusters, Spread, deviations, spread_of, student_quantile
+from ucurve.eval.metrics.accuracy import Split, delta_acc, split_masks
+from ucurve.eval.metrics.levels import Array, Levels
+from ucurve.eval.metrics.sampling import Clusters, Spread, deviations, spread_of, student_quantile
 
 SAMPLES = 1000
 _SPLITS: tuple[Split, ...] = ("good_longer", "bad_longer", "equal")  # in the order of ``delta_acc``

@@ -6,9 +6,9 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from eval.metrics.levels import Ids
-from eval.metrics.sets import sets_of
 from ucurve.errors import unknown_name
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sets import sets_of
 
 PAIR, EDIT, PARADIGM = "pair", "edit", "paradigm"
 _NAMED = (PAIR, EDIT, PARADIGM)

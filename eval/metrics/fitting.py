@@ -17,11 +17,11 @@ import pandas as pd
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.linking import Linking, linking_name, parse_linking
-from eval.metrics.accuracy import TiesRule, delta_acc, items, pair_credits, split_masks
-from eval.metrics.levels import Array
-from eval.metrics.ratings import rating_correlation
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.linking import Linking, linking_name, parse_linking
+from ucurve.eval.metrics.accuracy import TiesRule, delta_acc, items, pair_credits, split_masks
+from ucurve.eval.metrics.levels import Array
+from ucurve.eval.metrics.ratings import rating_correlation
 
 _TENTHS = tuple(round(tenth / 10, 1) for tenth in range(1, 11))
 # ZhoBLiMP: alpha of Table 5, beta and gamma of the published code (110 points). PenLP has alphas up to 1 as well.

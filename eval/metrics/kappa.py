@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eval.metrics.levels import Array
+from ucurve.eval.metrics.levels import Array
 
 
 def cohens_kappa(first: Array, second: Array, agreed: Array) -> Array:

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from eval.linking import Linking
-from eval.metrics.levels import Array
-from eval.pairs import pair_table
 from ucurve.errors import UserError
+from ucurve.eval.linking import Linking
+from ucurve.eval.metrics.levels import Array
+from ucurve.eval.pairs import pair_table
 from ucurve.storage.tabular import read_number, read_rows
 
 SENTENCE = "sentence"

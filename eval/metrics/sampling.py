@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import betaincinv, stdtrit
 
-from eval.metrics.clusters import pair_clusters
-from eval.metrics.levels import Array, Ids, Levels
+from ucurve.eval.metrics.clusters import pair_clusters
+from ucurve.eval.metrics.levels import Array, Ids, Levels
 
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2  # of the confidence on either side

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.pairs import SET
+from ucurve.eval.pairs import SET
 
 Mask = npt.NDArray[np.bool_]
 

@@ -6,12 +6,19 @@ import numpy as np
 import pandas as pd
 from scipy.special import betainc
 
-from eval.linking import Linking, nll_per_token
-from eval.metrics.accuracy import TiesRule, decisions, items, pair_credits
-from eval.metrics.bootstrap import LENGTH_BIASES, SAMPLES, bootstrap_interval, length_biases
-from eval.metrics.levels import MEANS, Array, Levels, levels_of
-from eval.metrics.sampling import FEWEST_CLUSTERS, Clusters, clusters_of, effective_size, samples_by_level, spread_of
 from ucurve.errors import UserError
+from ucurve.eval.linking import Linking, nll_per_token
+from ucurve.eval.metrics.accuracy import TiesRule, decisions, items, pair_credits
+from ucurve.eval.metrics.bootstrap import LENGTH_BIASES, SAMPLES, bootstrap_interval, length_biases
+from ucurve.eval.metrics.levels import MEANS, Array, Levels, levels_of
+from ucurve.eval.metrics.sampling import (
+    FEWEST_CLUSTERS,
+    Clusters,
+    clusters_of,
+    effective_size,
+    samples_by_level,
+    spread_of,
+)
 
 CHANCE = 0.5
 STATISTICS_COLUMNS = (

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eval.models.folder import Kind, hash_of_parts, model_kind, read_config
-from eval.models.targets import Target
-from eval.models.unigram import UnigramSettings, log_unigrams, published_probabilities, read_counts, smooth
+from ucurve.eval.models.folder import Kind, hash_of_parts, model_kind, read_config
+from ucurve.eval.models.targets import Target
+from ucurve.eval.models.unigram import UnigramSettings, log_unigrams, published_probabilities, read_counts, smooth
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.files import sha256_file
 

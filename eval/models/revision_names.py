@@ -7,8 +7,8 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Literal
 
-from eval.models.same_weights import group_names, shorten
 from ucurve.errors import UserError
+from ucurve.eval.models.same_weights import group_names, shorten
 
 Unit = Literal["steps", "tokens", "words", "amount"]
 _UNITS: tuple[Unit, ...] = ("steps", "tokens", "words", "amount")  # the first that a name has is its step

@@ -7,11 +7,17 @@ from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
 
-from eval.models.folder import hash_of_parts, hash_parts
-from eval.models.hub_weights import HubFile, HubWeights, list_weights, loaded_weights
-from eval.models.revision_names import Place, asked_steps, is_of_a_later_stage, names_a_checkpoint, place_revisions
-from eval.models.same_weights import shorten
 from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
+from ucurve.eval.models.folder import hash_of_parts, hash_parts
+from ucurve.eval.models.hub_weights import HubFile, HubWeights, list_weights, loaded_weights
+from ucurve.eval.models.revision_names import (
+    Place,
+    asked_steps,
+    is_of_a_later_stage,
+    names_a_checkpoint,
+    place_revisions,
+)
+from ucurve.eval.models.same_weights import shorten
 from ucurve.huggingface import pretrained
 from ucurve.huggingface.foreign_code import WEIGHT_FILES, Weights
 from ucurve.huggingface.model_files import refuse_adapter, refuse_pointers

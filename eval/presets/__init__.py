@@ -7,9 +7,9 @@ from typing import Annotated
 from pydantic import BeforeValidator, ConfigDict
 from pydantic.dataclasses import dataclass
 
-from eval.metrics.accuracy import TiesRule
-from eval.models.folder import Bos
-from eval.pairs import Subset, parse_subset
+from ucurve.eval.metrics.accuracy import TiesRule
+from ucurve.eval.models.folder import Bos
+from ucurve.eval.pairs import Subset, parse_subset
 from ucurve.yaml_files import read_named
 
 FOLDER = Path(__file__).parent

@@ -14,17 +14,17 @@ import pandas as pd
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from eval.models.chat_tokens import between_documents, delimits_messages
-from eval.models.folder import Kind, Start, StartToken, context_length, start_token
-from eval.models.model_info import ModelInfo, Unigrams
-from eval.models.unigram import unseen
-from eval.pairs import identical, in_accuracies
-from eval.scoring.loading import Device, Dtype, Workspace, check_vocabulary, int8_method, load_model
-from eval.scoring.text.layout import TokenLayout, make_layout
-from eval.scoring.text.sentences import Advance, NotFiniteError, Scores, Sentences, check_length, describe
-from eval.scoring.text.spans import Part
-from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import RunError
+from ucurve.eval.models.chat_tokens import between_documents, delimits_messages
+from ucurve.eval.models.folder import Kind, Start, StartToken, context_length, start_token
+from ucurve.eval.models.model_info import ModelInfo, Unigrams
+from ucurve.eval.models.unigram import unseen
+from ucurve.eval.pairs import identical, in_accuracies
+from ucurve.eval.scoring.loading import Device, Dtype, Workspace, check_vocabulary, int8_method, load_model
+from ucurve.eval.scoring.text.layout import TokenLayout, make_layout
+from ucurve.eval.scoring.text.sentences import Advance, NotFiniteError, Scores, Sentences, check_length, describe
+from ucurve.eval.scoring.text.spans import Part
+from ucurve.eval.scoring.text.tokenize import WORD_MARKS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

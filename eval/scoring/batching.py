@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from eval.scoring.sharing import own_batches
-from eval.scoring.sizes import device_sizes, logits_at_once
-from eval.scoring.text.sentences import Ids
 from ucurve.errors import RunError
+from ucurve.eval.scoring.sharing import own_batches
+from ucurve.eval.scoring.sizes import device_sizes, logits_at_once
+from ucurve.eval.scoring.text.sentences import Ids
 from ucurve.progress import log_line
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Concatenate, Literal, ParamSpec, Ty
 
 from pydantic import AfterValidator
 
-from eval.models.folder import Kind
-from eval.scoring.left_over import refuse_left_over
-from eval.scoring.text.sentences import Sentences
 from ucurve.errors import UserError
+from ucurve.eval.models.folder import Kind
+from ucurve.eval.scoring.left_over import refuse_left_over
+from ucurve.eval.scoring.text.sentences import Sentences
 from ucurve.huggingface import pretrained
 from ucurve.huggingface.foreign_code import Weights
 
@@ -104,7 +104,7 @@ def _check_causal(folder: Path, model: "PreTrainedModel") -> None:
     """Refuse a model whose predictions change with what follows, such as an encoder that is saved as a decoder."""
     import torch
 
-    from eval.scoring.output import compute_logits
+    from ucurve.eval.scoring.output import compute_logits
 
     ids = torch.tensor([[1, 2, 3], [1, 2, 4]], device=model.device) % int(model.config.get_text_config().vocab_size)
     with torch.inference_mode():

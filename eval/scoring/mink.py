@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.scoring.base import Columns, TokenScorer
-from eval.scoring.text.sentences import Flags, Ids, Scores
 from ucurve.errors import UserError
+from ucurve.eval.scoring.base import Columns, TokenScorer
+from ucurve.eval.scoring.text.sentences import Flags, Ids, Scores
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -11,8 +11,8 @@ import torch
 from torch.nn.functional import linear
 from transformers import PreTrainedModel
 
-from eval.scoring.sizes import device_sizes, logits_at_once
-from eval.scoring.text.sentences import Ids, Scores
+from ucurve.eval.scoring.sizes import device_sizes, logits_at_once
+from ucurve.eval.scoring.text.sentences import Ids, Scores
 from ucurve.huggingface.attention import register_without_mask
 
 _AFTER_THE_LAYER = ("final_logit_softcapping", "logit_scale", "logits_scaling")  # settings that change its logits

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from eval.models.folder import Kind
-from eval.scoring.base import Scorer
-from eval.scoring.causal.scorers import Conditional, MinK, Region, WholeSentence
-from eval.scoring.masked.scorers import ConditionalWithinWords, PseudoLogLikelihood, PseudoMinK, WithinWords
-from eval.scoring.ngram.scorers import NGRAMS
-from eval.scoring.prompt.scorer import Prompt
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.models.folder import Kind
+from ucurve.eval.scoring.base import Scorer
+from ucurve.eval.scoring.causal.scorers import Conditional, MinK, Region, WholeSentence
+from ucurve.eval.scoring.masked.scorers import ConditionalWithinWords, PseudoLogLikelihood, PseudoMinK, WithinWords
+from ucurve.eval.scoring.ngram.scorers import NGRAMS
+from ucurve.eval.scoring.prompt.scorer import Prompt
 
 _ALL: tuple[type[Scorer], ...] = (
     WholeSentence, Conditional, Region, MinK,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.pairs import data_hash
 from ucurve.errors import DamagedError
+from ucurve.eval.pairs import data_hash
 from ucurve.storage.facts import Manifest, RunIdentity, read_manifest, read_run_facts
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import EVAL, MANIFEST, STEPS, checkpoint_folder, parse_step

@@ -20,7 +20,7 @@ def ratings_path(folder: Path, benchmark: str) -> Path:
 
 
 def keep_ratings(folder: Path, benchmark: str, ratings: pd.DataFrame) -> None:
-    """Store judgments (``eval.benchmarks.ratings.load.load_ratings``) beside the pairs that they are about."""
+    """Store judgments (``ucurve.eval.benchmarks.ratings.load.load_ratings``) beside the pairs that they are about."""
     path = ratings_path(folder, benchmark)
     stored, digest = _read_whole(path, benchmark), _digest(benchmark, ratings)
     if stored is not None and _digest(benchmark, stored) == digest:

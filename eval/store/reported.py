@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from eval.benchmarks.card import Benchmark
-from eval.benchmarks.registry import card_of
-from eval.metrics.accuracy import TiesRule
-from eval.pairs import full_name
 from ucurve.errors import DamagedError
+from ucurve.eval.benchmarks.card import Benchmark
+from ucurve.eval.benchmarks.registry import card_of
+from ucurve.eval.metrics.accuracy import TiesRule
+from ucurve.eval.pairs import full_name
 from ucurve.storage.run_folder import EVAL, REPORTED
 from ucurve.storage.sealed import REPORTED as REPORTED_SEAL
 

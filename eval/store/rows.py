@@ -14,8 +14,8 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from eval.store.tables import TABLES, TableFile
 from ucurve.errors import DamagedError
+from ucurve.eval.store.tables import TABLES, TableFile
 from ucurve.storage.facts import Facts
 from ucurve.storage.files import new_file
 from ucurve.storage.score_key import ScoreKey, read_key

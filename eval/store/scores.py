@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.pairs import data_hash
-from eval.store.keys import PAIRS, check_pairs, check_scores, find_key, scored_hashes, scores_below, stored_hash
-from eval.store.ratings import ratings_path
-from eval.store.reported import reported_path
-from eval.store.views import remove_tables
 from ucurve.errors import RunError, UserError
+from ucurve.eval.pairs import data_hash
+from ucurve.eval.store.keys import PAIRS, check_pairs, check_scores, find_key, scored_hashes, scores_below, stored_hash
+from ucurve.eval.store.ratings import ratings_path
+from ucurve.eval.store.reported import reported_path
+from ucurve.eval.store.views import remove_tables
 from ucurve.progress import log_line
 from ucurve.provenance import versions
 from ucurve.storage.files import new_file, sha256_file

@@ -8,10 +8,10 @@ from typing import cast
 
 import pandas as pd
 
-from eval.metrics.accuracy import COLUMNS
-from eval.metrics.fitting import FIT_COLUMNS
-from eval.metrics.significance import STATISTICS_COLUMNS
 from ucurve.errors import UserError
+from ucurve.eval.metrics.accuracy import COLUMNS
+from ucurve.eval.metrics.fitting import FIT_COLUMNS
+from ucurve.eval.metrics.significance import STATISTICS_COLUMNS
 from ucurve.storage.run_folder import EVAL
 
 SCORE = ("step", "benchmark", "scorer")  # the columns that tell which score a row comes from

@@ -16,11 +16,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eval.scoring.text.layout import TokenLayout, Words
-from eval.scoring.text.sentences import Flags, Ids, Scores
-from eval.store.keys import find_key
-from eval.store.scores import pairs_path, score_path
 from ucurve.errors import DamagedError
+from ucurve.eval.scoring.text.layout import TokenLayout, Words
+from ucurve.eval.scoring.text.sentences import Flags, Ids, Scores
+from ucurve.eval.store.keys import find_key
+from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.storage.files import new_file, sha256_file, sha256_json
 from ucurve.storage.run_folder import STEPS
 from ucurve.storage.score_key import ScoreInputs, TokenFacts, read_key, write_key

@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from eval.store.keys import ADVICE, Owner, order_of, scores_below
-from eval.store.rows import OpenRows, ScoreRows, of_other_version, rows_path, write_rows
-from eval.store.tables import TABLES, TableFile, read_table
 from ucurve.errors import DamagedError, UserError
+from ucurve.eval.store.keys import ADVICE, Owner, order_of, scores_below
+from ucurve.eval.store.rows import OpenRows, ScoreRows, of_other_version, rows_path, write_rows
+from ucurve.eval.store.tables import TABLES, TableFile, read_table
 from ucurve.progress import log_line
 from ucurve.storage.locks import Claims
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS

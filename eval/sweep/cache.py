@@ -8,18 +8,18 @@ from weakref import WeakValueDictionary
 
 import pandas as pd
 
-from eval.benchmarks.card import Benchmark
-from eval.benchmarks.files.unpacking import UNPACKED
-from eval.benchmarks.load import fingerprint, load_benchmark
-from eval.benchmarks.ratings.load import load_ratings, rating_files
-from eval.benchmarks.registry import card_of
-from eval.models.model_info import ModelInfo
-from eval.pairs import data_hash, full_name
-from eval.scoring.loading import Workspace
-from eval.scoring.text.sentences import Sentences, encode
-from eval.scoring.text.spans import Part
-from eval.sweep.display import Printed, ScoreTable
-from eval.sweep.table import Layout
+from ucurve.eval.benchmarks.card import Benchmark
+from ucurve.eval.benchmarks.files.unpacking import UNPACKED
+from ucurve.eval.benchmarks.load import fingerprint, load_benchmark
+from ucurve.eval.benchmarks.ratings.load import load_ratings, rating_files
+from ucurve.eval.benchmarks.registry import card_of
+from ucurve.eval.models.model_info import ModelInfo
+from ucurve.eval.pairs import data_hash, full_name
+from ucurve.eval.scoring.loading import Workspace
+from ucurve.eval.scoring.text.sentences import Sentences, encode
+from ucurve.eval.scoring.text.spans import Part
+from ucurve.eval.sweep.display import Printed, ScoreTable
+from ucurve.eval.sweep.table import Layout
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import encoding_sha256
 

@@ -4,19 +4,19 @@ from collections.abc import Collection, Sequence
 
 import pandas as pd
 
-from eval.linking import Linking, parse_linking
-from eval.metrics.fitting import fit_paradigms
-from eval.models.folder import model_kind, read_config
-from eval.models.same_weights import describe_equal, find_equal, find_shared_parts
-from eval.models.targets import Target
-from eval.models.unigram import read_table
-from eval.scoring.base import Scorer
-from eval.scoring.scorers import check_kind
-from eval.scoring.text.spans import find_spans
-from eval.settings import ScoreSettings
-from eval.sweep.cache import SweepCache
-from eval.sweep.prepare import Job, choose_scorers, rated_job, rated_pairs
 from ucurve.errors import UserError
+from ucurve.eval.linking import Linking, parse_linking
+from ucurve.eval.metrics.fitting import fit_paradigms
+from ucurve.eval.models.folder import model_kind, read_config
+from ucurve.eval.models.same_weights import describe_equal, find_equal, find_shared_parts
+from ucurve.eval.models.targets import Target
+from ucurve.eval.models.unigram import read_table
+from ucurve.eval.scoring.base import Scorer
+from ucurve.eval.scoring.scorers import check_kind
+from ucurve.eval.scoring.text.spans import find_spans
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.prepare import Job, choose_scorers, rated_job, rated_pairs
 from ucurve.progress import log_line
 
 

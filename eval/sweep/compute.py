@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from eval.models.hub_weights import HubWeights
-from eval.scoring.base import Loaded, TokenScorer
-from eval.scoring.batching import within_memory
-from eval.scoring.sharing import ProcessGroup, sharing
-from eval.scoring.text.sentences import Scores, Sentences
-from eval.settings import ScoreSettings
-from eval.sweep.cache import SweepCache
-from eval.sweep.fetching import WeightFetcher
-from eval.sweep.prepare import Job
+from ucurve.eval.models.hub_weights import HubWeights
+from ucurve.eval.scoring.base import Loaded, TokenScorer
+from ucurve.eval.scoring.batching import within_memory
+from ucurve.eval.scoring.sharing import ProcessGroup, sharing
+from ucurve.eval.scoring.text.sentences import Scores, Sentences
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.fetching import WeightFetcher
+from ucurve.eval.sweep.prepare import Job
 from ucurve.progress import ProgressBar
 
 

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from rich.text import Text
 
-from eval.sweep.summary import summarise
-from eval.sweep.table import Cell, Field, Layout, Line, Score
+from ucurve.eval.sweep.summary import summarise
+from ucurve.eval.sweep.table import Cell, Field, Layout, Line, Score
 from ucurve.progress import in_notebook, print_line, standard_output
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"

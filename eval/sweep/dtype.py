@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from eval.models.folder import read_config
-from eval.models.targets import Target
-from eval.scoring.loading import Dtype, on_accelerator
-from eval.settings import ScoreSettings
-from eval.store.keys import find_key, scores_below
+from ucurve.eval.models.folder import read_config
+from ucurve.eval.models.targets import Target
+from ucurve.eval.scoring.loading import Dtype, on_accelerator
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.keys import find_key, scores_below
 from ucurve.progress import log_line
 
 _HALF: tuple[Dtype, ...] = ("bfloat16", "float16")

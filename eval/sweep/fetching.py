@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from eval.models.hub_weights import HubWeights
 from ucurve.errors import RunError, UcurveError, UserError
+from ucurve.eval.models.hub_weights import HubWeights
 from ucurve.progress import log_line
 from ucurve.storage.locks import FETCHED, hold_shared, is_alone
 from ucurve.storage.run_folder import EVAL

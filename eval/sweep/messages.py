@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from eval.pairs import counted, identical, in_accuracies
-from eval.scoring.base import TokenScorer
-from eval.settings import ScoreSettings
-from eval.sweep.checks import log_equal_revisions, log_left_out
-from eval.sweep.plan import Plan
-from eval.sweep.prepare import Job
+from ucurve.eval.pairs import counted, identical, in_accuracies
+from ucurve.eval.scoring.base import TokenScorer
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.sweep.checks import log_equal_revisions, log_left_out
+from ucurve.eval.sweep.plan import Plan
+from ucurve.eval.sweep.prepare import Job
 from ucurve.progress import log_line
 
 

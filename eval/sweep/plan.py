@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.models.targets import Target
-from eval.settings import ScoreSettings
-from eval.store.keys import check_places, order_of, score_fault, scores_below
-from eval.store.scores import has_scores
-from eval.store.views import check_no_foreign_table
-from eval.sweep.cache import SweepCache
-from eval.sweep.checks import check_asked, check_fit
-from eval.sweep.dtype import dtype_of
-from eval.sweep.prepare import Job, prepare
-from eval.sweep.tokens import TokenStore, check_tokens
 from ucurve.errors import UserError
+from ucurve.eval.models.targets import Target
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.keys import check_places, order_of, score_fault, scores_below
+from ucurve.eval.store.scores import has_scores
+from ucurve.eval.store.views import check_no_foreign_table
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.checks import check_asked, check_fit
+from ucurve.eval.sweep.dtype import dtype_of
+from ucurve.eval.sweep.prepare import Job, prepare
+from ucurve.eval.sweep.tokens import TokenStore, check_tokens
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from eval.benchmarks.registry import card_of
-from eval.metrics.ratings import rating_pairs, read_ratings
-from eval.models.folder import Kind
-from eval.models.hub_weights import HubWeights
-from eval.models.model_info import ModelInfo, read_model_info
-from eval.models.targets import Target
-from eval.pairs import data_hash, full_name
-from eval.scoring.base import Scorer
-from eval.scoring.scorers import check_kind, find_scorer
-from eval.scoring.text.sentences import Sentences
-from eval.settings import ScoreSettings
-from eval.store.scores import score_path
-from eval.store.views import RATED
-from eval.sweep.cache import SweepCache
-from eval.sweep.dtype import choose_dtype
+from ucurve.eval.benchmarks.registry import card_of
+from ucurve.eval.metrics.ratings import rating_pairs, read_ratings
+from ucurve.eval.models.folder import Kind
+from ucurve.eval.models.hub_weights import HubWeights
+from ucurve.eval.models.model_info import ModelInfo, read_model_info
+from ucurve.eval.models.targets import Target
+from ucurve.eval.pairs import data_hash, full_name
+from ucurve.eval.scoring.base import Scorer
+from ucurve.eval.scoring.scorers import check_kind, find_scorer
+from ucurve.eval.scoring.text.sentences import Sentences
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.scores import score_path
+from ucurve.eval.store.views import RATED
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.dtype import choose_dtype
 from ucurve.storage.score_key import ScoreInputs
 
 

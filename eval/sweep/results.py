@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.settings import ScoreSettings
-from eval.store.ratings import keep_ratings
-from eval.store.reported import keep_reported
-from eval.store.rows import ScoreRows
-from eval.store.scores import has_scores, write_scores
-from eval.store.tokens import token_path
-from eval.store.views import drop_rows, store_rows
-from eval.sweep.cache import SweepCache
-from eval.sweep.compute import Computed
-from eval.sweep.prepare import Job
-from eval.sweep.rows import Rated, add_rows, known_rows
-from eval.sweep.tokens import TokenStore
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.ratings import keep_ratings
+from ucurve.eval.store.reported import keep_reported
+from ucurve.eval.store.rows import ScoreRows
+from ucurve.eval.store.scores import has_scores, write_scores
+from ucurve.eval.store.tokens import token_path
+from ucurve.eval.store.views import drop_rows, store_rows
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.compute import Computed
+from ucurve.eval.sweep.prepare import Job
+from ucurve.eval.sweep.rows import Rated, add_rows, known_rows
+from ucurve.eval.sweep.tokens import TokenStore
 from ucurve.storage.locks import Claims
 from ucurve.storage.score_key import key_path
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.linking import Linking, parse_linking
-from eval.metrics.accuracy import TiesRule, accuracy_table
-from eval.metrics.fitting import FitSettings, fit
-from eval.metrics.ratings import read_ratings
-from eval.metrics.significance import statistics_table
-from eval.settings import ScoreSettings
-from eval.store.rows import ScoreRows, read_rows
-from eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
-from eval.sweep.prepare import Job
 from ucurve.errors import DamagedError
+from ucurve.eval.linking import Linking, parse_linking
+from ucurve.eval.metrics.accuracy import TiesRule, accuracy_table
+from ucurve.eval.metrics.fitting import FitSettings, fit
+from ucurve.eval.metrics.ratings import read_ratings
+from ucurve.eval.metrics.significance import statistics_table
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.rows import ScoreRows, read_rows
+from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
+from ucurve.eval.sweep.prepare import Job
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file
 from ucurve.storage.score_key import read_key

@@ -6,15 +6,15 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import TiesRule, winner_by_length
-from eval.metrics.bootstrap import LENGTH_BIASES
-from eval.metrics.sampling import FEWEST_CLUSTERS
-from eval.settings import ScoreSettings
-from eval.store.rows import ScoreRows
-from eval.store.tables import ACCURACY, STATISTICS, TableFile
-from eval.sweep.prepare import Job
-from eval.sweep.table import Column, Layout, Score, Value
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import TiesRule, winner_by_length
+from ucurve.eval.metrics.bootstrap import LENGTH_BIASES
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.rows import ScoreRows
+from ucurve.eval.store.tables import ACCURACY, STATISTICS, TableFile
+from ucurve.eval.sweep.prepare import Job
+from ucurve.eval.sweep.table import Column, Layout, Score, Value
 from ucurve.progress import standard_output
 from ucurve.storage.files import sha256_json
 from ucurve.storage.run_folder import HELD_OUT

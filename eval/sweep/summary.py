@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from eval.metrics.sampling import FEWEST_CLUSTERS
-from eval.sweep.table import Layout, Score, Value
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.eval.sweep.table import Layout, Score, Value
 
 _LEAST_FALL = 20  # points of a phenomenon's accuracy that are told
 _LEAST_EQUAL = 3  # checkpoints with the same accuracies that are told

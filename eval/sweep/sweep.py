@@ -8,24 +8,24 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.models.hub_weights import HubWeights
-from eval.models.targets import Target
-from eval.scoring.sharing import ProcessGroup, agreeing
-from eval.settings import ScoreSettings
-from eval.store.rows import ScoreRows
-from eval.store.scores import StoredScores, has_scores, share_pairs
-from eval.store.views import drop_other_versions, has_tables, write_tables
-from eval.sweep.cache import SweepCache
-from eval.sweep.compute import Computer
-from eval.sweep.dtype import choose_dtype
-from eval.sweep.fetching import WeightFetcher
-from eval.sweep.messages import log_benchmarks, log_new, log_plan
-from eval.sweep.plan import Plan, make_jobs, make_plan
-from eval.sweep.prepare import Job, rated_job, rated_pairs
-from eval.sweep.results import Results
-from eval.sweep.rows import Rated, read_rated
-from eval.sweep.shown import describe_details, make_layout, read_score
-from eval.sweep.tokens import TokenStore
+from ucurve.eval.models.hub_weights import HubWeights
+from ucurve.eval.models.targets import Target
+from ucurve.eval.scoring.sharing import ProcessGroup, agreeing
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.rows import ScoreRows
+from ucurve.eval.store.scores import StoredScores, has_scores, share_pairs
+from ucurve.eval.store.views import drop_other_versions, has_tables, write_tables
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.compute import Computer
+from ucurve.eval.sweep.dtype import choose_dtype
+from ucurve.eval.sweep.fetching import WeightFetcher
+from ucurve.eval.sweep.messages import log_benchmarks, log_new, log_plan
+from ucurve.eval.sweep.plan import Plan, make_jobs, make_plan
+from ucurve.eval.sweep.prepare import Job, rated_job, rated_pairs
+from ucurve.eval.sweep.results import Results
+from ucurve.eval.sweep.rows import Rated, read_rated
+from ucurve.eval.sweep.shown import describe_details, make_layout, read_score
+from ucurve.eval.sweep.tokens import TokenStore
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.locks import Claims, score_claims, scoring_into
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from eval.metrics.accuracy import TiesRule
+from ucurve.eval.metrics.accuracy import TiesRule
 
 _NOTHING = "-"
 _LONGEST_NAME = 24  # characters of a model or a benchmark; longer ones are cut

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.scoring.base import TokenScorer
-from eval.scoring.scorers import SCORERS
-from eval.scoring.text.sentences import Scores
-from eval.settings import ScoreSettings
-from eval.store.tokens import (
+from ucurve.errors import RunError, UserError
+from ucurve.eval.scoring.base import TokenScorer
+from ucurve.eval.scoring.scorers import SCORERS
+from ucurve.eval.scoring.text.sentences import Scores
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.tokens import (
     drop_tokens,
     has_tokens,
     keep_sentences,
@@ -20,8 +21,7 @@ from eval.store.tokens import (
     token_path,
     write_tokens,
 )
-from eval.sweep.prepare import Job
-from ucurve.errors import RunError, UserError
+from ucurve.eval.sweep.prepare import Job
 from ucurve.progress import log_line
 from ucurve.storage.score_key import TokenFacts
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eval.templates.rules import Direct, Phrase, Relation, Rule, Slot, Word
-from eval.templates.template import Expansion, Phrases, Template
-from eval.templates.vocabulary import SURFACE, Vocabulary, WordSet
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.templates.rules import Direct, Phrase, Relation, Rule, Slot, Word
+from ucurve.eval.templates.template import Expansion, Phrases, Template
+from ucurve.eval.templates.vocabulary import SURFACE, Vocabulary, WordSet
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eval.templates.vocabulary import Filters
 from ucurve.errors import UserError
+from ucurve.eval.templates.vocabulary import Filters
 
 _RELATION_KEYS = {
     "matchedPosition": (True, "position"),

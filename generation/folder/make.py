@@ -4,13 +4,13 @@ from pathlib import Path
 
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import find_in_folder
-from eval.pairs import PAIR_COLUMNS
-from eval.templates.pair import Pair
-from generation.maker import Listed, Made
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import find_in_folder
+from ucurve.eval.pairs import PAIR_COLUMNS
+from ucurve.eval.templates.pair import Pair
 from ucurve.fields import STRICT
+from ucurve.generation.maker import Listed, Made
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
-from eval.templates.pair import Pair
+from ucurve.eval.templates.pair import Pair
 
 BALANCED = ("subject", "verb", "distance", "all_congruent", "all_incongruent")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from generation.maker import CheckOf, each_pair
-from generation.multiblimp.languages import language_settings
-from generation.multiblimp.minimality import CHECK, Annotation, files_of, minimality_check
+from ucurve.generation.maker import CheckOf, each_pair
+from ucurve.generation.multiblimp.languages import language_settings
+from ucurve.generation.multiblimp.minimality import CHECK, Annotation, files_of, minimality_check
 
 
 def _not_one_word(good: str, bad: str) -> bool:

@@ -9,8 +9,8 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from generation.treebank import Sentence
 from ucurve.fields import STRICT
+from ucurve.generation.treebank import Sentence
 from ucurve.yaml_files import read_yaml
 
 

@@ -8,20 +8,20 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from eval.templates.pair import Pair, Value
-from generation.maker import Listed, Made
-from generation.multiblimp.agreement.collocations import Collocation, Condition, count_collocations
-from generation.multiblimp.agreement.inflection import make_candidate, other_forms
-from generation.multiblimp.agreement.relations import Relation, find_relations, is_readable
-from generation.multiblimp.balance import inverse_probabilities
-from generation.multiblimp.languages import LanguageSettings, language_settings, prepared
-from generation.multiblimp.words.features import base_of, feature_names, features_of
-from generation.multiblimp.words.lexicon import Lexicon, elided_words, treebank_entries
-from generation.multiblimp.words.unimorph import unimorph_entries
-from generation.order import weighted
-from generation.treebank import find_treebanks, read_treebank
 from ucurve.errors import UserError
+from ucurve.eval.templates.pair import Pair, Value
 from ucurve.fields import STRICT, as_tuple
+from ucurve.generation.maker import Listed, Made
+from ucurve.generation.multiblimp.agreement.collocations import Collocation, Condition, count_collocations
+from ucurve.generation.multiblimp.agreement.inflection import make_candidate, other_forms
+from ucurve.generation.multiblimp.agreement.relations import Relation, find_relations, is_readable
+from ucurve.generation.multiblimp.balance import inverse_probabilities
+from ucurve.generation.multiblimp.languages import LanguageSettings, language_settings, prepared
+from ucurve.generation.multiblimp.words.features import base_of, feature_names, features_of
+from ucurve.generation.multiblimp.words.lexicon import Lexicon, elided_words, treebank_entries
+from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
+from ucurve.generation.order import weighted
+from ucurve.generation.treebank import find_treebanks, read_treebank
 
 _DEFAULT_PAIRS = 100
 _NOISE = 3.0  # section 4.1

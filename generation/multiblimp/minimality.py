@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from generation.maker import CheckOf, each_pair
-from generation.multiblimp.languages import LanguageSettings, prepared
-from generation.treebank import Sentence, Word, find_treebanks, read_treebank
 from ucurve.errors import UserError
+from ucurve.generation.maker import CheckOf, each_pair
+from ucurve.generation.multiblimp.languages import LanguageSettings, prepared
+from ucurve.generation.treebank import Sentence, Word, find_treebanks, read_treebank
 from ucurve.storage.files import read_utf8, sha256_file
 
 CHECK = "no feature but the asked one changes"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from generation.maker import CheckOf, each_pair
+from ucurve.generation.maker import CheckOf, each_pair
 
 
 def _has_yo(sentence: str) -> bool:

@@ -12,16 +12,16 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from eval.templates.pair import Pair
-from generation.maker import Listed, Made
-from generation.order import stratified
-from generation.rublimp.resources import Resources, read_resources
-from generation.rublimp.rule import Rule
-from generation.rublimp.rules.all_rules import RULES
-from generation.rublimp.text import read_text
-from generation.treebank import read_treebank
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.templates.pair import Pair
 from ucurve.fields import STRICT, as_tuple
+from ucurve.generation.maker import Listed, Made
+from ucurve.generation.order import stratified
+from ucurve.generation.rublimp.resources import Resources, read_resources
+from ucurve.generation.rublimp.rule import Rule
+from ucurve.generation.rublimp.rules.all_rules import RULES
+from ucurve.generation.rublimp.text import read_text
+from ucurve.generation.treebank import read_treebank
 
 PAIRS: Final = 1000
 SHORTEST, LONGEST = 6, 50  # tokens of a sentence, appendix A of the paper

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from generation.treebank import ROOT, Sentence, Word
 from ucurve.errors import UserError
+from ucurve.generation.treebank import ROOT, Sentence, Word
 from ucurve.storage.files import decode_utf8
 
 INSTALL = "pip install 'ucurve[russian]' and pip install --no-deps natasha"

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import pairwise
 
-from generation.maker import CheckOf, each_pair
-from generation.sweblimp.pattern import Pattern, read_patterns
-from generation.sweblimp.words import list_files, read_lists
+from ucurve.generation.maker import CheckOf, each_pair
+from ucurve.generation.sweblimp.pattern import Pattern, read_patterns
+from ucurve.generation.sweblimp.words import list_files, read_lists
 
 _TEXT = re.compile(r"[A-ZÅÄÖ][^\W_]*(?:[ -][^\W_]+)*")
 _ARTICLES = ("en", "ett")

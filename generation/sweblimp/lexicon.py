@@ -8,11 +8,11 @@ from typing import Final
 
 from pydantic.dataclasses import dataclass as checked
 
-from eval.templates.pair import Value
-from generation.sweblimp.words import Row, WordLists
-from generation.treebank import read_treebank
 from ucurve.errors import UserError
+from ucurve.eval.templates.pair import Value
 from ucurve.fields import STRICT
+from ucurve.generation.sweblimp.words import Row, WordLists
+from ucurve.generation.treebank import read_treebank
 from ucurve.yaml_files import read_yaml
 
 _MAP: Final = Path(__file__).with_name("lexicon.yaml")

@@ -9,11 +9,11 @@ from typing import Final
 
 from pydantic.dataclasses import dataclass
 
-from generation.maker import Drawn, Made
-from generation.sweblimp.lexicon import compare, read_lexicon
-from generation.sweblimp.pattern import PATTERNS, read_patterns
-from generation.sweblimp.words import list_files, read_lists
 from ucurve.fields import STRICT
+from ucurve.generation.maker import Drawn, Made
+from ucurve.generation.sweblimp.lexicon import compare, read_lexicon
+from ucurve.generation.sweblimp.pattern import PATTERNS, read_patterns
+from ucurve.generation.sweblimp.words import list_files, read_lists
 
 PAIRS: Final = 100
 _CARD: Final[dict[str, object]] = {

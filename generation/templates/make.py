@@ -5,12 +5,12 @@ from pathlib import Path
 
 from pydantic.dataclasses import dataclass
 
-from eval.templates.engine import draw_pair
-from eval.templates.grammar import Grammar
-from eval.templates.template import all_or_error, read_phrases, read_templates
-from eval.templates.vocabulary import read_vocabulary
-from generation.maker import Drawn, Made
+from ucurve.eval.templates.engine import draw_pair
+from ucurve.eval.templates.grammar import Grammar
+from ucurve.eval.templates.template import all_or_error, read_phrases, read_templates
+from ucurve.eval.templates.vocabulary import read_vocabulary
 from ucurve.fields import STRICT
+from ucurve.generation.maker import Drawn, Made
 
 _DEFAULT_PAIRS = 300
 

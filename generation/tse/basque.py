@@ -5,10 +5,10 @@ from pathlib import Path
 
 from pydantic.dataclasses import dataclass
 
-from generation.tse.steps import Option, State, Step, Suite, Target, hidden
-from generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
 from ucurve.errors import UserError, unknown_name
 from ucurve.fields import STRICT
+from ucurve.generation.tse.steps import Option, State, Step, Suite, Target, hidden
+from ucurve.generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
 
 COLUMNS = ("subcategory", "tense", "possible_S", "possible_DO", "possible_IO")
 CATEGORIES = ("n", "v", "aux")

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from generation.maker import CheckOf, each_pair
-from generation.tse.swahili import Grammar
+from ucurve.generation.maker import CheckOf, each_pair
+from ucurve.generation.tse.swahili import Grammar
 from ucurve.yaml_files import read_yaml
 
 _STOPS = (".", "।")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic.dataclasses import dataclass
 
-from generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
-from generation.tse.vocabulary import ANIMATE, Entry, Vocabulary, read_vocabulary
 from ucurve.fields import STRICT
+from ucurve.generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
+from ucurve.generation.tse.vocabulary import ANIMATE, Entry, Vocabulary, read_vocabulary
 
 COLUMNS = ("semantic_class", "gender", "nom_pl", "obl_sg", "obl_pl")
 CATEGORIES = ("n", "v")

@@ -7,11 +7,11 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, field_validator
 from pydantic.dataclasses import dataclass
 
-from generation.maker import Drawn, Made
-from generation.tse import basque, hindi, swahili
-from generation.tse.steps import Suite
 from ucurve.errors import UserError, missing_folder, unknown_name
 from ucurve.fields import STRICT, as_tuple
+from ucurve.generation.maker import Drawn, Made
+from ucurve.generation.tse import basque, hindi, swahili
+from ucurve.generation.tse.steps import Suite
 from ucurve.yaml_files import read_yaml
 
 _DEFAULT_PAIRS = 1000

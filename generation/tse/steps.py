@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from eval.templates.pair import DrawFailed, Pair, Value
+from ucurve.eval.templates.pair import DrawFailed, Pair, Value
 
 State = Mapping[str, Any]
 """What has been chosen, by the name of the step."""

@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic.dataclasses import dataclass
 
-from eval.templates.pair import Value
-from generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
-from generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
 from ucurve.errors import UserError
+from ucurve.eval.templates.pair import Value
 from ucurve.fields import STRICT
+from ucurve.generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
+from ucurve.generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
 
 COLUMNS = ("noun_class", "semantic_class", "possible_connections")
 CATEGORIES = ("n", "a", "v")

@@ -1,1 +1,1 @@
-"""A finished run as a Hugging Face repository: ``python -m launch.publish``. May import every package."""
+"""A finished run as a Hugging Face repository: ``ucurve publish``. May import every package."""

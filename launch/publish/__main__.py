@@ -1,4 +1,4 @@
-"""``python -m launch.publish``: a finished run as a Hugging Face repository."""
+"""``ucurve publish``: a finished run as a Hugging Face repository."""
 
 from ucurve.cli import run
 

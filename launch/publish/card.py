@@ -9,12 +9,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.curves.learning import curve_table, draw_lines
-from analysis.curves.loss import draw_losses, loss_table
-from analysis.data.frames import AGGREGATES, held_out_frame, metric_frame, one_ties_rule, score_frame
-from analysis.data.runs import Run, find_runs
-from analysis.plotting.facets import line_legend
-from analysis.plotting.style import (
+from ucurve.analysis.curves.learning import curve_table, draw_lines
+from ucurve.analysis.curves.loss import draw_losses, loss_table
+from ucurve.analysis.data.frames import AGGREGATES, held_out_frame, metric_frame, one_ties_rule, score_frame
+from ucurve.analysis.data.runs import Run, find_runs
+from ucurve.analysis.plotting.facets import line_legend
+from ucurve.analysis.plotting.style import (
     TWO_COLUMNS,
     TokenAxis,
     drawing_style,
@@ -23,15 +23,15 @@ from analysis.plotting.style import (
     percent_axis,
     readable,
 )
-from train.run_folder.config_file import load_settings
 from ucurve.fields import format_count
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.files import write_text
 from ucurve.storage.run_folder import checkpoints
+from ucurve.training.run_folder.config_file import load_settings
 
 README, CURVE = "README.md", "learning_curve.png"
 _TEMPLATES = Environment(
-    loader=PackageLoader("launch.publish"), autoescape=select_autoescape(), undefined=StrictUndefined,
+    loader=PackageLoader("ucurve.launch.publish"), autoescape=select_autoescape(), undefined=StrictUndefined,
     trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
 )  # fmt: skip
 _TIES = {"half": "a tie counts one half", "wrong": "a tie counts as wrong", "right": "a tie counts as right"}

@@ -1,4 +1,4 @@
-"""A finished run as a Hugging Face repository with a revision for every checkpoint: ``python -m launch.publish``.
+"""A finished run as a Hugging Face repository with a revision for every checkpoint: ``ucurve publish``.
 
 ``FOLDER/step512/`` is what the revision ``step512`` holds, ``FOLDER/main`` is the last checkpoint. With ``repo`` the
 folder is also a cache of the hub: ``from_pretrained(repo, revision="step512", cache_dir=FOLDER)`` works offline.
@@ -12,16 +12,16 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from launch.publish.card import CURVE, README, write_card
-from launch.publish.upload import upload_revisions
-from train.verify import run_faults
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
+from ucurve.launch.publish.card import CURVE, README, write_card
+from ucurve.launch.publish.upload import upload_revisions
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import new_folder, sha256_file, sha256_json
 from ucurve.storage.run_folder import MANIFEST, TOKENIZER, checkpoints
+from ucurve.training.verify import run_faults
 
 MAIN = "main"
 

@@ -6,7 +6,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.plotting.facets import (
+from studies.architectures.tables import PLANNED
+from ucurve.analysis.plotting.facets import (
     Panels,
     draw_line,
     draw_over_tokens,
@@ -14,8 +15,8 @@ from analysis.plotting.facets import (
     line_legend,
     overall_and_phenomena,
 )
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import (
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import (
     LineStyle,
     TokenAxis,
     line_styles,
@@ -24,8 +25,7 @@ from analysis.plotting.style import (
     percent_axis,
     power_label,
 )
-from analysis.scaling.section import draw_accuracy_against_bits
-from studies.architectures.tables import PLANNED
+from ucurve.analysis.scaling.section import draw_accuracy_against_bits
 
 _BAND = "Line: mean over the seeds of an architecture; band: ± 1 sample sd over seeds, where there are several."
 _LOSS = "Mean held-out loss over the seeds of an architecture; masked models have none that compares with it."

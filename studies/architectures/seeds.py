@@ -11,8 +11,8 @@ import pandas as pd
 from scipy.stats import f as fisher
 from scipy.stats import studentized_range
 
-from eval.metrics.sampling import CONFIDENCE
-from eval.metrics.significance import holm
+from ucurve.eval.metrics.sampling import CONFIDENCE
+from ucurve.eval.metrics.significance import holm
 
 _LEVEL = ["equal_in", "level", "last"]
 

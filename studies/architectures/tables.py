@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.curves.mean import interpolate_run
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores, Study
-from analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
-from analysis.scaling.points import checkpoint_bits
-from eval.store.tables import ACCURACY
 from studies.architectures.seeds import differences_of_lines, spread_of_lines
+from ucurve.analysis.curves.mean import interpolate_run
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
+from ucurve.analysis.scaling.points import checkpoint_bits
 from ucurve.errors import UserError
+from ucurve.eval.store.tables import ACCURACY
 
 PLANNED = ("gpt_neox", "gpt2", "llama", "mamba", "lstm", "bert")  # in the order of tables and legends
 _CURVE = ["run", "scorer", "phenomenon", "step", "tokens", "accuracy"]

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.data.pair_scores import read_runs
-from analysis.data.study import BenchmarkScores
-from analysis.ngrams.dips import significant_dips
-from analysis.shape.classify import NOT_TESTED, Row
-from analysis.shape.over_sizes import SizeShapes
-from analysis.shape.power import add_limits
-from analysis.shape.tables import find_shapes
 from studies.dips import LinkingShapes
+from ucurve.analysis.data.pair_scores import read_runs
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.ngrams.dips import significant_dips
+from ucurve.analysis.shape.classify import NOT_TESTED, Row
+from ucurve.analysis.shape.over_sizes import SizeShapes
+from ucurve.analysis.shape.power import add_limits
+from ucurve.analysis.shape.tables import find_shapes
 
 PAPER = ("fci_licensing", "topicalization")  # named in ZhoBLiMP, section 5.3
 NEAR_THE_PAPERS = 10**7.5  # tokens: a bottom later than this is within half a decade of the paper's 100 million
@@ -106,7 +106,7 @@ def with_courses(classes: pd.DataFrame) -> pd.DataFrame:
 
 
 def name_course(row: Row) -> tuple[str, str]:
-    """Say what a row of ``analysis.shape.tables.shape_table`` means beside the paper, and for what it is shown.
+    """Say what a row of ``ucurve.analysis.shape.tables.shape_table`` means beside the paper, and for what it is shown.
 
     A dip in any scope comes before other classes, a wider scope before a narrower one. The bottom of a dip is late from
     ``NEAR_THE_PAPERS`` on.

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.data.runs import Run
-from analysis.lines.differences import differences_between
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.lines.differences import differences_between
 
 _FIRST = 1e6  # the smallest amount of tokens, and of bytes, at which tokenizers are compared
 

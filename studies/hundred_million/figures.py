@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, panels_by
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import TokenAxis, line_styles, readable
 from studies.hundred_million.courses import PAPER
+from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, panels_by
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import TokenAxis, line_styles, readable
 
 _CURVES = (
     "Line: mean over the seeds of a size with a tokenizer, smoothed on the log axis (sd 0.15 decades); band: 95 % at "

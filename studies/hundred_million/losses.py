@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.data.runs import Run
-from analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.lines.over_seeds import mean_over_seeds
 
 
 def held_out_table(bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:

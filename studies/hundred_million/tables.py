@@ -6,18 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores, Study
-from analysis.items.histories import read_histories
-from analysis.lines.over_seeds import mean_over_seeds
-from analysis.linking.tables import order_by_linking
-from analysis.scaling.points import checkpoint_bits
-from analysis.shape.over_sizes import read_size_shapes
 from studies.dips import named_orders, one_order_of_each, under_each_linking
 from studies.hundred_million.courses import PAPER, paradigm_courses, shape_courses, size_courses
 from studies.hundred_million.equal_text import differences_at_equal_text
 from studies.hundred_million.losses import held_out_changes, held_out_table
 from studies.single_pairs import seed_agreement
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.items.histories import read_histories
+from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.linking.tables import order_by_linking
+from ucurve.analysis.scaling.points import checkpoint_bits
+from ucurve.analysis.shape.over_sizes import read_size_shapes
 from ucurve.errors import UserError
 
 LAST_DECADE = 0.1  # share of the tokens at which the last decade of tokens begins

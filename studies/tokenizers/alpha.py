@@ -5,13 +5,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.data.files import stored_scores
-from analysis.data.study import BenchmarkScores
-from analysis.lines.over_seeds import Estimate, contrast_over_seeds, difference_over_seeds, mean_over_seeds
-from eval.linking import parse_linking
-from eval.metrics.alpha import ALPHAS, alpha_curve, best_of_curve
 from studies.seeds import of_all_runs
 from studies.tokenizers.at_equal_loss import tokenizer_of
+from ucurve.analysis.data.files import stored_scores
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.lines.over_seeds import Estimate, contrast_over_seeds, difference_over_seeds, mean_over_seeds
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.alpha import ALPHAS, alpha_curve, best_of_curve
 
 CRITERIA = ("delta_acc", "accuracy")
 ALL = "all"

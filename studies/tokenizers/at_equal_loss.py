@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.runs import Run
-from analysis.lines.levels import shared_levels, tokens_at_bits
-from analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.lines.levels import shared_levels, tokens_at_bits
+from ucurve.analysis.lines.over_seeds import mean_over_seeds
 
 Array = npt.NDArray[np.float64]
 

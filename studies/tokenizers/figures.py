@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import TokenAxis, line_styles
-from analysis.scaling.section import draw_accuracy_against_bits
+from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import TokenAxis, line_styles
+from ucurve.analysis.scaling.section import draw_accuracy_against_bits
 
 _CRITERIA = {"delta_acc": "Least length bias", "accuracy": "Highest accuracy"}
 _ALPHA_NOTE = "Line: mean over the seeds of a tokenizer; band: 95 % interval (Student's t)."

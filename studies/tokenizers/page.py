@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.linking.tables import SPLITS
 from studies.pages import MISSING, StudyPage, percent
 from studies.tokenizers.figures import draw_study
+from ucurve.analysis.linking.tables import SPLITS
 
 
 def _splits(row: Mapping[str, float], whose: str, digits: int = 1) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from analysis.data.study import BenchmarkScores
-from analysis.lines.over_seeds import mean_over_seeds
-from analysis.tokens.table import region_rows
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.tokens.table import region_rows
 
 _PARTS = ("margin", "margin_critical", "margin_after")
 

@@ -6,17 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.change_points.table import change_table, loss_curves
-from analysis.data.frames import stack
-from analysis.data.runs import Run
-from analysis.data.study import BenchmarkScores, Study
-from analysis.items.histories import read_histories
-from analysis.lines.differences import differences_between
-from analysis.lines.over_seeds import mean_over_seeds
-from analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
-from analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
-from analysis.scaling.points import accuracy_against_bits, checkpoint_bits
-from analysis.shape.tables import Shapes
 from studies.dips import dip_table, named_orders, under_each_linking
 from studies.seeds import of_all_runs
 from studies.single_pairs import pair_table, seed_agreement
@@ -29,6 +18,17 @@ from studies.tokenizers.at_equal_loss import (
     tokenizer_of,
 )
 from studies.tokenizers.regions import critical_regions
+from ucurve.analysis.change_points.table import change_table, loss_curves
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.items.histories import read_histories
+from ucurve.analysis.lines.differences import differences_between
+from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
+from ucurve.analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
+from ucurve.analysis.scaling.points import accuracy_against_bits, checkpoint_bits
+from ucurve.analysis.shape.tables import Shapes
 from ucurve.errors import UserError
 
 _BELOW = ("tokenizer", "phenomenon", "paradigm", "runs", "end", "below", "below_from", "holm_below")

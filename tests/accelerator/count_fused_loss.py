@@ -3,7 +3,7 @@
 import torch
 
 from tests.accelerator.fake_device import FusedKernels, fake_device, report
-from train.model.loss import output_loss
+from ucurve.training.model.loss import output_loss
 
 POSITIONS, VOCABULARY, WIDTH = 16_384, 49_953, 768
 

@@ -7,8 +7,8 @@ import torch
 
 from tests.accelerator.count_step import LENGTH, SEQUENCES, VOCABULARY, optimizer, shape_of
 from tests.accelerator.fake_device import fake_device, report
-from train.engine import micro_batch
-from train.engine.engine import TorchEngine
+from ucurve.training.engine import micro_batch
+from ucurve.training.engine.engine import TorchEngine
 
 capacity = int(float(sys.argv[1]))
 with fake_device() as fake:

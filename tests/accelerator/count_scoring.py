@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from transformers import GraniteConfig, LlamaConfig
 
-from eval.scoring.causal import log_probabilities
-from eval.scoring.sizes import ACCELERATOR
-from eval.scoring.text.sentences import Sentences
 from tests.accelerator.fake_device import fake_device, report
+from ucurve.eval.scoring.causal import log_probabilities
+from ucurve.eval.scoring.sizes import ACCELERATOR
+from ucurve.eval.scoring.text.sentences import Sentences
 
 VOCABULARY, COUNT = 50_000, {"trees": 20_000, "rows": 20_000, "logits": 1_500}[sys.argv[1]]
 

@@ -11,9 +11,9 @@ import torch
 import yaml
 
 from tests.accelerator.fake_device import ROOT, FusedKernels, fake_device, report
-from train.engine.engine import TorchEngine
-from train.model.neox import PythiaShape
-from train.optim import OptimizerSettings
+from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.model.neox import PythiaShape
+from ucurve.training.optim import OptimizerSettings
 
 VOCABULARY, SEQUENCES, LENGTH = 49_953, 256, 64  # the default batch, with the vocabulary of a large tokenizer
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from tests.accelerator.fake_device import count
-from train.model.hidden import make_hidden_states
-from train.model.loss import summed_loss
-from train.model.neox import PythiaShape
+from ucurve.training.model.hidden import make_hidden_states
+from ucurve.training.model.loss import summed_loss
+from ucurve.training.model.neox import PythiaShape
 
 WAITS = 1  # a step; the loss and the norm of the gradient are read together
 FLOPS_APART = 0.005  # of the plan's

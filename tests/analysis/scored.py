@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
-from eval.store.scores import pairs_path, score_path
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
+from ucurve.eval.store.scores import pairs_path, score_path
 
 LINKINGS = ("slln_lp", "lp", "ppl")
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.data.frames import score_frame
-from analysis.data.runs import Run, find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import BenchmarkScores, Study, read_study
 from tests.analysis.synthetic import Row, score_row
+from ucurve.analysis.data.frames import score_frame
+from ucurve.analysis.data.runs import Run, find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import BenchmarkScores, Study, read_study
 
 
 def study_of(root: Path, **settings) -> Study:

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-import analysis.api
-from analysis.api import curve_table, draw_learning_curves, open_study
+import ucurve.analysis.api
 from tests.analysis.report.page import Page
 from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.analysis.api import curve_table, draw_learning_curves, open_study
 from ucurve.errors import UserError
 
 
@@ -48,11 +48,11 @@ def test_a_drawing_shows_itself_and_saves_itself(make_run: MakeRun, tmp_path: Pa
 def test_a_section_of_the_report_shows_itself(make_run: MakeRun, tmp_path: Path) -> None:
     make_run(_rows())
     (scored,) = open_study(f"{tmp_path}/runs/*").benchmarks()
-    (section,) = analysis.api.accuracy_scaling_sections(scored)
+    (section,) = ucurve.analysis.api.accuracy_scaling_sections(scored)
     page = Page(section._repr_html_())
     assert page.tables[0][0][:3] == ["Fitted to", "Line", "Points"]
     assert "button" not in [tag for tag, _ in page.tags]
 
 
 def test_every_name_of_the_api_is_there() -> None:
-    assert all(hasattr(analysis.api, name) for name in analysis.api.__all__)
+    assert all(hasattr(ucurve.analysis.api, name) for name in ucurve.analysis.api.__all__)

@@ -1,9 +1,9 @@
 """The YAML files of the analysis about paradigms and phenomena of single benchmarks."""
 
-from analysis.models.benchmarks import load_matches
-from analysis.models.sizes import load_complexity
-from analysis.pairs.length_groups import load_attractors
-from eval.benchmarks.registry import published_benchmarks
+from ucurve.analysis.models.benchmarks import load_matches
+from ucurve.analysis.models.sizes import load_complexity
+from ucurve.analysis.pairs.length_groups import load_attractors
+from ucurve.eval.benchmarks.registry import published_benchmarks
 
 
 def test_they_are_about_benchmarks_that_there_are() -> None:

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.api import open_study
-from analysis.charts.bundle import vega_script
-from analysis.notebook import NotebookStudy
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
-from eval.store.scores import score_path
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
+from ucurve.analysis.api import open_study
+from ucurve.analysis.charts.bundle import vega_script
+from ucurve.analysis.notebook import NotebookStudy
 from ucurve.errors import UserError
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
+from ucurve.eval.store.scores import score_path
 
 
 def _rows(**changes) -> list[dict]:

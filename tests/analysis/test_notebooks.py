@@ -50,7 +50,7 @@ def test_a_notebook_is_stored_without_outputs_and_holds_no_logic(name: str) -> N
         name in NAMES
     )
     assert len(notebook.cells) <= MOST_CELLS or name == "study"
-    assert modules <= {"analysis.api", *OF_STUDIES.get(name, ())}
+    assert modules <= {"ucurve.analysis.api", *OF_STUDIES.get(name, ())}
 
 
 @pytest.fixture(scope="module")

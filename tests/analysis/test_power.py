@@ -1,13 +1,13 @@
-"""What ``python -m analysis.power`` prints and writes."""
+"""What ``ucurve power`` prints and writes."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.power import power_command
 from measurements.simulated_curves import SLOW, flat, simulate
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
+from ucurve.analysis.power import power_command
 from ucurve.errors import UserError
 
 STEPS = [2**power for power in range(12)]

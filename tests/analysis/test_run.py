@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.settings import AnalyzeSettings
-from analysis.run import analyze
 from tests.analysis.report.page import Page
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.run import analyze
 from ucurve.config import check
 from ucurve.errors import UserError
 

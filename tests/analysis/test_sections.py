@@ -7,26 +7,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.last_scores import LanguageScores, ModelScores, group_languages, load_last_scores
-from analysis.data.runs import find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import BenchmarkScores, Study, read_study
-from analysis.models.benchmarks import benchmark_sections, match_sections
-from analysis.models.prompts import prompt_sections
-from analysis.models.side_by_side import compare_models
-from analysis.models.sizes import complexity_sections, find_families, load_complexity
-from analysis.pairs.length_groups import load_attractors
-from analysis.pairs.section import attractor_sections, length_sections, subset_sections
-from analysis.report.html import ReportSection, TableView
-from analysis.run import analyze
-from analysis.sections import FIRST, LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, model_sections
-from eval.linking import parse_linking
-from eval.metrics.significance import comparison_table
-from eval.store.scores import score_path
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
 from tests.analysis.synthetic import MakeRun, score_row
 from tests.facts import store_scores
+from ucurve.analysis.data.last_scores import LanguageScores, ModelScores, group_languages, load_last_scores
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import BenchmarkScores, Study, read_study
+from ucurve.analysis.models.benchmarks import benchmark_sections, match_sections
+from ucurve.analysis.models.prompts import prompt_sections
+from ucurve.analysis.models.side_by_side import compare_models
+from ucurve.analysis.models.sizes import complexity_sections, find_families, load_complexity
+from ucurve.analysis.pairs.length_groups import load_attractors
+from ucurve.analysis.pairs.section import attractor_sections, length_sections, subset_sections
+from ucurve.analysis.report.html import ReportSection, TableView
+from ucurve.analysis.run import analyze
+from ucurve.analysis.sections import FIRST, LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, model_sections
 from ucurve.errors import UserError
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.significance import comparison_table
+from ucurve.eval.store.scores import score_path
 
 PARADIGMS = {f"paradigm_{number}": f"phenomenon_{number % 2}" for number in range(4)}
 SHARES = (0.6, 0.75, 0.9)

@@ -3,16 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from analysis.data.frames import score_frame
-from analysis.data.runs import find_runs
-from analysis.linking.section import linking_sections
-from analysis.linking.tables import linking_by_line, linking_by_run
-from analysis.overview import Story, first_screen
-from analysis.report.html import TableView
-from analysis.summary import headline, missing, provenance
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
 from tests.facts import change_run
+from ucurve.analysis.data.frames import score_frame
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.linking.section import linking_sections
+from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
+from ucurve.analysis.overview import Story, first_screen
+from ucurve.analysis.report.html import TableView
+from ucurve.analysis.summary import headline, missing, provenance
 
 SPLITS = {"all": (0.80, 100), "equal": (0.84, 60), "good_longer": (0.60, 25), "bad_longer": (0.96, 15)}
 

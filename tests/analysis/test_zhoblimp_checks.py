@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.frames import score_frame
-from analysis.data.runs import find_runs
-from analysis.data.user_tables import read_human
-from analysis.linking.tables import linking_by_run
-from analysis.linking.tokenizers import average_by_tokenizer, over_tokenizers, pairs_by_tokenizer
-from analysis.paradigms.accuracy import by_level
-from analysis.paradigms.human import human_agreement
-from analysis.paradigms.phenomena import phenomenon_table, with_gap
-from eval.metrics.accuracy import split_masks
 from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.analysis.data.frames import score_frame
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.user_tables import read_human
+from ucurve.analysis.linking.tables import linking_by_run
+from ucurve.analysis.linking.tokenizers import average_by_tokenizer, over_tokenizers, pairs_by_tokenizer
+from ucurve.analysis.paradigms.accuracy import by_level
+from ucurve.analysis.paradigms.human import human_agreement
+from ucurve.analysis.paradigms.phenomena import phenomenon_table, with_gap
+from ucurve.eval.metrics.accuracy import split_masks
 
 TOKENIZERS = ("cllama", "word", "char")
 SPLITS = ("equal", "good_longer", "bad_longer")

@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from analysis.report.html import report_html
-from analysis.sections import make_sections
 from tests.analysis.report.page import Page
 from tests.analysis.studies import paradigm_rows, study_of, write_pairs
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
+from ucurve.analysis.report.html import report_html
+from ucurve.analysis.sections import make_sections
 
 PARADIGMS = {("anaphor", "a1"): 0.6, ("anaphor", "a2"): 0.8, ("BA", "b1"): 0.9}
 EXCLUDED = {("BA", "x1"): 0.6}

@@ -7,8 +7,8 @@ import pytest
 import torch
 from hypothesis import settings
 
-from eval.pairs import pair_table
 from tests.conftest import LETTERS, VOCABULARY
+from ucurve.eval.pairs import pair_table
 
 settings.register_profile("any machine", deadline=None)  # a busy one takes longer than 200 ms now and then
 settings.load_profile("any machine")

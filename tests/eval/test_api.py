@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from eval.api import compare, score
-from eval.linking import parse_linking
-from eval.metrics.significance import comparison_table
-from eval.settings import ScoreCommand
-from eval.store.tables import ACCURACY, STATISTICS, read_table
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval.api import compare, score
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.significance import comparison_table
+from ucurve.eval.settings import ScoreCommand
+from ucurve.eval.store.tables import ACCURACY, STATISTICS, read_table
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -118,7 +118,7 @@ def test_a_model_with_a_place_for_its_scores(copy_model, asked, tmp_path, monkey
     out = tmp_path / "out"
     first = score(copy_model(), **asked, out=str(out))
     del first
-    monkeypatch.setattr("eval.scoring.base.load_model", lambda *_: pytest.fail("scored already"))
+    monkeypatch.setattr("ucurve.eval.scoring.base.load_model", lambda *_: pytest.fail("scored already"))
     assert score(tmp_path / "model", **asked, out=out).at().folder == out
 
 
@@ -203,7 +203,7 @@ def test_fits_are_there_when_they_were_asked_for(run, asked):
 
 def test_the_builtin_is_left_alone():
     scope = {}
-    exec("from eval.api import score\nvalue = eval('1 + 1')", scope)  # noqa: S102 - what a notebook does
+    exec("from ucurve.eval.api import score\nvalue = eval('1 + 1')", scope)  # noqa: S102 - what a notebook does
     assert scope["value"] == 2
 
 

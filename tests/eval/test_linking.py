@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eval import linking as registry
-from eval.linking import FAMILIES, PROMPT_READINGS, Family, linking_name, parse_linking, register_linking
-from eval.metrics.accuracy import decide
 from ucurve.errors import UserError
+from ucurve.eval import linking as registry
+from ucurve.eval.linking import FAMILIES, PROMPT_READINGS, Family, linking_name, parse_linking, register_linking
+from ucurve.eval.metrics.accuracy import decide
 
 SIZE = 20
 lps = arrays(np.float64, SIZE, elements=st.floats(-300, -0.5))

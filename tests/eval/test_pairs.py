@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.pairs import (
+from ucurve.errors import UserError
+from ucurve.eval.pairs import (
     PAIR_COLUMNS,
     Subset,
     data_hash,
@@ -16,7 +17,6 @@ from eval.pairs import (
     parse_json_lines,
     subset_pairs,
 )
-from ucurve.errors import UserError
 
 
 def record(**changes):

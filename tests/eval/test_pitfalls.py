@@ -16,23 +16,23 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from eval.benchmarks.datacheck import data_report
-from eval.benchmarks.load import load_benchmark
-from eval.linking import parse_linking
-from eval.metrics.accuracy import decisions
-from eval.metrics.bootstrap import LENGTH_BIASES
-from eval.metrics.fitting import FitSettings, fit_paradigms
-from eval.models.folder import model_kind, read_config, start_token
-from eval.pairs import pair_table
-from eval.presets import FOLDER, find_preset
-from eval.run import score_model
-from eval.scoring.causal.log_probabilities import token_log_probabilities
-from eval.scoring.text.sentences import encode
-from eval.settings import ScoreSettings
-from eval.store.tables import ACCURACY, FITS, STATISTICS, read_table
 from tests.printed import read_printed
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
+from ucurve.eval.benchmarks.datacheck import data_report
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import decisions
+from ucurve.eval.metrics.bootstrap import LENGTH_BIASES
+from ucurve.eval.metrics.fitting import FitSettings, fit_paradigms
+from ucurve.eval.models.folder import model_kind, read_config, start_token
+from ucurve.eval.pairs import pair_table
+from ucurve.eval.presets import FOLDER, find_preset
+from ucurve.eval.run import score_model
+from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.text.sentences import encode
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, read_table
 from ucurve.yaml_files import file_names
 
 L = "".join(chr(0x4E00 + number) for number in range(40))  # the letters of the tokenizer in conftest.py

@@ -1,12 +1,12 @@
 import pytest
 
-from eval.benchmarks.registry import published_benchmarks
-from eval.linking import parse_linking
-from eval.metrics.accuracy import TIES_CREDIT
-from eval.metrics.levels import MEANS
-from eval.pairs import Subset
-from eval.presets import FOLDER, Preset, find_preset
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.registry import published_benchmarks
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import TIES_CREDIT
+from ucurve.eval.metrics.levels import MEANS
+from ucurve.eval.pairs import Subset
+from ucurve.eval.presets import FOLDER, Preset, find_preset
 from ucurve.yaml_files import file_names, read_yaml
 
 SCORERS = {"sentence", "conditional", "region", "pll", "pll_l2r", "pll_conditional", "pll_mink", "prompt", "mink"}

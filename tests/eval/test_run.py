@@ -2,13 +2,13 @@ import shutil
 
 import pytest
 
-from eval import run as command
-from eval.run import check_benchmarks, execute, find_runs, score_model, score_run
-from eval.scoring.scorers import find_scorer
-from eval.settings import LINKING, ScoreCommand, ScoreSettings
 from tests.facts import write_run
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval import run as command
+from ucurve.eval.run import check_benchmarks, execute, find_runs, score_model, score_run
+from ucurve.eval.scoring.scorers import find_scorer
+from ucurve.eval.settings import LINKING, ScoreCommand, ScoreSettings
 
 
 def test_defaults():

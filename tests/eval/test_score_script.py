@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.store.tables import ACCURACY, read_table
+from ucurve.eval.store.tables import ACCURACY, read_table
 
 ROOT = Path(__file__).resolve().parents[2]
 

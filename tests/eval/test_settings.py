@@ -4,13 +4,13 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from eval.pairs import Subset
-from eval.presets import find_preset
-from eval.scoring.scorers import find_scorer
-from eval.settings import ScoreCommand, ScoreSettings
 from ucurve.arguments import read_arguments
 from ucurve.config import check, compose, plain
 from ucurve.errors import UserError
+from ucurve.eval.pairs import Subset
+from ucurve.eval.presets import find_preset
+from ucurve.eval.scoring.scorers import find_scorer
+from ucurve.eval.settings import ScoreCommand, ScoreSettings
 
 ANY = ("run=r", "benchmarks=[demo]")
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from eval import watch
-from eval.run import execute, score_as_they_appear
-from eval.settings import ScoreCommand, ScoreSettings
-from eval.store.tables import ACCURACY, read_table
 from tests.facts import write_empty_checkpoint, write_run
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
+from ucurve.eval import watch
+from ucurve.eval.run import execute, score_as_they_appear
+from ucurve.eval.settings import ScoreCommand, ScoreSettings
+from ucurve.eval.store.tables import ACCURACY, read_table
 from ucurve.storage.locks import only_writer
 
 
@@ -68,7 +68,7 @@ def test_a_run_that_cannot_be_scored_stops_none_of_the_others(tmp_path, monkeypa
             raise RunError("a score is not finite")
         return []
 
-    monkeypatch.setattr("eval.run.score_run", score)
+    monkeypatch.setattr("ucurve.eval.run.score_run", score)
     monkeypatch.setattr(watch, "_LAST_LOOKS", 1)
     with pytest.raises(RunError, match=r"1 of 2 runs were not scored:\n  \S+/a: a score is not finite$"):
         score_as_they_appear(str(tmp_path / "*"), check(ScoreSettings, {"benchmarks": ["demo"]}))

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from generation.check import check_folder
 from ucurve.errors import UserError
+from ucurve.generation.check import check_folder
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.store.scores import keep_pairs
-from eval.templates.pair import Pair
-from generation.decontaminate import FilterSettings, filtered, read_familiarity, threshold
-from generation.maker import Chooser, Drawn, Listed, Made
 from tests.facts import store_scores
 from ucurve.errors import UserError
+from ucurve.eval.store.scores import keep_pairs
+from ucurve.eval.templates.pair import Pair
+from ucurve.generation.decontaminate import FilterSettings, filtered, read_familiarity, threshold
+from ucurve.generation.maker import Chooser, Drawn, Listed, Made
 
 GOODS = [f"good {number}" for number in range(12)]
 

@@ -9,10 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.templates.pair import Pair
-from generation.lengths import Lengths, shares
-from generation.maker import Chooser, Drawn, Listed
 from tests.generation.multiblimp.toy import GOOD, treebank
+from ucurve.eval.templates.pair import Pair
+from ucurve.generation.lengths import Lengths, shares
+from ucurve.generation.maker import Chooser, Drawn, Listed
 
 BALANCED = Lengths(balanced=True)
 

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.load import load_benchmark
 
 VOCABULARY = "expression\tpos\n" + "".join(f"{word}\tN\n" for word in "甲乙丙丁戊") + "跑\tV\n走\tV\n"
 PHRASES = {"Act": [[{"type": "Lexical", "rule": {"pos": "V"}}, {"type": "Direct", "rule": ["了"]}]]}

@@ -3,8 +3,8 @@ import tracemalloc
 
 import pytest
 
-from generation.treebank import read_treebank
 from ucurve.errors import UserError
+from ucurve.generation.treebank import read_treebank
 
 SENTENCE = """# sent_id = s1
 # text = De hond eet het.

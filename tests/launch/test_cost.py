@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from launch.arguments import expand_grid
-from launch.cost import cost_command, estimate_scoring_hours, measure_costs, measure_step, random_batch
-from train.engine.execution import Execution
-from train.model.design import NOT_PREDICTED
-from train.run.prepare import expect_run
+from ucurve.launch.arguments import expand_grid
+from ucurve.launch.cost import cost_command, estimate_scoring_hours, measure_costs, measure_step, random_batch
+from ucurve.training.engine.execution import Execution
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.run.prepare import expect_run
 
 GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "engine=torch", "schedule.count=3"]
 

@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from launch.demo import demo_command
 from ucurve.config import compose
+from ucurve.launch.demo import demo_command
 
 
 @pytest.fixture
@@ -20,9 +20,9 @@ def steps(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     monkeypatch.setattr(sys, "argv", ["ucurve demo"])
-    monkeypatch.setattr("train.cli.train_cells", train)
-    monkeypatch.setattr("train.verify.verify_folder", lambda run: done.append(("verify", str(run))))
-    monkeypatch.setattr("analysis.run.print_analysis", lambda settings: done.append(("analyze", settings.out)))
+    monkeypatch.setattr("ucurve.training.cli.train_cells", train)
+    monkeypatch.setattr("ucurve.training.verify.verify_folder", lambda run: done.append(("verify", str(run))))
+    monkeypatch.setattr("ucurve.analysis.run.print_analysis", lambda settings: done.append(("analyze", settings.out)))
     return done
 
 

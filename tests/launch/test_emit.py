@@ -1,12 +1,12 @@
-"""What ``launch.emit`` writes; ``test_slurm.py`` runs it."""
+"""What ``ucurve.launch.emit`` writes; ``test_slurm.py`` runs it."""
 
 import shlex
 
 import pytest
 
-from launch.arguments import expand_grid
-from launch.emit import emit_command
 from ucurve.errors import UserError
+from ucurve.launch.arguments import expand_grid
+from ucurve.launch.emit import emit_command
 
 GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "schedule.count=3"]
 
@@ -30,9 +30,11 @@ def test_commands_are_a_line_for_each_run_that_give_the_cells_of_the_grid(emitte
 
 def test_several_processes_are_started_under_the_relay(emitted):
     first, *_ = emitted("format=commands", "processes=2").splitlines()
-    assert first.startswith("python -m launch.relay python -m torch.distributed.run --standalone --nproc-per-node 2 ")
+    assert first.startswith(
+        "python -m ucurve.launch.relay python -m torch.distributed.run --standalone --nproc-per-node 2 "
+    )
     first, *_ = emitted("format=commands", "processes=2", "launcher=deepspeed").splitlines()
-    assert first.startswith("python -m launch.relay deepspeed --num_gpus 2 ")
+    assert first.startswith("python -m ucurve.launch.relay deepspeed --num_gpus 2 ")
     assert " --no_local_rank train.py " in first
 
 

@@ -1,4 +1,4 @@
-"""``launch.relay`` before a launcher that, as torchrun does, turns its worker's exit code into 1."""
+"""``ucurve.launch.relay`` before a launcher that, as torchrun does, turns its worker's exit code into 1."""
 
 import os
 import signal

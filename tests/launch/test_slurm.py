@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.emit import emit_command
-from launch.status import cell_status
+from ucurve.launch.emit import emit_command
+from ucurve.launch.status import cell_status
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEDULER = Path(__file__).with_name("scheduler")

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from launch.status import cell_status, status_command
 from tests.facts import write_run
-from train.config import read_request
-from train.grid.failures import record_failure
 from ucurve.config import compose
 from ucurve.errors import RunError, UserError
+from ucurve.launch.status import cell_status, status_command
 from ucurve.storage.locks import only_writer
+from ucurve.training.config import read_request
+from ucurve.training.grid.failures import record_failure
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = [0, 5, 12]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from launch import workers
-from launch.workers import run_workers, workers_command
 from ucurve.errors import UserError
+from ucurve.launch import workers
+from ucurve.launch.workers import run_workers, workers_command
 from ucurve.storage.facts import read_run_facts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +65,7 @@ def test_a_signal_while_workers_are_started_reaches_all_of_them(monkeypatch):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75), (signal.SIGHUP, 75)])
 def test_a_signal_reaches_every_worker_once(number, code):
-    parent = f"import os, sys; from launch.workers import run_workers; sys.exit(run_workers({python(READY_THEN_WAIT)!r}, [os.environ] * 2))"
+    parent = f"import os, sys; from ucurve.launch.workers import run_workers; sys.exit(run_workers({python(READY_THEN_WAIT)!r}, [os.environ] * 2))"
     with subprocess.Popen(
         python(parent), cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -98,7 +98,7 @@ def test_two_workers_train_every_cell_of_a_grid_once(grid, tmp_path, capfd, monk
     ],
 )
 def test_a_mistake_is_answered_before_a_worker_starts(grid, arguments, message, monkeypatch):
-    monkeypatch.setattr("launch.workers.run_workers", lambda *_: pytest.fail("a worker was started"))
+    monkeypatch.setattr("ucurve.launch.workers.run_workers", lambda *_: pytest.fail("a worker was started"))
     with pytest.raises(UserError, match=message):
         workers_command([*grid, *arguments])
 
@@ -131,6 +131,6 @@ def test_two_workers_score_every_checkpoint_of_every_run(grid, tmp_path, capfd, 
     ],
 )
 def test_a_mistake_in_scoring_is_answered_before_a_worker_starts(arguments, message, monkeypatch):
-    monkeypatch.setattr("launch.workers.run_workers", lambda *_: pytest.fail("a worker was started"))
+    monkeypatch.setattr("ucurve.launch.workers.run_workers", lambda *_: pytest.fail("a worker was started"))
     with pytest.raises(UserError, match=message):
         workers_command(["workers=2", "score", *arguments])

@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 
 from measurements import filtered
-from train.corpus.corpus import Corpus
-from train.corpus.settings import CorpusSettings
-from train.data.store import build_token_store
-from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.config import check
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.data.store import build_token_store
+from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
 
 STEP = {"name": "no_yu", "do": "drop", "unit": "sentence", "pattern": "宇宙"}
 

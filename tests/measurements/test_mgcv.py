@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.pair_scores import Items
 from measurements.mgcv import agreement, ask_mgcv, count_right, name_class, read_answers
+from ucurve.analysis.data.pair_scores import Items
 
 NAN = float("nan")
 ANSWERS = """"curve","runs","edf","dispersion","critical","first_fall","last_fall","first_rise","last_rise","lowest","lowest_at"

@@ -2,12 +2,12 @@
 
 import pytest
 
-from analysis.ngrams.scores import read_beside_ngrams
 from measurements.simulated_ngrams import FOLLOWERS, OTHERS
 from studies.dips import ALL_RUNS, account_for_dips, dip_table, linking_shapes, named_orders
 from tests.analysis.ngrams.ngram_runs import make_learners
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import run_maker
+from ucurve.analysis.ngrams.scores import read_beside_ngrams
 
 RUNS = 3
 

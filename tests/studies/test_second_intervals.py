@@ -4,17 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.change_points.bends import find_changes
-from analysis.change_points.table import loss_curve
-from analysis.shape.below import below_chance, name_below
-from analysis.shape.classify import shape_test
-from analysis.shape.onset import onset
-from analysis.shape.pooled import group_runs, mean_curve
-from analysis.shape.power import dip_power
-from analysis.shape.smoothing import estimate_curve
-from analysis.shape.tables import curve_rows
 from studies import second_changes, second_intervals, second_levels, second_power, second_shape
 from tests.studies.second_curves import TOKENS, scored, some_credits
+from ucurve.analysis.change_points.bends import find_changes
+from ucurve.analysis.change_points.table import loss_curve
+from ucurve.analysis.shape.below import below_chance, name_below
+from ucurve.analysis.shape.classify import shape_test
+from ucurve.analysis.shape.onset import onset
+from ucurve.analysis.shape.pooled import group_runs, mean_curve
+from ucurve.analysis.shape.power import dip_power
+from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.analysis.shape.tables import curve_rows
 
 DESIGNS = pytest.mark.parametrize("too_few", [False, True])
 

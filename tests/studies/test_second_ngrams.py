@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.ngrams.account import Dip, account_of_dip
 from studies import second_ngrams
+from ucurve.analysis.ngrams.account import Dip, account_of_dip
 
 PAIRS = 240
 

@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from train.config import RunRequest, read_request
-from train.run.run import train_run
 from ucurve.config import compose
+from ucurve.training.config import RunRequest, read_request
+from ucurve.training.run.run import train_run
 
 ELSEWHERE = "/folder-of-the-test"
 CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"

@@ -24,12 +24,12 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
 from tests.train.launching import ROOT, environment, finish, free_port, start
 from tests.train.tiny_models import TINY
-from train.engine.engine import TorchEngine, split_batch
-from train.run.prepare import prepare
-from train.run_folder.config_file import load_settings
-from train.verify import verify_folder
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
+from ucurve.training.engine.engine import TorchEngine, split_batch
+from ucurve.training.run.prepare import prepare
+from ucurve.training.run_folder.config_file import load_settings
+from ucurve.training.verify import verify_folder
 
 SEQUENCES, LENGTH = 16, 32
 WAYS = {  # the number of processes, and overrides

@@ -4,8 +4,8 @@ import json
 import sys
 from pathlib import Path
 
-from train.cli import train_command
 from ucurve.config import Composed, compose
+from ucurve.training.cli import train_command
 
 if __name__ == "__main__":
     for words in json.loads(Path(sys.argv[1]).read_text()):

@@ -1,8 +1,8 @@
 import pytest
 
-from train.api import train
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
+from ucurve.training.api import train
 
 
 def test_a_run_is_trained_as_the_command_trains_it(overrides, tmp_path):

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from train.checkpoint_schedule import (
+from ucurve.errors import UserError
+from ucurve.training.checkpoint_schedule import (
     ScheduleSettings,
     babylm_steps,
     checkpoint_steps,
@@ -13,7 +14,6 @@ from train.checkpoint_schedule import (
     log_steps,
     pythia_steps,
 )
-from ucurve.errors import UserError
 
 
 @given(st.integers(1, 200_000), st.data())

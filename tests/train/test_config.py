@@ -3,11 +3,11 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from train.config import read_request
-from train.identity import config_sha256, differing_keys, pick_identity, without_seeds
-from train.model import precision
 from ucurve.config import compose, plain
 from ucurve.errors import UserError
+from ucurve.training.config import read_request
+from ucurve.training.identity import config_sha256, differing_keys, pick_identity, without_seeds
+from ucurve.training.model import precision
 
 
 def read(*overrides):

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from eval.store.tables import ACCURACY, read_table
-from eval.sweep.cache import SweepCache
 from tests.printed import read_printed
-from train.run.run import train_run
-from train.verify import run_faults
 from ucurve.config import compose
 from ucurve.errors import UserError
+from ucurve.eval.store.tables import ACCURACY, read_table
+from ucurve.eval.sweep.cache import SweepCache
 from ucurve.invocation import command
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import run_faults
 
 LETTERS = "天地玄黄宇宙洪荒"
 
@@ -72,7 +72,7 @@ def test_wrong_settings_of_scoring_stop_before_training(scored):
 
 
 def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, monkeypatch, capsys):
-    monkeypatch.setattr("train.evaluation._cache", SweepCache())
+    monkeypatch.setattr("ucurve.training.evaluation._cache", SweepCache())
     settings = scored("eval.scorer=[sentence,mink]")
     pairs = Path(settings.eval.benchmark_root) / "zhoblimp" / "pairs.jsonl"
     pairs.write_text(pairs.read_text().replace(json.dumps(LETTERS[0])[1:-1], "鑫"), encoding="utf-8")

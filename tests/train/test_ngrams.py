@@ -8,24 +8,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.items import seen_text
-from analysis.items.seen_text import read_seen_counts
-from eval.api import score as score_in_python
-from eval.models.targets import run_targets
-from eval.run import score_command, score_run
-from eval.settings import ScoreSettings
-from eval.store.tables import ACCURACY, read_table
-from eval.sweep.cache import SweepCache
 from tests.eval.scoring.ngram.plain import Plain
-from train.cli import train_command
-from train.config import read_settings
-from train.replay import open_batches
-from train.run.run import train_run
-from train.verify import run_faults
+from ucurve.analysis.items import seen_text
+from ucurve.analysis.items.seen_text import read_seen_counts
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
+from ucurve.eval.api import score as score_in_python
+from ucurve.eval.models.targets import run_targets
+from ucurve.eval.run import score_command, score_run
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.tables import ACCURACY, read_table
+from ucurve.eval.sweep.cache import SweepCache
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.token_stream.order import Batches
+from ucurve.training.cli import train_command
+from ucurve.training.config import read_settings
+from ucurve.training.replay import open_batches
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import run_faults
 
 LETTERS = "天地玄黄宇宙洪荒天地"
 NGRAMS = [f"ngram-{order}" for order in range(1, 6)]
@@ -165,7 +165,7 @@ def test_a_training_scores_by_what_it_has_seen(overrides, root):
 def test_training_tokens_that_are_gone_are_named_with_what_makes_them_again(train, score, root, tmp_path):
     run = train("schedule.count=2")
     cache = (tmp_path / "cache").rename(tmp_path / "moved")
-    command = rf"python -m train.batches run={run} from=0 to=1 builds it again"
+    command = rf"ucurve batches run={run} from=0 to=1 builds it again"
     with pytest.raises(UserError, match=rf"^scorer=ngram: {run}: .* not in {tmp_path}/cache (.|\n)*{command}"):
         score(run)
     assert not (run / "eval").exists()

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.train.test_config import read
-from train.config import read_request
-from train.identity import config_sha256, pick_identity
-from train.optim import OptimizerSettings, RateSettings, learning_rate
 from ucurve.config import compose
 from ucurve.errors import UserError
+from ucurve.training.config import read_request
+from ucurve.training.identity import config_sha256, pick_identity
+from ucurve.training.optim import OptimizerSettings, RateSettings, learning_rate
 
 FORMS = (
     RateSettings(),

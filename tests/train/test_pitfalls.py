@@ -11,17 +11,17 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from eval.benchmarks.load import load_benchmark
-from eval.pairs import pair_table
-from eval.scoring.causal.log_probabilities import token_log_probabilities
-from eval.scoring.text.sentences import encode
-from train.corpus.settings import CorpusSettings
-from train.grid.cells import grid_cells
-from train.run.prepare import expect_run, prepare
-from train.run.run import train_run
-from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.config import Composed, compose
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.pairs import pair_table
+from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.text.sentences import encode
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.grid.cells import grid_cells
+from ucurve.training.run.prepare import expect_run, prepare
+from ucurve.training.run.run import train_run
+from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))

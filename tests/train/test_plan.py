@@ -1,8 +1,8 @@
-from train.config import read_settings
-from train.plan import count_start_tokens, describe_plan, describe_start_token, make_plan, warn_of_start_token
-from train.run.prepare import expect_run, prepare
 from ucurve.config import compose
 from ucurve.token_stream.store import StreamSize
+from ucurve.training.config import read_settings
+from ucurve.training.plan import count_start_tokens, describe_plan, describe_start_token, make_plan, warn_of_start_token
+from ucurve.training.run.prepare import expect_run, prepare
 
 
 def described(*overrides, vocabulary):

@@ -10,16 +10,16 @@ import pytest
 
 from tests.facts import change_run
 from tests.train.tiny_models import TINY
-from train.batches import batches_command
-from train.model.design import NOT_PREDICTED
-from train.objective.masks import MaskedBatches
-from train.replay import open_batches
-from train.run.run import train_run
-from train.run_folder.config_file import stored_config_sha256
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.files import sha256_file
 from ucurve.token_stream.order import Batches
+from ucurve.training.batches import batches_command
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.objective.masks import MaskedBatches
+from ucurve.training.replay import open_batches
+from ucurve.training.run.run import train_run
+from ucurve.training.run_folder.config_file import stored_config_sha256
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ import shutil
 import pytest
 
 from tests.facts import run_facts
-from train.plan import make_plan
-from train.run.run import train_run
-from train.run_folder.checkpoint import WEIGHTS, describe_files, write_checkpoint
-from train.verify import metrics_faults, run_faults, twin_faults, verify_command
 from ucurve.errors import RunError, UserError
 from ucurve.invocation import command
 from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
 from ucurve.storage.sealed import RECORD
+from ucurve.training.plan import make_plan
+from ucurve.training.run.run import train_run
+from ucurve.training.run_folder.checkpoint import WEIGHTS, describe_files, write_checkpoint
+from ucurve.training.verify import metrics_faults, run_faults, twin_faults, verify_command
 
 
 @pytest.fixture

@@ -170,7 +170,7 @@ def test_hydras_own_options_do_what_they_do_elsewhere(program, name, option):
     done = program(option, *["need=1"] * (option == "--cfg=job"), name=name)
     assert (done.returncode, done.stderr) == (0, "")
     wanted = {
-        "--help": f"(?s)^usage: python .*{name}.py .*size=small  *one of large, small.*size.width=1",
+        "--help": f"(?s)^usage: ucurve {name} .*size=small  *one of large, small.*size.width=1",
         "--cfg=job": "need: 1",
         "--info=defaults": "size/small",
         "--hydra-help": "Hydra",

@@ -6,10 +6,10 @@ from omegaconf import OmegaConf
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from eval.settings import ScoreSettings
 from ucurve.arguments import quoted_where_needed, read_arguments, with_lists
 from ucurve.config import check, compose, resolve, sweep
 from ucurve.errors import UserError
+from ucurve.eval.settings import ScoreSettings
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))

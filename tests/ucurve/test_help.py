@@ -23,7 +23,7 @@ def name(request, monkeypatch):
 
 
 def examples(text):
-    return re.findall(r"^  (python .*)$", text, flags=re.MULTILINE)
+    return re.findall(r"^  ((?:python|ucurve) .*)$", text, flags=re.MULTILINE)
 
 
 def test_help_says_what_a_command_does_and_gives_examples(name):

@@ -1,6 +1,7 @@
 """A Python that cannot run ucurve: one line that says what to type, and exit code 2."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -15,7 +16,16 @@ from ucurve import __version__, cli, interpreter
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ["train.py", "score.py", "analyze.py", "verify.py", "generate.py", "tokenizers/build.py"]
-MODULES = ["launch.cost", "launch.status", "launch.publish", "train.batches", "eval.leaderboard", "workbench", "ucurve"]
+MODULES = [
+    "launch.cost",
+    "ucurve.launch.status",
+    "launch.publish",
+    "train.batches",
+    "eval.leaderboard",
+    "workbench",
+    "ucurve",
+]
+FOLDERS = ["train", "eval", "validation", "analysis", "launch", "workbench"]  # with modules that ``python -m`` starts
 USED = r"use \.venv/bin/python, or source \.venv/bin/activate\n$"
 
 
@@ -39,7 +49,7 @@ def checkout(tmp_path_factory):
         (root / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     for package in ("ucurve", "launch", "train", "eval", "workbench"):
-        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, root / package, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     (root / "ucurve.egg-info").mkdir()
     (root / "ucurve.egg-info" / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: ucurve\nVersion: 0.1.0\n")
     (root / ".venv/bin").mkdir(parents=True)
@@ -55,13 +65,13 @@ def test_a_python_without_ucurve_says_what_to_type(checkout, words):
 
 
 def test_another_program_gets_the_message_as_an_error(checkout):
-    done = without_packages("-c", "import eval.api", folder=checkout)
+    done = without_packages("-c", "import ucurve.eval.api", folder=checkout)
     assert done.returncode == 1
     assert re.search(rf"\nImportError: ucurve is not installed in this Python .*: {USED}", done.stderr)
 
 
 def test_an_environment_that_is_not_there_is_made(checkout, tmp_path):
-    shutil.copytree(checkout, tmp_path / "root", ignore=shutil.ignore_patterns(".venv"))
+    shutil.copytree(checkout, tmp_path / "root", symlinks=True, ignore=shutil.ignore_patterns(".venv"))
     done = without_packages("root/train.py", folder=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     made = (
@@ -86,8 +96,8 @@ def test_a_package_that_is_missing_beside_ucurve_is_named(checkout, tmp_path):
 
 def test_an_import_that_is_a_fault_of_ours_shows_its_traceback(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["verify.py", "run=x"])
-    monkeypatch.setattr(cli, "_start", lambda *_: cli._call("train.nothing.at_all", None))
-    with pytest.raises(ModuleNotFoundError, match=r"train\.nothing"):
+    monkeypatch.setattr(cli, "_start", lambda *_: cli._call("ucurve.training.nothing.at_all", None))
+    with pytest.raises(ModuleNotFoundError, match=r"ucurve\.training\.nothing"):
         cli.run("verify")
 
 
@@ -102,13 +112,14 @@ def test_an_older_python_is_told_which_it_needs(monkeypatch, capsys):
 
 def test_an_older_python_can_read_what_it_is_told_by():
     """All that is read before the check: the script, what is above it, and what these import in turn."""
-    read = [*SCRIPTS, *(f"{package}/__init__.py" for package in cli._OURS)]
+    read = [*SCRIPTS, "ucurve/__init__.py", *(f"{folder}/__init__.py" for folder in FOLDERS)]
     read += [f"{module.replace('.', '/')}.py" for module, _ in imports("ucurve")]
     assert "ucurve/interpreter.py" in read
     for name in read:
         ast.parse((ROOT / name).read_text(encoding="utf-8"), feature_version=(3, 6))
     assert not list(imports("ucurve.interpreter"))
-    for package in cli._OURS[1:]:
+    for folder in FOLDERS:
+        package = f"ucurve.{folder.replace('train', 'training')}"
         assert next(target for target, _ in imports(package)) == "ucurve"
 
 
@@ -145,13 +156,92 @@ def test_versions_are_told_without_a_configuration(name, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith(f"ucurve {__version__}, ")
 
 
-def test_a_folder_of_the_users_that_hides_a_package_is_named(tmp_path):
-    (tmp_path / "train").mkdir()
-    (tmp_path / "train" / "__init__.py").touch()
-    variables = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    command = [sys.executable, "-m", "ucurve", "verify", "run=x"]
-    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
-    message = f"error: Python finds another 'train' than ucurve's: {tmp_path / 'train' / '__init__.py'}. Rename it, "
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(message)
-    assert done.stderr.count("\n") == 1
+@pytest.mark.parametrize("name", ["datasets/__init__.py", "tokenizers/__init__.py", "torch.py"])
+def test_a_file_of_the_users_that_hides_a_library_is_named(name, tmp_path):
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.touch()
+    message = (
+        f"Python finds {file} in place of the library {re.split('[/.]', name)[0]!r}, which ucurve needs: rename it"
+    )
+    done = started([sys.executable, "-m", "ucurve", "verify", "run=x"], tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"error: {message}")
+    done = started([sys.executable, "-c", "import ucurve"], tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].startswith(f"ImportError: {message}")
+
+
+USERS_FILES = ["train.py", "analysis.py", "launch.py", "generation.py", "utils.py"]
+USERS_FOLDERS = ["eval", "data", "models", "datasets", "tokenizers"]
+
+
+def make_folder_of_a_user(folder):
+    """Make a folder with modules and folders that many users have, none of which ucurve may run."""
+    for name in (*USERS_FILES, *(f"{name}/loading.py" for name in USERS_FOLDERS)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("raise SystemExit('a file of the user was run')\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-c", "import ucurve; ucurve.train; ucurve.score; ucurve.open; print('done')"],
+        ["-m", "ucurve", "train", "experiment=demo", "dry_run=true"],
+        ["-m", "ucurve", "score", "list=true"],
+        ["-m", "ucurve.launch.cost", "--help"],
+    ],
+    ids=str,
+)
+def test_names_that_a_user_has_are_in_nobodys_way(words, tmp_path):
+    make_folder_of_a_user(tmp_path)
+    done = started([sys.executable, *words], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert "file of the user" not in done.stderr
+
+
+TELL_TWICE = f"""
+import atexit, json, sys
+from pathlib import Path
+
+def tell():
+    found = {{}}
+    for module in [*sys.modules.values()]:
+        file = Path(getattr(module, "__file__", None) or "/").resolve()
+        if file.is_relative_to({str(ROOT)!r}) and ".venv" not in file.parts:
+            found.setdefault(str(file), set()).add(id(module))
+    twice = [file for file, modules in found.items() if len(modules) > 1]
+    Path(__file__).with_name("told.json").write_text(json.dumps([len(found), twice]))
+
+atexit.register(tell)
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train.py", "experiment=demo", "dry_run=true"],
+        ["score.py", "list=true"],
+        ["-m", "launch.cost", "experiment=demo", "tokens=zero"],
+        ["-m", "analysis.power", "runs=none"],
+        ["-m", "train.batches", "run=none", "from=0", "to=1"],
+        ["-m", "ucurve.launch.status", "runs=none"],
+        ["-m", "eval.leaderboard", "run=none"],
+        ["-m", "ucurve", "analyze", "runs=none"],
+    ],
+    ids=str,
+)
+def test_no_module_of_ours_is_loaded_twice(words, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(TELL_TWICE)
+    done = started([sys.executable, *words], variables=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert "Traceback" not in done.stderr, done.stderr
+    count, twice = json.loads((tmp_path / "told.json").read_text())
+    # ``python -m eval.leaderboard`` passes by the files of its folders, which have nothing but this import.
+    assert not [file for file in twice if not _only_imports_ucurve(Path(file))]
+    assert count > 10
+
+
+def _only_imports_ucurve(file):
+    _, *rest = ast.parse(file.read_text(encoding="utf-8")).body
+    return file.name == "__init__.py" and [ast.unparse(statement) for statement in rest] in ([], ["import ucurve"])

@@ -7,8 +7,8 @@ import pytest
 import torch
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
-from eval.models.targets import model_targets
 from ucurve.errors import UserError
+from ucurve.eval.models.targets import model_targets
 from ucurve.huggingface.pretrained import load_model, load_tokenizer
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"

@@ -7,7 +7,7 @@ from crowdkit.aggregation import DawidSkene, MajorityVote, Wawa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validation.judging.aggregation import (
+from ucurve.validation.judging.aggregation import (
     code_votes,
     converged_dawid_skene,
     dawid_skene,

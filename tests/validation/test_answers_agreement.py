@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from statsmodels.stats.inter_rater import fleiss_kappa as reference_kappa
 
-from validation.judging.agreement import fleiss_kappa, interval_alpha, krippendorff_alpha, raw_agreement
+from ucurve.validation.judging.agreement import fleiss_kappa, interval_alpha, krippendorff_alpha, raw_agreement
 
 # Fleiss 1971, as Wikipedia's article on the coefficient has it: 14 raters, 10 subjects, 5 categories.
 FLEISS = np.array([

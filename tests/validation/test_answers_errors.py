@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ucurve.errors import UserError
-from validation.answers import answers_command
+from ucurve.validation.answers import answers_command
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from eval.benchmarks.load import load_benchmark
 from tests.validation.making import make, read_items, write_benchmark, write_lines
+from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.storage.files import sha256_file
-from validation import questionnaire
-from validation.questionnaire import page
-from validation.questionnaire.spoiling import misspell, scramble
-from validation.questionnaire.wording import find_wording
+from ucurve.validation import questionnaire
+from ucurve.validation.questionnaire import page
+from ucurve.validation.questionnaire.spoiling import misspell, scramble
+from ucurve.validation.questionnaire.wording import find_wording
 
 FILES = "formats=[pcibex,labelstudio]"
 

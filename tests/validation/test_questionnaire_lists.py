@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validation.questionnaire.lists import Design, make_lists
-from validation.questionnaire.questions import Question
+from ucurve.validation.questionnaire.lists import Design, make_lists
+from ucurve.validation.questionnaire.questions import Question
 
 
 def questions(kind, counts):

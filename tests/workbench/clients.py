@@ -2,8 +2,8 @@
 
 from starlette.testclient import TestClient
 
-from workbench.login import Login
-from workbench.server import make_app
+from ucurve.workbench.login import Login
+from ucurve.workbench.server import make_app
 
 
 def open_client(settings, rooms, base_url="http://127.0.0.1", **options):

@@ -8,23 +8,23 @@ import pandas as pd
 import pytest
 from altair import LayerChart
 
-from analysis.charts.curves import draw_small, learning_layout
-from analysis.data.groups import columns, group
-from analysis.items.verdicts import RIGHT, TIE, WRONG
-from analysis.shape.tables import explain_reservations
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table, pair_credits
-from eval.store.reported import Reported, keep_reported
-from eval.store.scores import pairs_path, score_path
-from eval.store.tables import ACCURACY
 from tests.facts import write_manifest_of, write_run
+from ucurve.analysis.charts.curves import draw_small, learning_layout
+from ucurve.analysis.data.groups import columns, group
+from ucurve.analysis.items.verdicts import RIGHT, TIE, WRONG
+from ucurve.analysis.shape.tables import explain_reservations
 from ucurve.errors import UserError
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table, pair_credits
+from ucurve.eval.store.reported import Reported, keep_reported
+from ucurve.eval.store.scores import pairs_path, score_path
+from ucurve.eval.store.tables import ACCURACY
 from ucurve.storage.run_folder import checkpoint_folder
-from workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
-from workbench.explore.library import Library, list_changes, list_scores
-from workbench.explore.pairs import list_pairs, pair_history, pair_kinds
-from workbench.explore.turns import courses, order, say
-from workbench.explore.verdicts import shape_verdicts
+from ucurve.workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
+from ucurve.workbench.explore.library import Library, list_changes, list_scores
+from ucurve.workbench.explore.pairs import list_pairs, pair_history, pair_kinds
+from ucurve.workbench.explore.turns import courses, order, say
+from ucurve.workbench.explore.verdicts import shape_verdicts
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
 FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "nll", "ppl", "slor", "morcela", "char_lp", "byte_lp")

@@ -8,14 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from eval.store.scores import score_path
-from eval.store.views import remove_tables
 from tests.analysis.report.browser import open_browser
 from tests.axe import axe_findings
 from tests.chart_boxes import chart_faults, count_lines
 from tests.workbench.boxes import text_faults
 from tests.workbench.conftest import ALPHAS, Server
 from tests.workbench.test_explore import write_scored_run
+from ucurve.eval.store.scores import score_path
+from ucurve.eval.store.views import remove_tables
 
 expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
 pytestmark = pytest.mark.long

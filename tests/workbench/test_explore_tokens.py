@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.scoring.text.layout import TokenLayout
-from eval.scoring.text.sentences import Sentences
-from eval.store.scores import score_path
-from eval.store.tokens import keep_sentences, record_tokens, write_tokens
 from tests.facts import score_inputs, store_scores
 from tests.workbench import test_explore
 from ucurve.errors import UserError
-from workbench.explore.curves import read_asked
-from workbench.explore.tokens import TokenTables, start_of
+from ucurve.eval.scoring.text.layout import TokenLayout
+from ucurve.eval.scoring.text.sentences import Sentences
+from ucurve.eval.store.scores import score_path
+from ucurve.eval.store.tokens import keep_sentences, record_tokens, write_tokens
+from ucurve.workbench.explore.curves import read_asked
+from ucurve.workbench.explore.tokens import TokenTables, start_of
 
 
 @pytest.fixture

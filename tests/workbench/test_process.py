@@ -88,7 +88,7 @@ def make(server, name, cookie):
 # Python runs it at the start of the server.
 ENDLESS = """
 import threading
-import validation.questionnaire.run as questionnaire
+import ucurve.validation.questionnaire.run as questionnaire
 questionnaire.make_questionnaire = lambda settings: threading.Event().wait()
 """
 

@@ -12,12 +12,12 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tests.workbench.clients import open_client
-from workbench.login import Brake, Login
-from workbench.replies import LARGEST_BODY, json_route
-from workbench.rooms import make_rooms
-from workbench.security import HEADERS
-from workbench.server import make_app
-from workbench.settings import WorkbenchSettings, find_password
+from ucurve.workbench.login import Brake, Login
+from ucurve.workbench.replies import LARGEST_BODY, json_route
+from ucurve.workbench.rooms import make_rooms
+from ucurve.workbench.security import HEADERS
+from ucurve.workbench.server import make_app
+from ucurve.workbench.settings import WorkbenchSettings, find_password
 
 HERE = "http://127.0.0.1:7860"
 PASSWORD = "three small words"  # noqa: S105 - of the test
@@ -248,7 +248,7 @@ def stranger(tmp_path):
 def test_on_this_machine_too_nothing_is_shown_without_the_token(stranger):
     client, _ = stranger
     assert (client.get("/write").status_code, client.get("/write").headers["location"]) == (303, "/login")
-    assert "python -m workbench" in client.get("/login").text
+    assert "ucurve workbench" in client.get("/login").text
     for method, path in (("GET", "projects"), ("POST", "projects"), ("PUT", "document")):
         reply = client.request(method, f"/write/api/{path}", headers={"Origin": HERE})
         assert reply.status_code == 401
@@ -299,7 +299,7 @@ def try_passwords(client, number, password="guessed"):  # noqa: S107 - of the te
 
 
 def test_after_some_wrong_passwords_even_the_right_one_has_to_wait(distant, monkeypatch):
-    monkeypatch.setattr("workbench.login._WRONG_SECONDS", 0)
+    monkeypatch.setattr("ucurve.workbench.login._WRONG_SECONDS", 0)
     holder = TestClient(distant.app, base_url="http://lab.example:7860", follow_redirects=False)
     assert try_passwords(holder, 1, PASSWORD)[0].headers["location"] == "/"
     assert {reply.status_code for reply in try_passwords(distant, 5)} == {303}
@@ -310,7 +310,7 @@ def test_after_some_wrong_passwords_even_the_right_one_has_to_wait(distant, monk
 
 
 def test_wrong_passwords_at_the_same_time_are_counted_before_they_are_answered(distant, monkeypatch):
-    monkeypatch.setattr("workbench.login._WRONG_SECONDS", 0.3)
+    monkeypatch.setattr("ucurve.workbench.login._WRONG_SECONDS", 0.3)
     with ThreadPoolExecutor(20) as pool:
         replies = list(pool.map(lambda _: try_passwords(distant, 1)[0].status_code, range(20)))
     assert (replies.count(303), replies.count(429)) == (5, 15)

@@ -5,14 +5,14 @@ import time
 
 import pytest
 
-from eval.templates.template import parse_phrases
 from tests.workbench.clients import open_client
-from workbench.rooms import make_rooms
-from workbench.settings import WorkbenchSettings
-from workbench.write.journal import Journal
-from workbench.write.phrase_text import phrase_file, phrase_lines
-from workbench.write.preview import placed
-from workbench.write.words import parse_table
+from ucurve.eval.templates.template import parse_phrases
+from ucurve.workbench.rooms import make_rooms
+from ucurve.workbench.settings import WorkbenchSettings
+from ucurve.workbench.write.journal import Journal
+from ucurve.workbench.write.phrase_text import phrase_file, phrase_lines
+from ucurve.workbench.write.preview import placed
+from ucurve.workbench.write.words import parse_table
 
 OWN = {"Origin": "http://127.0.0.1"}
 
@@ -144,7 +144,7 @@ def test_a_journal_that_was_cut_off_keeps_what_is_whole(tmp_path):
 
 
 def test_a_long_journal_of_whole_texts_forgets_the_oldest(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.write.journal._LARGEST", 2000)
+    monkeypatch.setattr("ucurve.workbench.write.journal._LARGEST", 2000)
     texts, words = (Journal(tmp_path / name, whole=name == "t") for name in ("t", "w"))
     for journal in (texts, words):
         journal.begin("h", [])

@@ -124,7 +124,7 @@ HELD = """
 import sys
 if "score" in sys.orig_argv:
     import itertools, pathlib, time
-    import eval.store.scores as scores
+    import ucurve.eval.store.scores as scores
     write, count = scores.write_scores, itertools.count(1)
     def write_and_wait(*given, **named):
         key = write(*given, **named)

@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from train.corpus.file_hashes import hash_file
-from train.corpus.held_out import DEFAULT_SHARE, HeldOut, OtherText, SetApart
-from train.corpus.interventions import Interventions
-from train.corpus.readers import Mark, field_text, read_documents, split_record
-from train.corpus.selection import Selection, find_validation_files, relative_names, select_files
-from train.corpus.settings import CorpusSettings
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import stream_rows
 from ucurve.huggingface.revisions import pin_commit
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file, sha256_json
 from ucurve.token_stream.joining import describe_joining
+from ucurve.training.corpus.file_hashes import hash_file
+from ucurve.training.corpus.held_out import DEFAULT_SHARE, HeldOut, OtherText, SetApart
+from ucurve.training.corpus.interventions import Interventions
+from ucurve.training.corpus.readers import Mark, field_text, read_documents, split_record
+from ucurve.training.corpus.selection import Selection, find_validation_files, relative_names, select_files
+from ucurve.training.corpus.settings import CorpusSettings
 
 _FORMAT = 1  # raised when the same files would give other documents
 _SEGMENT_CHARACTERS = 2**27  # of a stream of the hub between two marks; minutes of one core that encodes them
@@ -77,7 +77,7 @@ class Corpus:
     def held_out(self) -> HeldOut | None:
         """Return the held-out text, if there is any; it is known once the documents have gone through it."""
         if self.settings.kind == "demo":
-            from eval.templates.demo import held_out_text
+            from ucurve.eval.templates.demo import held_out_text
 
             return OtherText("further sentences of the grammar", lambda: held_out_text(_demo_records()))
         if self.validation_files:
@@ -194,14 +194,14 @@ def _sha256(file: Path) -> str:
 @functools.cache
 def _demo_records() -> tuple[str, ...]:
     """Generate the demo's text, a few megabytes, which takes seconds."""
-    from eval.templates.demo import training_text
+    from ucurve.eval.templates.demo import training_text
 
     return tuple(training_text())
 
 
 def _demo_sources() -> list[str]:
     """Return the hashes of the files that make the demo's text: its grammar and the engine."""
-    from eval.templates import demo
+    from ucurve.eval.templates import demo
 
     files = sorted(Path(demo.__file__).parent.rglob("*"))
     return [sha256_file(file) for file in files if file.is_file() and file.suffix != ".pyc"]

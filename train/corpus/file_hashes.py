@@ -1,7 +1,7 @@
 """Hashes of corpus files, remembered here and in the cache folder, so that a large file is read once.
 
 A remembered hash holds as long as path, size, inode and times of change are the same, so bytes that a fault of the disk
-changes are not noticed; the token stream itself is read on every machine after each of its starts (``train.data``).
+changes are not noticed; the token stream itself is read on every machine after each of its starts (``training.data``).
 """
 
 import contextlib

@@ -9,7 +9,7 @@ import hashlib
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from train.corpus.readers import PIECE_CHARACTERS, Continuation
+from ucurve.training.corpus.readers import PIECE_CHARACTERS, Continuation
 
 SAMPLE_BYTES = 2**18
 DEFAULT_SHARE = 0.001

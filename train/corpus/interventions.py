@@ -14,13 +14,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
-from train.corpus.file_hashes import hash_file
-from train.corpus.readers import Continuation, cut_document
-from train.corpus.sentences import count_sentences, repeat_sentences, select_sentences, split_sentences
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, Seed, Texts
 from ucurve.storage.facts import InterventionFacts, TextSize
 from ucurve.storage.files import read_utf8
+from ucurve.training.corpus.file_hashes import hash_file
+from ucurve.training.corpus.readers import Continuation, cut_document
+from ucurve.training.corpus.sentences import count_sentences, repeat_sentences, select_sentences, split_sentences
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PIECES = {"word": re.compile(r"\w+(?:['’-]\w+)*"), "character": re.compile(r"\w")}

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from train.corpus.file_names import COMPRESSIONS, compression_by_name
 from ucurve.errors import UserError
+from ucurve.training.corpus.file_names import COMPRESSIONS, compression_by_name
 
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import TypeVar
 
-from train.corpus.readers import Mark
 from ucurve.processes import naming_a_death, without_interrupts
+from ucurve.training.corpus.readers import Mark
 
 Result = TypeVar("Result")
 _CHARACTERS_AT_ONCE = 250_000

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from train.corpus.file_names import ending, file_form
-from train.corpus.opening import DAMAGED, one_line, open_lines, open_seekable
 from ucurve.errors import UserError, unknown_name
+from ucurve.training.corpus.file_names import ending, file_form
+from ucurve.training.corpus.opening import DAMAGED, one_line, open_lines, open_seekable
 
 Unit = Literal["record", "line"]
 _ROWS_AT_ONCE = 1024

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from train.corpus.file_names import (
+from ucurve.errors import UserError, nearest
+from ucurve.training.corpus.file_names import (
     ALLOWED_FILES,
     ending,
     family,
@@ -16,7 +17,6 @@ from train.corpus.file_names import (
     is_held_out,
     is_test,
 )
-from ucurve.errors import UserError, nearest
 
 _VALIDATION = "validation*"
 _NAMES_IN_A_NOTE = 3

@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
-from train.corpus.file_names import plain_name
-from train.corpus.interventions import Intervention
-from train.corpus.readers import Unit
 from ucurve.config_files import choices, load
 from ucurve.errors import unknown_name
 from ucurve.fields import STRICT, format_count, parse_count
 from ucurve.token_stream.joining import Joining, Mixture, Stages
+from ucurve.training.corpus.file_names import plain_name
+from ucurve.training.corpus.interventions import Intervention
+from ucurve.training.corpus.readers import Unit
 
 _JOINED = ("mixture", "stages")  # kinds that consist of other corpora
 _OF_ONE = ("path", "dataset", "subset", "revision", "max_documents", "words", "interventions", "holdout")

@@ -1,1 +1,1 @@
-"""Documents to token shards to batches. Imports ``train.corpus`` and ``train.tokenizer``."""
+"""Documents to token shards to batches. Imports ``ucurve.training.corpus`` and ``ucurve.training.tokenizer``."""

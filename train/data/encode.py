@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from train.corpus.parallel import map_batches
-from train.corpus.readers import Continuation, Mark
-from train.tokenizer.folder import end_of_document
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import character_table, code_points
+from ucurve.training.corpus.parallel import map_batches
+from ucurve.training.corpus.readers import Continuation, Mark
+from ucurve.training.tokenizer.folder import end_of_document
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from train.corpus.corpus import Corpus
-from train.corpus.held_out import SetApart
-from train.corpus.interventions import Interventions
-from train.corpus.readers import Mark
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.held_out import SetApart
+from ucurve.training.corpus.interventions import Interventions
+from ucurve.training.corpus.readers import Mark
 
 
 class Reading:

@@ -13,17 +13,6 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from train.corpus.corpus import Corpus
-from train.corpus.file_hashes import keep_hashes
-from train.corpus.held_out import HeldOut, OtherText
-from train.corpus.interventions import Interventions, describe_effect
-from train.corpus.settings import CorpusSettings
-from train.data.encode import Encoded, Recipe, encode, encode_documents, make_recipe
-from train.data.read_once import is_complete_here
-from train.data.reading import Reading
-from train.data.unfinished import kept_if_unfinished, restore_progress, save_progress
-from train.tokenizer.folder import tokenizer_files
-from train.tokenizer.vocabulary import token_bytes, vocabulary_size
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
@@ -45,6 +34,17 @@ from ucurve.token_stream.store import (
     open_store,
     stream_folder,
 )
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.file_hashes import keep_hashes
+from ucurve.training.corpus.held_out import HeldOut, OtherText
+from ucurve.training.corpus.interventions import Interventions, describe_effect
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.data.encode import Encoded, Recipe, encode, encode_documents, make_recipe
+from ucurve.training.data.read_once import is_complete_here
+from ucurve.training.data.reading import Reading
+from ucurve.training.data.unfinished import kept_if_unfinished, restore_progress, save_progress
+from ucurve.training.tokenizer.folder import tokenizer_files
+from ucurve.training.tokenizer.vocabulary import token_bytes, vocabulary_size
 
 _FORMAT = 1
 DROPPED = "dropped.jsonl.gz"  # in the folder of a stream: the documents and sentences that interventions dropped

@@ -1,1 +1,1 @@
-"""One optimizer step, on one or several processes. Imports ``train.model`` and the settings."""
+"""One optimizer step, on one or several processes. Imports ``ucurve.training.model`` and the settings."""

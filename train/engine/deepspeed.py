@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 from transformers import PreTrainedModel
 
-from train.config import EngineSettings
-from train.engine.deepspeed_config import build_config
-from train.engine.engine import (
+from ucurve.errors import UserError
+from ucurve.training.config import EngineSettings
+from ucurve.training.engine.deepspeed_config import build_config
+from ucurve.training.engine.engine import (
     Flags,
     LossModule,
     StepResult,
@@ -26,8 +27,8 @@ from train.engine.engine import (
     reduce_loss,
     split_batch,
 )
-from train.engine.micro_batch import MicroBatch
-from train.engine.optimizers import (
+from ucurve.training.engine.micro_batch import MicroBatch
+from ucurve.training.engine.optimizers import (
     GENERATOR,
     MOMENTS,
     make_optimizers,
@@ -36,9 +37,8 @@ from train.engine.optimizers import (
     restore_plain,
     set_rate,
 )
-from train.engine.processes import Processes
-from train.optim import OptimizerSettings
-from ucurve.errors import UserError
+from ucurve.training.engine.processes import Processes
+from ucurve.training.optim import OptimizerSettings
 
 
 class DeepSpeedEngine:

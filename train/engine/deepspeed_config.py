@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from train.config import EngineSettings
 from ucurve.errors import UserError, unknown_name
+from ucurve.training.config import EngineSettings
 from ucurve.yaml_files import read_yaml
 
 Config = dict[str, object]

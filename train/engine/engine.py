@@ -15,9 +15,10 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from transformers import PreTrainedModel
 
-from train.engine.cuda_graph import GraphedGradients
-from train.engine.micro_batch import MicroBatch
-from train.engine.optimizers import (
+from ucurve.errors import RunError
+from ucurve.training.engine.cuda_graph import GraphedGradients
+from ucurve.training.engine.micro_batch import MicroBatch
+from ucurve.training.engine.optimizers import (
     forget_gradients,
     make_optimizers,
     plain_state,
@@ -25,13 +26,12 @@ from train.engine.optimizers import (
     restore_plain,
     take_step,
 )
-from train.engine.processes import Processes
-from train.model.design import NOT_PREDICTED
-from train.model.hidden import make_hidden_states
-from train.model.loss import summed_loss
-from train.model.precision import Precision
-from train.optim import OptimizerSettings
-from ucurve.errors import RunError
+from ucurve.training.engine.processes import Processes
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.model.hidden import make_hidden_states
+from ucurve.training.model.loss import summed_loss
+from ucurve.training.model.precision import Precision
+from ucurve.training.optim import OptimizerSettings
 
 Flags = Callable[[], tuple[bool, ...]]  # what this process has to say during a step, as that a signal has come
 

@@ -6,17 +6,17 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from train.config import EngineSettings, RunRequest
-from train.engine.deepspeed_config import read_override
-from train.engine.processes import Processes, connect
-from train.model.precision import describe_precision
 from ucurve.errors import UserError
+from ucurve.training.config import EngineSettings, RunRequest
+from ucurve.training.engine.deepspeed_config import read_override
+from ucurve.training.engine.processes import Processes, connect
+from ucurve.training.model.precision import describe_precision
 
 if TYPE_CHECKING:  # the checks of a configuration must not wait for torch
     import torch
     from transformers import PreTrainedModel
 
-    from train.engine.engine import Engine
+    from ucurve.training.engine.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Execution:
         """Build the engine that trains a model; the processes are connected where it needs that."""
         engine, optimizer = settings.engine, settings.optimizer
         if self.kind == "torch":
-            from train.engine.engine import TorchEngine
+            from ucurve.training.engine.engine import TorchEngine
 
             return TorchEngine(
                 model,
@@ -51,7 +51,7 @@ class Execution:
                 self.processes,
                 engine.reduction,
             )
-        from train.engine.deepspeed import DeepSpeedEngine
+        from ucurve.training.engine.deepspeed import DeepSpeedEngine
 
         return DeepSpeedEngine(model, optimizer, engine, self.processes, self.device, self.compiled)
 

@@ -5,9 +5,9 @@ from typing import Literal, Protocol, TypeVar
 
 import torch
 
-from train.engine.processes import Processes
 from ucurve.errors import RunError
 from ucurve.progress import log_line
+from ucurve.training.engine.processes import Processes
 
 ON_PROCESSOR = 32  # sequences; 2,048 tokens of 64, whose activations stay near the cache
 _PROBED_STEPS = 2  # the optimizer creates its moments in the first, so that the second needs more memory

@@ -6,8 +6,8 @@ from typing import Literal, TypedDict
 import torch
 from torch import nn
 
-from train.optim import OptimizerSettings
 from ucurve.errors import RunError
+from ucurve.training.optim import OptimizerSettings
 
 GENERATOR = "generator"  # of torch, the only one that training may draw from
 MOMENTS = ("exp_avg", "exp_avg_sq")

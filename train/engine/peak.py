@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from train.model.precision import Precision
+from ucurve.training.model.precision import Precision
 
 if TYPE_CHECKING:
     import torch

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from train.engine.signals import Interrupted
 from ucurve.errors import RunError, UcurveError, UserError
+from ucurve.training.engine.signals import Interrupted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,1 +1,1 @@
-"""Many runs, worked through by one or several processes. Imports ``train.run_folder`` and the settings."""
+"""Many runs, worked through by one or several processes. Imports ``ucurve.training.run_folder`` and the settings."""

@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from train.checkpoint_schedule import checkpoint_steps
-from train.config import RunRequest, RunSettings, read_request
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
+from ucurve.training.checkpoint_schedule import checkpoint_steps
+from ucurve.training.config import RunRequest, RunSettings, read_request
 
 
 @dataclass(frozen=True)

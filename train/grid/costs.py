@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from train.plan import Plan
+from ucurve.training.plan import Plan
 
 Row = Mapping[str, str | float]  # the name of a run as ``cell``, and numbers
 

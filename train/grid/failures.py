@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from train.config import RunRequest
 from ucurve.storage.files import read_json_or_empty, write_json, write_text
+from ucurve.training.config import RunRequest
 
 
 @dataclass(frozen=True)

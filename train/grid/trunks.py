@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from train.checkpoint_schedule import ScheduleSettings, checkpoint_steps
-from train.config import RunRequest, RunSettings
-from train.grid.cells import Cell
-from train.optim import RateSettings
-from train.run.branch import branch_point, start_branch
-from train.run.prepare import ExpectedRun, expect_run
 from ucurve.storage.files import sha256_json
+from ucurve.training.checkpoint_schedule import ScheduleSettings, checkpoint_steps
+from ucurve.training.config import RunRequest, RunSettings
+from ucurve.training.grid.cells import Cell
+from ucurve.training.optim import RateSettings
+from ucurve.training.run.branch import branch_point, start_branch
+from ucurve.training.run.prepare import ExpectedRun, expect_run
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from train.config import RunRequest
-from train.grid.cells import Cell
-from train.grid.failures import Failure, clear_failure, read_failure, record_failure
-from train.run_folder.checks import check_same_configuration
 from ucurve.errors import BusyError, RunError, UserError
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.locks import Claims, cell_claims
+from ucurve.training.config import RunRequest
+from ucurve.training.grid.cells import Cell
+from ucurve.training.grid.failures import Failure, clear_failure, read_failure, record_failure
+from ucurve.training.run_folder.checks import check_same_configuration
 
 _PAUSE = 5.0  # seconds between looks at a run of another process from which others go on
 # Skipped cells were finished before, running ones are in another process, not started after a signal to this worker.

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Protocol
 
-from train.model.parameters import Parameters
+from ucurve.training.model.parameters import Parameters
 
 NOT_PREDICTED = -100  # in place of a target where there is none, as in transformers
 

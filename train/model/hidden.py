@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch.func import functional_call
 
-from train.model.precision import Precision
+from ucurve.training.model.precision import Precision
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from train.model.parameters import EMBEDDING, OUTPUT, Parameters
-from train.model.refusals import hidden_states, refuse_behaviour, refuse_configuration
 from ucurve.errors import UserError, unknown_name
 from ucurve.huggingface.attention import register_without_mask
 from ucurve.huggingface.pretrained import new_model
+from ucurve.training.model.parameters import EMBEDDING, OUTPUT, Parameters
+from ucurve.training.model.refusals import hidden_states, refuse_behaviour, refuse_configuration
 
 if TYPE_CHECKING:  # torch and transformers are imported where a model is built
     import torch
@@ -93,7 +93,7 @@ class LibraryModel:
         """Build a model in float32 with the initialization of its family, drawn from ``seed``."""
         import torch
 
-        from train.model.placing import built_on
+        from ucurve.training.model.placing import built_on
 
         device = device or torch.device("cpu")
         with torch.random.fork_rng(devices=[]), built_on(device):  # the global generators are not changed
@@ -131,7 +131,7 @@ class LibraryModel:
     def _configuration(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedConfig":
         from transformers import AutoConfig
 
-        from eval.scoring.masked.frame import NUMBERED_AFTER_PADDING
+        from ucurve.eval.scoring.masked.frame import NUMBERED_AFTER_PADDING
 
         after_padding = self.masked and self.architecture in NUMBERED_AFTER_PADDING
         run: dict[str, object] = {

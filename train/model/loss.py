@@ -21,9 +21,9 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from train.model.design import NOT_PREDICTED
-from train.model.hidden import HiddenStates
-from train.model.masked import is_masked, output_inputs
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.model.hidden import HiddenStates
+from ucurve.training.model.masked import is_masked, output_inputs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

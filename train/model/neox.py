@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from train.model.parameters import Parameters
 from ucurve.huggingface.attention import register_without_mask
+from ucurve.training.model.parameters import Parameters
 
 if TYPE_CHECKING:  # parameters and FLOPs are counted without torch
     import torch
@@ -54,7 +54,7 @@ class PythiaShape:
         from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
         from transformers.initialization import no_init_weights
 
-        from train.model.placing import built_on
+        from ucurve.training.model.placing import built_on
 
         config = GPTNeoXConfig(
             vocab_size=vocabulary,

@@ -77,7 +77,7 @@ def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
     """
     import torch
 
-    from train.model.masked import is_masked, output_inputs
+    from ucurve.training.model.masked import is_masked, output_inputs
 
     length = min(_POSITIONS, getattr(model.config, "max_position_embeddings", _POSITIONS))
     ids = torch.arange(length, device=model.device)[None] % model.config.vocab_size

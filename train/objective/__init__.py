@@ -1,1 +1,1 @@
-"""What a model learns to predict: the next token, or masked tokens. Imports ``train.model`` alone."""
+"""What a model learns to predict: the next token, or masked tokens. Imports ``ucurve.training.model`` alone."""

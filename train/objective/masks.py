@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from train.model.design import NOT_PREDICTED
-from train.objective.settings import ObjectiveSettings
 from ucurve.token_stream.order import Batches, Share, mix
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.objective.settings import ObjectiveSettings
 
 _DRAWS = 4  # independent numbers for each position: which are chosen, what becomes of one, by which token, how many
 _LAST = np.uint64(2**64 - 1)

@@ -1,1 +1,1 @@
-"""One run, from settings to a finished folder. Imports every folder above except ``train.grid``."""
+"""One run, from settings to a finished folder. Imports every folder above except ``ucurve.training.grid``."""

@@ -4,18 +4,18 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from train.config import RunSettings
-from train.identity import config_sha256, without_seeds
-from train.plan import Plan, make_plan
-from train.run.prepare import pin_as
-from train.run_folder.checkpoint import copy_checkpoint
-from train.run_folder.config_file import configuration_text
-from train.run_folder.resume import copy_state
 from ucurve.errors import BusyError, RunError
 from ucurve.storage.facts import ParentFacts, RunFacts, own_faults, read_run_facts, write_run_facts
 from ucurve.storage.files import new_folder, sha256_file, write_text
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT, METRICS, TOKENIZER, refuse_faults
+from ucurve.training.config import RunSettings
+from ucurve.training.identity import config_sha256, without_seeds
+from ucurve.training.plan import Plan, make_plan
+from ucurve.training.run.prepare import pin_as
+from ucurve.training.run_folder.checkpoint import copy_checkpoint
+from ucurve.training.run_folder.config_file import configuration_text
+from ucurve.training.run_folder.resume import copy_state
 
 
 def start_branch(settings: RunSettings, trunk: RunSettings) -> None:

@@ -3,15 +3,15 @@
 import math
 from pathlib import Path
 
-from train.config import RunRequest, RunSettings
-from train.corpus.corpus import Corpus
-from train.corpus.words import CountedWords, count_words, find_word_count, most_tokens_per_word
-from train.data.store import epoch_tokens
-from train.run_folder.config_file import recall_settings
 from ucurve.errors import UserError
 from ucurve.fields import format_words
 from ucurve.storage.facts import WordBudget
 from ucurve.token_stream.store import StreamSize, TokenStore
+from ucurve.training.config import RunRequest, RunSettings
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.words import CountedWords, count_words, find_word_count, most_tokens_per_word
+from ucurve.training.data.store import epoch_tokens
+from ucurve.training.run_folder.config_file import recall_settings
 
 
 def resolve_budget(request: RunRequest, store: TokenStore) -> tuple[RunSettings, WordBudget | None]:

@@ -6,9 +6,6 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from train.evaluation import EvalSettings
-from train.model.precision import may_have_accelerator
-from train.plan import Plan
 from ucurve.errors import UcurveError
 from ucurve.fields import format_seconds
 from ucurve.invocation import command
@@ -16,6 +13,9 @@ from ucurve.processes import count_processes
 from ucurve.provenance import processor
 from ucurve.storage.facts import RunFacts, read_run_facts
 from ucurve.storage.run_folder import METRICS, RECORD, parse_metrics
+from ucurve.training.evaluation import EvalSettings
+from ucurve.training.model.precision import may_have_accelerator
+from ucurve.training.plan import Plan
 
 _CORE_FLOPS, _ACCELERATOR_FLOPS = 4e10, 5e13  # a second, where nothing was measured; by 6ND
 _LAST_STEPS = 50  # whose rate counts: the first ones compile and fill caches

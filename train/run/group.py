@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eval.scoring.sharing import ProcessGroup
-from train.engine.processes import Processes
-from train.engine.signals import StopSignals
+from ucurve.eval.scoring.sharing import ProcessGroup
+from ucurve.training.engine.processes import Processes
+from ucurve.training.engine.signals import StopSignals
 
 
 @dataclass(frozen=True, kw_only=True)

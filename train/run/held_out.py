@@ -10,12 +10,6 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
-from train.config import RunSettings
-from train.engine.processes import Processes
-from train.model.design import NOT_PREDICTED
-from train.run.prepare import PreparedRun
-from train.run_folder.checkpoint import find_faults
-from train.run_folder.records import RunRecord
 from ucurve.huggingface.pretrained import ModelClass, load_model
 from ucurve.progress import log_line
 from ucurve.storage.facts import own_faults, read_run_facts
@@ -27,6 +21,12 @@ from ucurve.storage.run_folder import (
     checkpoint_folder,
     refuse_faults,
 )
+from ucurve.training.config import RunSettings
+from ucurve.training.engine.processes import Processes
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.run.prepare import PreparedRun
+from ucurve.training.run_folder.checkpoint import find_faults
+from ucurve.training.run_folder.records import RunRecord
 
 _POSITIONS = 512  # in one forward pass on a processor; their logits are in memory at once
 _LOGIT_BYTES = 2**30  # of float32 logits of one pass elsewhere

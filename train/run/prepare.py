@@ -4,31 +4,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from train import evaluation
-from train.config import RunRequest, RunSettings
-from train.corpus.corpus import Corpus, pin_corpus, recall_commits
-from train.corpus.file_hashes import recall_hashes
-from train.corpus.words import check_counter
-from train.data.store import (
-    build_token_store,
-    check_budget,
-    check_part_budgets,
-    describe_interventions,
-    find_stream_size,
-    save_unigram_counts,
-)
-from train.objective.masks import MaskedBatches, Masking
-from train.plan import Plan, describe_plan, make_plan
-from train.run.budget import expect_budget, resolve_budget
-from train.run.forecast import describe_forecast
-from train.run.tracking import check_tracker
-from train.run_folder.checkpoint import has_weights, other_shape
-from train.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
-from train.run_folder.config_file import load_settings, read_configuration
-from train.run_folder.resume import has_state
-from train.tokenizer.build import build_tokenizer, check_tokenizer, expected_vocabulary, find_tokenizer, pin_tokenizer
-from train.tokenizer.folder import end_of_document
-from train.tokenizer.vocabulary import begins_word, vocabulary_size
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
@@ -37,6 +12,37 @@ from ucurve.storage.locks import refuse_busy
 from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import StreamSize, TokenStore
+from ucurve.training import evaluation
+from ucurve.training.config import RunRequest, RunSettings
+from ucurve.training.corpus.corpus import Corpus, pin_corpus, recall_commits
+from ucurve.training.corpus.file_hashes import recall_hashes
+from ucurve.training.corpus.words import check_counter
+from ucurve.training.data.store import (
+    build_token_store,
+    check_budget,
+    check_part_budgets,
+    describe_interventions,
+    find_stream_size,
+    save_unigram_counts,
+)
+from ucurve.training.objective.masks import MaskedBatches, Masking
+from ucurve.training.plan import Plan, describe_plan, make_plan
+from ucurve.training.run.budget import expect_budget, resolve_budget
+from ucurve.training.run.forecast import describe_forecast
+from ucurve.training.run.tracking import check_tracker
+from ucurve.training.run_folder.checkpoint import has_weights, other_shape
+from ucurve.training.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
+from ucurve.training.run_folder.config_file import load_settings, read_configuration
+from ucurve.training.run_folder.resume import has_state
+from ucurve.training.tokenizer.build import (
+    build_tokenizer,
+    check_tokenizer,
+    expected_vocabulary,
+    find_tokenizer,
+    pin_tokenizer,
+)
+from ucurve.training.tokenizer.folder import end_of_document
+from ucurve.training.tokenizer.vocabulary import begins_word, vocabulary_size
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -6,21 +6,6 @@ import os
 import shutil
 from collections.abc import Iterator
 
-from train import evaluation
-from train.config import RunRequest
-from train.corpus.corpus import Corpus
-from train.engine.execution import Execution, check_processes, choose_execution
-from train.engine.processes import Processes, read_processes
-from train.engine.signals import Interrupted, StopSignals
-from train.identity import config_sha256, without_seeds
-from train.plan import count_start_tokens, warn_of_start_token
-from train.run.group import score_in_all
-from train.run.prepare import PreparedRun, check_inputs, prepare
-from train.run.tracking import tracking_late_scores
-from train.run_folder.checks import check_same_configuration, check_same_data
-from train.run_folder.config_file import configuration_text
-from train.run_folder.records import RunRecord
-from train.run_folder.resume import check_kept_states
 from ucurve.errors import DamagedError, RunError, UcurveError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import log_line
@@ -29,6 +14,21 @@ from ucurve.storage.facts import CorpusFacts, EngineFacts, PartFacts, RunFacts, 
 from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
+from ucurve.training import evaluation
+from ucurve.training.config import RunRequest
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.engine.execution import Execution, check_processes, choose_execution
+from ucurve.training.engine.processes import Processes, read_processes
+from ucurve.training.engine.signals import Interrupted, StopSignals
+from ucurve.training.identity import config_sha256, without_seeds
+from ucurve.training.plan import count_start_tokens, warn_of_start_token
+from ucurve.training.run.group import score_in_all
+from ucurve.training.run.prepare import PreparedRun, check_inputs, prepare
+from ucurve.training.run.tracking import tracking_late_scores
+from ucurve.training.run_folder.checks import check_same_configuration, check_same_data
+from ucurve.training.run_folder.config_file import configuration_text
+from ucurve.training.run_folder.records import RunRecord
+from ucurve.training.run_folder.resume import check_kept_states
 
 
 def train_run(settings: RunRequest) -> None:
@@ -94,7 +94,7 @@ def _lock(run: PreparedRun, locks: contextlib.ExitStack) -> None:
 
 def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
     """Write what the folder holds from the first step on, and tell whether the run in it is finished and whole."""
-    from train.run.trainer import check_checkpoints, check_logs
+    from ucurve.training.run.trainer import check_checkpoints, check_logs
 
     before = record.before
     if before is not None:
@@ -187,7 +187,7 @@ def _describe_parts(run: PreparedRun) -> tuple[PartFacts, ...] | None:
 
 
 def _train(run: PreparedRun, execution: Execution, signals: StopSignals, record: RunRecord) -> None:
-    from train.run.trainer import Trainer
+    from ucurve.training.run.trainer import Trainer
 
     if execution.processes.is_rank0:
         log_line(f"{run.folder.name}: {execution.describe(run.plan.settings)}")

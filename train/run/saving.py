@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Self
 import torch
 from transformers import PreTrainedModel
 
-from train.engine.engine import Engine
-from train.engine.processes import Processes
-from train.run.prepare import PreparedRun
-from train.run_folder.background import BackgroundWriter, HostCopy
-from train.run_folder.checkpoint import compare_logits, find_faults, holds_weights, write_checkpoint
-from train.run_folder.resume import save_state
 from ucurve.progress import log_line
 from ucurve.storage.run_folder import checkpoint_folder
+from ucurve.training.engine.engine import Engine
+from ucurve.training.engine.processes import Processes
+from ucurve.training.run.prepare import PreparedRun
+from ucurve.training.run_folder.background import BackgroundWriter, HostCopy
+from ucurve.training.run_folder.checkpoint import compare_logits, find_faults, holds_weights, write_checkpoint
+from ucurve.training.run_folder.resume import save_state
 
 if TYPE_CHECKING:
-    from train.run_folder.records import MetricsLog
+    from ucurve.training.run_folder.records import MetricsLog
 
 _FIRST = 120.0  # seconds until the first state, whose cost is not known
 _LEAST = 10.0  # seconds between two states, however little they cost

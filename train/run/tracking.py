@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from train import evaluation
-from train.config import RunRequest, TrackerSettings
 from ucurve.config import plain
 from ucurve.errors import UserError
+from ucurve.training import evaluation
+from ucurve.training.config import RunRequest, TrackerSettings
 
 if TYPE_CHECKING:
     import trackio

@@ -10,30 +10,30 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
-from train import evaluation
-from train.data.prefetch import Prefetcher
-from train.engine.engine import DivergedError, Engine, StepResult
-from train.engine.execution import Execution
-from train.engine.optimizers import check_state_complete
-from train.engine.peak import device_peak
-from train.engine.signals import Interrupted, StopSignals
-from train.model.design import NOT_PREDICTED
-from train.model.library import parameters_by_group
-from train.plan import Plan
-from train.run.group import score_in_all
-from train.run.held_out import HeldOutLog
-from train.run.prepare import PreparedRun
-from train.run.saving import Saver
-from train.run.tracking import start_tracker, track_checkpoint
-from train.run_folder.background import HostCopy
-from train.run_folder.checkpoint import take_weights
-from train.run_folder.records import MetricsLog, RunRecord
-from train.run_folder.resume import find_newest_state, load_state, metrics_sha256
 from ucurve.errors import RunError
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.facts import FullStart, RunFacts, own_faults, read_manifest
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder, refuse_faults
+from ucurve.training import evaluation
+from ucurve.training.data.prefetch import Prefetcher
+from ucurve.training.engine.engine import DivergedError, Engine, StepResult
+from ucurve.training.engine.execution import Execution
+from ucurve.training.engine.optimizers import check_state_complete
+from ucurve.training.engine.peak import device_peak
+from ucurve.training.engine.signals import Interrupted, StopSignals
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.model.library import parameters_by_group
+from ucurve.training.plan import Plan
+from ucurve.training.run.group import score_in_all
+from ucurve.training.run.held_out import HeldOutLog
+from ucurve.training.run.prepare import PreparedRun
+from ucurve.training.run.saving import Saver
+from ucurve.training.run.tracking import start_tracker, track_checkpoint
+from ucurve.training.run_folder.background import HostCopy
+from ucurve.training.run_folder.checkpoint import take_weights
+from ucurve.training.run_folder.records import MetricsLog, RunRecord
+from ucurve.training.run_folder.resume import find_newest_state, load_state, metrics_sha256
 
 
 class Trainer:

@@ -1,1 +1,1 @@
-"""What a training run leaves on disk and continues from. Imports ``train.engine`` and what comes before it."""
+"""What a training run leaves on disk and continues from. Imports ``engine`` and what comes before it."""

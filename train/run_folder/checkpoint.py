@@ -5,14 +5,14 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from train.model.masked import loading_class
-from train.tokenizer.folder import tokenizer_files
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.huggingface.pretrained import load_model
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import CheckpointFacts, Manifest, read_manifest, write_manifest
 from ucurve.storage.files import disk_faults, link_or_copy, new_folder, sha256_file
 from ucurve.storage.run_folder import MANIFEST, checkpoint_folder, listed_faults, step_name
+from ucurve.training.model.masked import loading_class
+from ucurve.training.tokenizer.folder import tokenizer_files
 
 if TYPE_CHECKING:  # a manifest is read and checked without torch
     import torch

@@ -4,14 +4,14 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from train.config import RunRequest, RunSettings
-from train.identity import config_sha256, differing_keys, pick_identity
-from train.run_folder.config_file import read_configuration, recall_settings
 from ucurve.config import plain
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import RunFacts, read_run_facts
 from ucurve.storage.run_folder import CONFIGURATION
 from ucurve.token_stream.store import TokenStore
+from ucurve.training.config import RunRequest, RunSettings
+from ucurve.training.identity import config_sha256, differing_keys, pick_identity
+from ucurve.training.run_folder.config_file import read_configuration, recall_settings
 
 _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are longer
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import yaml
 
-from train.config import RunRequest, RunSettings, read_settings
-from train.identity import PARTLY_IDENTITY, Configuration, config_sha256, pick_identity
 from ucurve.config import plain
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import CONFIGURATION
+from ucurve.training.config import RunRequest, RunSettings, read_settings
+from ucurve.training.identity import PARTLY_IDENTITY, Configuration, config_sha256, pick_identity
 from ucurve.yaml_files import read_yaml
 
 _HOME = "~/"

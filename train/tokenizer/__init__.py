@@ -1,1 +1,1 @@
-"""Trains, builds and describes tokenizers. Imports ``train.corpus``."""
+"""Trains, builds and describes tokenizers. Imports ``ucurve.training.corpus``."""

@@ -7,11 +7,6 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, PositiveInt, model_validator
 from pydantic.dataclasses import dataclass
 
-from train.corpus.corpus import Corpus
-from train.corpus.settings import CorpusSettings
-from train.tokenizer.characters import survey
-from train.tokenizer.folder import HUB_PATTERNS, MASK, load_foreign, read_statistics, tokenizer_files
-from train.tokenizer.vocabulary import vocabulary_size
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.revisions import pin_commit
@@ -19,6 +14,11 @@ from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER, has_tokeni
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_json, write_json
 from ucurve.storage.locks import build_once
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.tokenizer.characters import survey
+from ucurve.training.tokenizer.folder import HUB_PATTERNS, MASK, load_foreign, read_statistics, tokenizer_files
+from ucurve.training.tokenizer.vocabulary import vocabulary_size
 
 _FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
 _CHARACTER_KINDS = ("char", "word")  # whose base is a choice of characters
@@ -70,7 +70,7 @@ def build_tokenizer(
 
 def check_tokenizer(settings: TokenizerSettings) -> None:
     """Check a tokenizer as far as possible before the corpus is read, writing and fetching nothing."""
-    from train.tokenizer.training import check_size
+    from ucurve.training.tokenizer.training import check_size
 
     _source(settings)
     if settings.vocab_size is not None:
@@ -146,8 +146,8 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path, with_mask: bool) -> None:
-    from train.tokenizer import training
-    from train.tokenizer.statistics import tokenizer_statistics
+    from ucurve.training.tokenizer import training
+    from ucurve.training.tokenizer.statistics import tokenizer_statistics
 
     foreign = load_foreign(settings.path, settings.commit or settings.revision) if settings.path else None
     found = survey(corpus.plain.documents(), training.MERGE_CHARACTERS[settings.kind])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from train.corpus.readers import Continuation
 from ucurve.huggingface.tokenizer_files import CODE_POINTS, code_points
+from ucurve.training.corpus.readers import Continuation
 
 # The characters whose Unicode script is Han, as the inside of a bracket expression: radicals, 々, 〇, numerals,
 # the unified ideographs with all extensions, and the compatibility ideographs.

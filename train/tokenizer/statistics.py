@@ -3,8 +3,8 @@
 import math
 from typing import TYPE_CHECKING
 
-from train.tokenizer.characters import Survey
-from train.tokenizer.vocabulary import count_tokens
+from ucurve.training.tokenizer.characters import Survey
+from ucurve.training.tokenizer.vocabulary import count_tokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

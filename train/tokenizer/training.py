@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from train.tokenizer.characters import HAN, Survey
-from train.tokenizer.folder import MASK
 from ucurve.errors import UserError
 from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
+from ucurve.training.tokenizer.characters import HAN, Survey
+from ucurve.training.tokenizer.folder import MASK
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from train.tokenizer.characters import contains_han
+from ucurve.training.tokenizer.characters import contains_han
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

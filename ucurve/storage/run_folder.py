@@ -5,7 +5,7 @@
     config.yaml  run.json  metrics.jsonl  held_out.csv  tokenizer/
     checkpoints/step00000512/   a Hugging Face folder with manifest.json
     resume/step00000512/        the state that a cut-off run goes on from
-    eval/                       what scoring leaves (``eval.store``)
+    eval/                       what scoring leaves (``ucurve.eval.store``)
 
 A folder that a model alone is scored into has only ``eval/``.
 """

@@ -67,7 +67,7 @@ class RunTokens:
         if store is None:
             raise UserError(
                 f"{needed_by}: {self.run}: its token stream is not in {self.cache} or damaged\n"
-                f"  python -m train.batches run={self.run} from=0 to=1 builds it again from the corpus; "
+                f"  ucurve batches run={self.run} from=0 to=1 builds it again from the corpus; "
                 "add data_path=PATH where the corpus lies elsewhere now"
             )
         return store

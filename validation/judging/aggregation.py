@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 
-from eval.metrics.levels import Array
+from ucurve.eval.metrics.levels import Array
 
 _FLOOR = 1e-10
 _ROUNDS = 100

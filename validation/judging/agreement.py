@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from eval.metrics.levels import Array
+from ucurve.eval.metrics.levels import Array
 
 
 def raw_agreement(counts: Array) -> float:

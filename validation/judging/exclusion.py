@@ -8,8 +8,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from ucurve.fields import STRICT, Share
-from validation.answer_files import GOOD
-from validation.items import CATCH, CONTROL, ITEM, TRAINING
+from ucurve.validation.answer_files import GOOD
+from ucurve.validation.items import CATCH, CONTROL, ITEM, TRAINING
 
 Seconds = Annotated[float, Field(ge=0)]
 _KINDS = (CATCH, CONTROL, TRAINING)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from validation.answer_files import BAD, GOOD, NONE
+from ucurve.validation.answer_files import BAD, GOOD, NONE
 
 
 def human_table(paradigms: pd.DataFrame) -> pd.DataFrame:

@@ -8,11 +8,11 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.errors import unknown_name
 from ucurve.fields import STRICT
+from ucurve.validation.answer_files import CHOICES, GOOD
+from ucurve.validation.judging import aggregation
+from ucurve.validation.judging.aggregation import code_votes
+from ucurve.validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
 from ucurve.yaml_files import read_yaml
-from validation.answer_files import CHOICES, GOOD
-from validation.judging import aggregation
-from validation.judging.aggregation import code_votes
-from validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
 
 TIE = "tie"
 _SAMPLES = 1000

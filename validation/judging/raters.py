@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 
-from eval.metrics.levels import Array
-from eval.metrics.ratings import SENTENCE, average_ratings
-from validation.judging.exclusion import Seconds
+from ucurve.eval.metrics.levels import Array
+from ucurve.eval.metrics.ratings import SENTENCE, average_ratings
+from ucurve.validation.judging.exclusion import Seconds
 
 
 def judge_raters(ratings: pd.DataFrame, item_seconds: Seconds | None) -> pd.DataFrame:

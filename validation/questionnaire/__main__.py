@@ -1,4 +1,4 @@
-"""``python -m validation.questionnaire``: a questionnaire for people from the pairs of a benchmark."""
+"""``ucurve questionnaire``: a questionnaire for people from the pairs of a benchmark."""
 
 from ucurve.cli import run
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from validation.questionnaire.questions import Kind, Question
+from ucurve.validation.questionnaire.questions import Kind, Question
 
 COLUMNS = (
     "item", "kind", "benchmark", "paradigm", "phenomenon", "pair", "list", "page", "position", "good_first", "good",

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ucurve.storage.files import read_utf8
-from validation.questionnaire.lists import Trial
-from validation.questionnaire.wording import Wording
+from ucurve.validation.questionnaire.lists import Trial
+from ucurve.validation.questionnaire.wording import Wording
 
 TEMPLATES = Environment(
-    loader=PackageLoader("validation.questionnaire"), autoescape=True, undefined=StrictUndefined,
+    loader=PackageLoader("ucurve.validation.questionnaire"), autoescape=True, undefined=StrictUndefined,
     keep_trailing_newline=True,
 )  # fmt: skip
 # Files of jsPsych in the order of loading; jspsych/README.md says where they come from.

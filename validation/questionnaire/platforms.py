@@ -3,9 +3,9 @@
 import json
 from collections.abc import Sequence
 
-from validation.questionnaire.lists import Trial
-from validation.questionnaire.page import TEMPLATES
-from validation.questionnaire.wording import Wording
+from ucurve.validation.questionnaire.lists import Trial
+from ucurve.validation.questionnaire.page import TEMPLATES
+from ucurve.validation.questionnaire.wording import Wording
 
 FARM_COLUMNS = ("item", "kind", "list", "page", "position", "good_first", "good", "bad")
 

@@ -8,12 +8,12 @@ from typing import Literal
 
 import pandas as pd
 
-from eval.benchmarks.custom import CustomBenchmark, custom_card
-from eval.benchmarks.load import load_benchmark
-from eval.pairs import identical
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.pairs import identical
 from ucurve.progress import log_line
-from validation.questionnaire.spoiling import misspell, scramble
+from ucurve.validation.questionnaire.spoiling import misspell, scramble
 
 Kind = Literal["item", "catch", "control", "training"]
 _TEXTS = ("benchmark", "paradigm", "phenomenon", "good", "bad")

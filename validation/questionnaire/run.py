@@ -1,4 +1,4 @@
-"""The command ``python -m validation.questionnaire``: from a benchmark to a questionnaire for people."""
+"""The command ``ucurve questionnaire``: from a benchmark to a questionnaire for people."""
 
 import hashlib
 from collections import Counter
@@ -10,19 +10,19 @@ import pandas as pd
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import find_benchmark
-from eval.pairs import data_hash, in_accuracies
 from ucurve.config import check
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import find_benchmark
+from ucurve.eval.pairs import data_hash, in_accuracies
 from ucurve.fields import STRICT, Folder, Seed, Texts, as_tuple
 from ucurve.provenance import versions
 from ucurve.storage.files import new_folder, sha256_json, write_json, write_text
-from validation.questionnaire.lists import Design, Trial, items_table, make_lists
-from validation.questionnaire.page import write_page
-from validation.questionnaire.platforms import FARM_COLUMNS, farm_script, label_studio_config, label_studio_tasks
-from validation.questionnaire.questions import Pool, draw_items, find_catch, find_controls, find_training
-from validation.questionnaire.wording import Wording, find_wording
+from ucurve.validation.questionnaire.lists import Design, Trial, items_table, make_lists
+from ucurve.validation.questionnaire.page import write_page
+from ucurve.validation.questionnaire.platforms import FARM_COLUMNS, farm_script, label_studio_config, label_studio_tasks
+from ucurve.validation.questionnaire.questions import Pool, draw_items, find_catch, find_controls, find_training
+from ucurve.validation.questionnaire.wording import Wording, find_wording
 
 Format = Literal["jspsych", "pcibex", "labelstudio"]
 Formats = Annotated[tuple[Format, ...], BeforeValidator(as_tuple), Field(min_length=1)]

@@ -9,7 +9,7 @@ from typing import cast, get_args
 import numpy as np
 import pandas as pd
 
-from analysis.charts.curves import (
+from ucurve.analysis.charts.curves import (
     LearningLayout,
     draw_layout,
     draw_panels,
@@ -17,20 +17,20 @@ from analysis.charts.curves import (
     learning_layout,
     learning_rows,
 )
-from analysis.charts.parts import CURVES, LEVELS, Rows, dash_array, filled
-from analysis.curves.by_column import Counts, value_clusters, value_places, value_rows
-from analysis.curves.learning import band_note, curve_table
-from analysis.data.groups import ALL
-from analysis.plotting.facets import line_names
-from analysis.plotting.style import line_styles
-from eval.linking import FAMILIES, Linking, parse_linking
-from eval.metrics.accuracy import Split
-from eval.store.reported import OVER_PAIRS, USUAL_RULE, Reported
+from ucurve.analysis.charts.parts import CURVES, LEVELS, Rows, dash_array, filled
+from ucurve.analysis.curves.by_column import Counts, value_clusters, value_places, value_rows
+from ucurve.analysis.curves.learning import band_note, curve_table
+from ucurve.analysis.data.groups import ALL
+from ucurve.analysis.plotting.facets import line_names
+from ucurve.analysis.plotting.style import line_styles
 from ucurve.errors import UserError, unknown_name
-from workbench.explore.library import Library
-from workbench.explore.matrix import ScoreMatrix
-from workbench.explore.turns import Course, courses, deepest, dips, order, say
-from workbench.replies import Values, text_of
+from ucurve.eval.linking import FAMILIES, Linking, parse_linking
+from ucurve.eval.metrics.accuracy import Split
+from ucurve.eval.store.reported import OVER_PAIRS, USUAL_RULE, Reported
+from ucurve.workbench.explore.library import Library
+from ucurve.workbench.explore.matrix import ScoreMatrix
+from ucurve.workbench.explore.turns import Course, courses, deepest, dips, order, say
+from ucurve.workbench.replies import Values, text_of
 
 _SHOWN = ("step", "tokens", "runs", "accuracy", "low", "high", "whole", "n")  # in a chart
 _LIMITS: Mapping[str, tuple[float, float, float]] = {  # least, greatest and step of a slider

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar, cast
 
-from analysis.data.files import PAIR_COLUMNS, read_stored
-from analysis.data.groups import Pairs
-from analysis.data.runs import Run, find_runs
-from eval.store.keys import PAIRS
+from ucurve.analysis.data.files import PAIR_COLUMNS, read_stored
+from ucurve.analysis.data.groups import Pairs
+from ucurve.analysis.data.runs import Run, find_runs
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.store.keys import PAIRS
 from ucurve.invocation import command
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import EVAL
-from workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
+from ucurve.workbench.explore.matrix import ScoreMatrix, open_matrix, stored_steps
 
 CACHE = Path("cache") / "workbench"
 Found = TypeVar("Found")

@@ -16,20 +16,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.files import read_stored, scored_steps
-from analysis.data.frames import AGGREGATES, score_frame
-from analysis.data.groups import Ids, Mask, Pairs
-from analysis.data.pair_scores import in_order_of
-from analysis.data.runs import Run
-from analysis.items.verdicts import verdicts_of
-from eval.linking import Linking
-from eval.metrics.accuracy import Split, decisions, split_masks
-from eval.models.targets import MODEL_STEP
-from eval.store.keys import check_pairs, check_scores
-from eval.store.reported import Reported, read_reported
-from eval.store.scores import pairs_path, score_path
-from eval.store.tables import ACCURACY
+from ucurve.analysis.data.files import read_stored, scored_steps
+from ucurve.analysis.data.frames import AGGREGATES, score_frame
+from ucurve.analysis.data.groups import Ids, Mask, Pairs
+from ucurve.analysis.data.pair_scores import in_order_of
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.items.verdicts import verdicts_of
 from ucurve.errors import UserError
+from ucurve.eval.linking import Linking
+from ucurve.eval.metrics.accuracy import Split, decisions, split_masks
+from ucurve.eval.models.targets import MODEL_STEP
+from ucurve.eval.store.keys import check_pairs, check_scores
+from ucurve.eval.store.reported import Reported, read_reported
+from ucurve.eval.store.scores import pairs_path, score_path
+from ucurve.eval.store.tables import ACCURACY
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import new_folder

@@ -4,14 +4,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.charts.curves import pair_chart
-from analysis.data.groups import Ids, Mask
-from analysis.items.verdicts import RIGHT, TIE, WRONG, find_events
+from ucurve.analysis.charts.curves import pair_chart
+from ucurve.analysis.data.groups import Ids, Mask
+from ucurve.analysis.items.verdicts import RIGHT, TIE, WRONG, find_events
 from ucurve.errors import UserError, unknown_name
-from workbench.explore.curves import Asked
-from workbench.explore.library import Library
-from workbench.explore.matrix import ScoreMatrix
-from workbench.replies import Values, text_of, whole_of
+from ucurve.workbench.explore.curves import Asked
+from ucurve.workbench.explore.library import Library
+from ucurve.workbench.explore.matrix import ScoreMatrix
+from ucurve.workbench.replies import Values, text_of, whole_of
 
 PAGE = 50  # pairs of one reply
 _HISTORY = 180  # CSS pixels of the chart of one pair

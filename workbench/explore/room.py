@@ -1,16 +1,16 @@
 """The room Explore: curves of scored runs under any linking function, and the pairs behind each point."""
 
-from analysis.data.groups import columns
-from analysis.data.runs import Run
+from ucurve.analysis.data.groups import columns
+from ucurve.analysis.data.runs import Run
 from ucurve.errors import UserError
-from workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
-from workbench.explore.library import Library, list_changes, list_scores
-from workbench.explore.pairs import KINDS, list_pairs, pair_history
-from workbench.explore.tokens import TokenTables
-from workbench.explore.verdicts import shape_verdicts
-from workbench.replies import Values, text_of
-from workbench.room import Action, Room
-from workbench.settings import WorkbenchSettings
+from ucurve.workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
+from ucurve.workbench.explore.library import Library, list_changes, list_scores
+from ucurve.workbench.explore.pairs import KINDS, list_pairs, pair_history
+from ucurve.workbench.explore.tokens import TokenTables
+from ucurve.workbench.explore.verdicts import shape_verdicts
+from ucurve.workbench.replies import Values, text_of
+from ucurve.workbench.room import Action, Room
+from ucurve.workbench.settings import WorkbenchSettings
 
 
 def explore_room(settings: WorkbenchSettings) -> Room:

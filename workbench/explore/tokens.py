@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from eval.models.folder import Bos, Kind
-from eval.models.targets import Target, run_targets
-from eval.scoring.base import TokenScorer
-from eval.scoring.text.sentences import Sentences
-from eval.settings import ScoreSettings
-from eval.store.keys import find_key
-from eval.store.scores import score_path
-from eval.store.tokens import StoredSentences, read_sentences, read_tokens
-from eval.sweep.cache import SweepCache
-from eval.sweep.prepare import Job, prepare
 from ucurve.config import check
 from ucurve.errors import UserError
-from workbench.explore.curves import Asked
-from workbench.explore.library import Library
-from workbench.explore.matrix import ScoreMatrix
-from workbench.explore.pairs import row_of
-from workbench.replies import Values, text_of, whole_of
+from ucurve.eval.models.folder import Bos, Kind
+from ucurve.eval.models.targets import Target, run_targets
+from ucurve.eval.scoring.base import TokenScorer
+from ucurve.eval.scoring.text.sentences import Sentences
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.keys import find_key
+from ucurve.eval.store.scores import score_path
+from ucurve.eval.store.tokens import StoredSentences, read_sentences, read_tokens
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.prepare import Job, prepare
+from ucurve.workbench.explore.curves import Asked
+from ucurve.workbench.explore.library import Library
+from ucurve.workbench.explore.matrix import ScoreMatrix
+from ucurve.workbench.explore.pairs import row_of
+from ucurve.workbench.replies import Values, text_of, whole_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -133,7 +133,7 @@ def _listed(texts: Iterable[str], values: Iterable[float], scored: Iterable[bool
 
 @lru_cache(maxsize=2)
 def _load(folder: str, kind: Kind) -> "PreTrainedModel":
-    from eval.scoring.loading import load_model
+    from ucurve.eval.scoring.loading import load_model
 
     return load_model(Path(folder), kind)
 

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from analysis.data.groups import Ids
+from ucurve.analysis.data.groups import Ids
 from ucurve.fields import format_count
 
 SHOWN = 0.05  # a fall or rise of fewer points than these is called staying

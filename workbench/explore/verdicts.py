@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analysis.data.groups import ALL
-from analysis.data.pair_scores import Items
-from analysis.data.settings import FLAT_MARGIN
-from analysis.shape.section import test_note
-from analysis.shape.tables import explain_reservations, find_shapes
-from eval.metrics.clusters import EDIT, pair_clusters
-from workbench.explore.curves import Asked, count_curves, curve_values, usable_matrices
-from workbench.explore.library import Library
-from workbench.explore.matrix import ScoreMatrix
-from workbench.explore.turns import Course, order
+from ucurve.analysis.data.groups import ALL
+from ucurve.analysis.data.pair_scores import Items
+from ucurve.analysis.data.settings import FLAT_MARGIN
+from ucurve.analysis.shape.section import test_note
+from ucurve.analysis.shape.tables import explain_reservations, find_shapes
+from ucurve.eval.metrics.clusters import EDIT, pair_clusters
+from ucurve.workbench.explore.curves import Asked, count_curves, curve_values, usable_matrices
+from ucurve.workbench.explore.library import Library
+from ucurve.workbench.explore.matrix import ScoreMatrix
+from ucurve.workbench.explore.turns import Course, order
 
 
 def shape_verdicts(library: Library, asked: Asked) -> dict[str, object]:
-    """Test the shapes of the curves that are asked for (``analysis.shape``): a row for each curve, and notes.
+    """Test the shapes of the curves that are asked for (``ucurve.analysis.shape``): a row for each curve, and notes.
 
     ``order`` has the values with those first of which a curve is U-shaped, which are in ``turned``.
     """

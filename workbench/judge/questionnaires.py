@@ -10,19 +10,19 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.card import CARD_FILE
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import CUSTOM, benchmark_names, find_benchmark, is_card, published_benchmarks
-from eval.pairs import in_accuracies
 from ucurve.config import check
 from ucurve.config_files import CONFIGURATION
 from ucurve.errors import UserError, missing_folder, unknown_name
+from ucurve.eval.benchmarks.card import CARD_FILE
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, find_benchmark, is_card, published_benchmarks
+from ucurve.eval.pairs import in_accuracies
 from ucurve.fields import STRICT, Seed, Texts
 from ucurve.storage.files import read_json_object
+from ucurve.validation.questionnaire.run import Formats, QuestionnaireSettings, make_questionnaire
+from ucurve.workbench.replies import Values, alone
+from ucurve.workbench.room import File
 from ucurve.yaml_files import read_yaml
-from validation.questionnaire.run import Formats, QuestionnaireSettings, make_questionnaire
-from workbench.replies import Values, alone
-from workbench.room import File
 
 FOLDER = "questionnaires"  # in the folder of projects
 PAGE, ITEMS, ABOUT, ANSWERS, JUDGED = "index.html", "items.csv", "questionnaire.json", "answers", "judged"

@@ -11,12 +11,12 @@ from ucurve.config import check
 from ucurve.errors import UserError, unknown_name
 from ucurve.fields import STRICT
 from ucurve.storage.files import write_text
-from validation.answer_files import Columns
-from validation.answers import AnswerSettings, judge_answers
-from validation.judging.paradigms import find_rule
-from validation.loading import load_answers, load_items
-from workbench.judge.questionnaires import ANSWERS, ITEMS, JUDGED, answer_files, default_settings
-from workbench.replies import Values
+from ucurve.validation.answer_files import Columns
+from ucurve.validation.answers import AnswerSettings, judge_answers
+from ucurve.validation.judging.paradigms import find_rule
+from ucurve.validation.loading import load_answers, load_items
+from ucurve.workbench.judge.questionnaires import ANSWERS, ITEMS, JUDGED, answer_files, default_settings
+from ucurve.workbench.replies import Values
 
 LARGEST_UPLOAD = 20 * 1024 * 1024  # bytes of the files that are loaded together
 _SUFFIXES = (".csv", ".tsv", ".json", ".txt")

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
-from validation.judging.paradigms import load_rules
-from workbench.judge.questionnaires import Questionnaires, default_settings, offered_settings
-from workbench.judge.results import judge, keep_answers, remove_answers
-from workbench.replies import Handler, Values, text_of
-from workbench.room import Action, Room
-from workbench.settings import WorkbenchSettings
+from ucurve.validation.judging.paradigms import load_rules
+from ucurve.workbench.judge.questionnaires import Questionnaires, default_settings, offered_settings
+from ucurve.workbench.judge.results import judge, keep_answers, remove_answers
+from ucurve.workbench.replies import Handler, Values, text_of
+from ucurve.workbench.room import Action, Room
+from ucurve.workbench.settings import WorkbenchSettings
 
 _SUMMARY = "Ask people which sentence of a pair is better, and see which paradigms of a benchmark they confirm."
 _NEEDS = "a benchmark, published or made in Write. Other people are needed later; you can answer it yourself first."

@@ -3,7 +3,7 @@
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 _TEMPLATES = Environment(
-    loader=PackageLoader("workbench.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    loader=PackageLoader("ucurve.workbench.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
     lstrip_blocks=True,
 )  # fmt: skip
 

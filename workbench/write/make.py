@@ -10,21 +10,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, TypedDict, cast
 
-from analysis.data.files import scored_steps
-from analysis.data.runs import Run, find_runs
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import find_benchmark
-from eval.pairs import data_hash
-from eval.store.keys import stored_hash
-from eval.store.scores import pairs_path
-from generation.benchmark_folder import REPORT_FILE
-from generation.run import GenerateSettings, build_benchmark
-from generation.templates.make import Settings, make
+from ucurve.analysis.data.files import scored_steps
+from ucurve.analysis.data.runs import Run, find_runs
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import find_benchmark
+from ucurve.eval.pairs import data_hash
+from ucurve.eval.store.keys import stored_hash
+from ucurve.eval.store.scores import pairs_path
+from ucurve.generation.benchmark_folder import REPORT_FILE
+from ucurve.generation.run import GenerateSettings, build_benchmark
+from ucurve.generation.templates.make import Settings, make
 from ucurve.storage.files import new_folder, read_json_object, read_json_or_empty, write_json
 from ucurve.storage.run_folder import EVAL
-from workbench.settings import WorkbenchSettings
-from workbench.write.projects import Project, check_name
+from ucurve.workbench.settings import WorkbenchSettings
+from ucurve.workbench.write.projects import Project, check_name
 
 State = Literal["running", "stopped", "failed", "done"]
 _LINES = 12  # of what a scoring that failed printed, that are shown

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypedDict
 
-from eval.templates.engine import draw_pair
-from eval.templates.grammar import Grammar, TiedTemplate
-from eval.templates.pair import Pair, Reason, draw_pairs, seeded
-from eval.templates.template import parse_template
-from eval.templates.vocabulary import Vocabulary, parse_vocabulary
 from ucurve.errors import UserError
-from workbench.write.phrase_text import parse_phrase_text
-from workbench.write.words import Table
+from ucurve.eval.templates.engine import draw_pair
+from ucurve.eval.templates.grammar import Grammar, TiedTemplate
+from ucurve.eval.templates.pair import Pair, Reason, draw_pairs, seeded
+from ucurve.eval.templates.template import parse_template
+from ucurve.eval.templates.vocabulary import Vocabulary, parse_vocabulary
+from ucurve.workbench.write.phrase_text import parse_phrase_text
+from ucurve.workbench.write.words import Table
 
 SHOWN = 10  # pairs
 _SECONDS = 2.0  # after which no further pair is drawn

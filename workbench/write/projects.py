@@ -9,7 +9,7 @@ from pathlib import Path
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_utf8, readable_json, write_text
 from ucurve.storage.locks import file_lock
-from workbench.replies import ConflictError
+from ucurve.workbench.replies import ConflictError
 
 VOCABULARY, PHRASES = "vocabulary.tsv", "phrases.json"
 DEMO = "demo"
@@ -114,5 +114,5 @@ def new_template(name: str) -> str:
 
 
 def _copy_demo(folder: Path) -> None:
-    with as_file(files("eval.templates") / "demo_grammar") as grammar:
+    with as_file(files("ucurve.eval.templates") / "demo_grammar") as grammar:
         shutil.copytree(grammar, folder, ignore=shutil.ignore_patterns("patterns.json"))

@@ -7,15 +7,15 @@ from threading import Lock
 
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import readable_json
-from workbench.replies import Values, alone, text_of, whole_of
-from workbench.room import Action, Room
-from workbench.settings import WorkbenchSettings
-from workbench.write.make import Scoring, generate, made_pairs
-from workbench.write.phrase_text import phrase_file, phrase_lines
-from workbench.write.preview import Grammars, Preview, preview, read_record, validate
-from workbench.write.projects import Project, create_project, find_project, list_projects, new_template, save
-from workbench.write.texts import LARGEST, Draft, Drafts
-from workbench.write.words import Tables, VocabularyDraft
+from ucurve.workbench.replies import Values, alone, text_of, whole_of
+from ucurve.workbench.room import Action, Room
+from ucurve.workbench.settings import WorkbenchSettings
+from ucurve.workbench.write.make import Scoring, generate, made_pairs
+from ucurve.workbench.write.phrase_text import phrase_file, phrase_lines
+from ucurve.workbench.write.preview import Grammars, Preview, preview, read_record, validate
+from ucurve.workbench.write.projects import Project, create_project, find_project, list_projects, new_template, save
+from ucurve.workbench.write.texts import LARGEST, Draft, Drafts
+from ucurve.workbench.write.words import Tables, VocabularyDraft
 
 PHRASES = "phrases"
 _PAIRS = 300

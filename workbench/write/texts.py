@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TypedDict
 
 from ucurve.errors import UserError
-from workbench.replies import ConflictError
-from workbench.write.journal import Journal
-from workbench.write.projects import Project, check_name, read_saved, save, sha256_text
+from ucurve.workbench.replies import ConflictError
+from ucurve.workbench.write.journal import Journal
+from ucurve.workbench.write.projects import Project, check_name, read_saved, save, sha256_text
 
 LARGEST = 2 * 1024 * 1024  # characters of a template or of phrases
 

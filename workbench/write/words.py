@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from eval.templates.vocabulary import SURFACE
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.templates.vocabulary import SURFACE
 from ucurve.storage.files import LINE_END, write_text
-from workbench.write.journal import Journal
-from workbench.write.projects import Project, check_name, read_saved, save
-from workbench.write.texts import Drafts
+from ucurve.workbench.write.journal import Journal
+from ucurve.workbench.write.projects import Project, check_name, read_saved, save
+from ucurve.workbench.write.texts import Drafts
 
 PAGE = 100  # words of one reply
 _MOST_VALUES = 200  # of a property, that are offered while typing

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 
-from eval.benchmarks.files.source_file import FORMS, as_text, form_of, is_hidden, may_hold_pairs
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.files.source_file import FORMS, as_text, form_of, is_hidden, may_hold_pairs
 from ucurve.fields import as_tuple
 
 _MAGIC = re.compile(r"[*?\[]")

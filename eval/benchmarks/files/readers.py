@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import NamedTuple
 
-from eval.benchmarks.files.source_file import SourceFile
-from eval.benchmarks.files.tables import (
+from ucurve.errors import UserError
+from ucurve.eval.benchmarks.files.source_file import SourceFile
+from ucurve.eval.benchmarks.files.tables import (
     MOST_COLUMNS,
     Record,
     TableForm,
@@ -18,9 +19,8 @@ from eval.benchmarks.files.tables import (
     without_blank,
     written,
 )
-from eval.benchmarks.files.workbooks import read_sheets
-from eval.pairs import lacks, parse_json, parse_json_lines
-from ucurve.errors import UserError
+from ucurve.eval.benchmarks.files.workbooks import read_sheets
+from ucurve.eval.pairs import lacks, parse_json, parse_json_lines
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")

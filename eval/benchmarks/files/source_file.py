@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from eval.benchmarks.files.unpacking import (
+from ucurve.eval.benchmarks.files.unpacking import (
     UNPACKED,
     Budget,
     compression_of,

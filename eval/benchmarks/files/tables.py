@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eval.benchmarks.expressions import search
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.expressions import search
 from ucurve.progress import log_line
 
 Quotes = Literal["csv", "text"]
@@ -26,7 +26,7 @@ _WHAT_TO_DO = "Where quotation marks are text, say `quotes: text` in the card (c
 
 @dataclass(frozen=True)
 class TableForm:
-    """How tables are written, as ``eval.benchmarks.card.Card`` says it."""
+    """How tables are written, as ``ucurve.eval.benchmarks.card.Card`` says it."""
 
     delimiter: str | None = None
     header: tuple[str, ...] | None = None

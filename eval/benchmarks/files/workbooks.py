@@ -4,8 +4,8 @@ import io
 import zipfile
 import zlib
 
-from eval.benchmarks.files.source_file import SourceFile
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.files.source_file import SourceFile
 
 Sheet = list[tuple[object, ...]]
 

@@ -20,9 +20,9 @@ from typing import Annotated, NamedTuple
 from pydantic import Discriminator, Tag, model_validator
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.files.tables import Record, written
-from eval.pairs import COUNTED, SET, UNNAMED, lacks, mark_published, named, parse_region
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.files.tables import Record, written
+from ucurve.eval.pairs import COUNTED, SET, UNNAMED, lacks, mark_published, named, parse_region
 from ucurve.fields import STRICT
 
 Shape = Callable[[Record, Mapping[str, object], str], list[Record]]

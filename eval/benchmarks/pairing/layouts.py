@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from pydantic.dataclasses import dataclass
 
-from eval.benchmarks.expressions import Expression, search
-from eval.benchmarks.files.readers import Row
-from eval.benchmarks.files.tables import Record, written
-from eval.benchmarks.pairing.columns import BAD, GOOD
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.expressions import Expression, search
+from ucurve.eval.benchmarks.files.readers import Row
+from ucurve.eval.benchmarks.files.tables import Record, written
+from ucurve.eval.benchmarks.pairing.columns import BAD, GOOD
 from ucurve.fields import STRICT, Texts
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from eval.benchmarks.card import Benchmark
-from eval.benchmarks.files.readers import Row, read_rows
-from eval.benchmarks.files.source_file import source_files
-from eval.benchmarks.files.tables import TableForm, written
-from eval.benchmarks.files.unpacking import UNPACKED
-from eval.benchmarks.ratings.section import Choices, Judgments, Raters
-from eval.benchmarks.ratings.survey import read_survey
-from eval.pairs import lacks
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.card import Benchmark
+from ucurve.eval.benchmarks.files.readers import Row, read_rows
+from ucurve.eval.benchmarks.files.source_file import source_files
+from ucurve.eval.benchmarks.files.tables import TableForm, written
+from ucurve.eval.benchmarks.files.unpacking import UNPACKED
+from ucurve.eval.benchmarks.ratings.section import Choices, Judgments, Raters
+from ucurve.eval.benchmarks.ratings.survey import read_survey
+from ucurve.eval.pairs import lacks
 from ucurve.progress import log_line
 from ucurve.storage.run_folder import CHOICE_COLUMNS, RATING_COLUMNS
 from ucurve.storage.tabular import read_number

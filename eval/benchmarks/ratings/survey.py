@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eval.benchmarks.files.source_file import source_files
-from eval.benchmarks.files.workbooks import Sheet, read_sheets
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.files.source_file import source_files
+from ucurve.eval.benchmarks.files.workbooks import Sheet, read_sheets
 
 
 def read_survey(files: Sequence[Path], sentences: Path, group: Sequence[str]) -> Iterator[tuple[str, str, float]]:

@@ -1,1 +1,1 @@
-"""Log probabilities from left to right. Imports ``eval.scoring.text`` and what the ways to score share."""
+"""Log probabilities from left to right. Imports ``ucurve.eval.scoring.text`` and what the ways to score share."""

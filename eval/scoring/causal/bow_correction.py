@@ -20,14 +20,14 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from eval.models.folder import context_length
-from eval.scoring.batching import length_batches, rows_of_logits
-from eval.scoring.loading import evaluating
-from eval.scoring.output import compute_logits, log_prob_of_any
-from eval.scoring.sharing import merge, own_batches
-from eval.scoring.text.sentences import Flags, Ids, NotFiniteError, Scores, Sentences
-from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import UserError
+from ucurve.eval.models.folder import context_length
+from ucurve.eval.scoring.batching import length_batches, rows_of_logits
+from ucurve.eval.scoring.loading import evaluating
+from ucurve.eval.scoring.output import compute_logits, log_prob_of_any
+from ucurve.eval.scoring.sharing import merge, own_batches
+from ucurve.eval.scoring.text.sentences import Flags, Ids, NotFiniteError, Scores, Sentences
+from ucurve.eval.scoring.text.tokenize import WORD_MARKS
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from eval.scoring.batching import length_batches, rows_of_logits, side_by_side
-from eval.scoring.causal.probe import needs_no_mask, supports_prefix_sharing
-from eval.scoring.causal.trie import ForestScorer, block_size, build_prefix_forest
-from eval.scoring.loading import evaluating
-from eval.scoring.output import OutputLayer, output_layer, score_rows, without_mask
-from eval.scoring.sharing import merge
-from eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
+from ucurve.eval.scoring.batching import length_batches, rows_of_logits, side_by_side
+from ucurve.eval.scoring.causal.probe import needs_no_mask, supports_prefix_sharing
+from ucurve.eval.scoring.causal.trie import ForestScorer, block_size, build_prefix_forest
+from ucurve.eval.scoring.loading import evaluating
+from ucurve.eval.scoring.output import OutputLayer, output_layer, score_rows, without_mask
+from ucurve.eval.scoring.sharing import merge
+from ucurve.eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
 
 
 @evaluating

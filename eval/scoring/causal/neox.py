@@ -15,8 +15,8 @@ import torch
 from torch.nn.functional import layer_norm
 from transformers import PreTrainedModel
 
-from eval.scoring.causal.trees import Trees
-from eval.scoring.text.sentences import Ids
+from ucurve.eval.scoring.causal.trees import Trees
+from ucurve.eval.scoring.text.sentences import Ids
 
 if TYPE_CHECKING:
     from transformers.models.gpt_neox.modeling_gpt_neox import GPTNeoXLayer, GPTNeoXModel

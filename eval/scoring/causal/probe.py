@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from eval.scoring.causal import neox
-from eval.scoring.causal.trie import ForestScorer, build_prefix_forest
-from eval.scoring.output import OutputLayer, attends_without_mask, score_rows, without_mask
-from eval.scoring.sharing import agreed, alone
-from eval.scoring.text.sentences import Ids, Scores, Sentences
+from ucurve.eval.scoring.causal import neox
+from ucurve.eval.scoring.causal.trie import ForestScorer, build_prefix_forest
+from ucurve.eval.scoring.output import OutputLayer, attends_without_mask, score_rows, without_mask
+from ucurve.eval.scoring.sharing import agreed, alone
+from ucurve.eval.scoring.text.sentences import Ids, Scores, Sentences
 from ucurve.progress import log_line
 
 _CLOSE = 1e-4  # nats, the most that a log probability may differ in float32

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from eval.models.folder import context_length
-from eval.models.model_info import ModelInfo
-from eval.scoring.base import Columns, Encode, ScorerSettings, TokenScorer
-from eval.scoring.mink import WithMinK
-from eval.scoring.text.sentences import Advance, Scores
+from ucurve.eval.models.folder import context_length
+from ucurve.eval.models.model_info import ModelInfo
+from ucurve.eval.scoring.base import Columns, Encode, ScorerSettings, TokenScorer
+from ucurve.eval.scoring.mink import WithMinK
+from ucurve.eval.scoring.text.sentences import Advance, Scores
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -24,7 +24,7 @@ class WholeSentence(TokenScorer):
 
     def token_log_probabilities(self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None) -> Scores:
         """Score every token given the tokens before it."""
-        from eval.scoring.causal import log_probabilities
+        from ucurve.eval.scoring.causal import log_probabilities
 
         self._computed = dict[str, object]()
         return log_probabilities.token_log_probabilities(
@@ -50,7 +50,7 @@ class Region(WholeSentence):
     def __init__(self, info: ModelInfo, pairs: pd.DataFrame, settings: ScorerSettings, encode: Encode) -> None:
         super().__init__(info, pairs, settings, encode)
         if settings.bow_correction:
-            from eval.scoring.causal.bow_correction import check_words
+            from ucurve.eval.scoring.causal.bow_correction import check_words
 
             check_words(info.tokenizer, encode(self.part, False), self.start.id, context_length(info.config))
 
@@ -62,7 +62,7 @@ class Region(WholeSentence):
         """Compute what is stored of every sentence; ``bow`` is the correction that ``lp`` includes."""
         columns = super().sentence_columns(values, model, batch_tokens)
         if self.settings.bow_correction:
-            from eval.scoring.causal.bow_correction import bow_corrections
+            from ucurve.eval.scoring.causal.bow_correction import bow_corrections
 
             columns["bow"] = bow_corrections(model, self.info.tokenizer, self.sentences, self.start.id, batch_tokens)
             columns["lp"] = columns["lp"] + columns["bow"]

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from eval.scoring.output import to_device
-from eval.scoring.text.sentences import Ids
+from ucurve.eval.scoring.output import to_device
+from ucurve.eval.scoring.text.sentences import Ids
 
 
 @dataclass(frozen=True)

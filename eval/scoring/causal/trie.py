@@ -14,12 +14,12 @@ import numpy.typing as npt
 import torch
 from transformers import PreTrainedModel
 
-from eval.scoring.batching import side_by_side
-from eval.scoring.causal import neox
-from eval.scoring.causal.trees import Trees, library_body
-from eval.scoring.output import OutputLayer
-from eval.scoring.sizes import device_sizes
-from eval.scoring.text.sentences import Advance, Ids, Scores, Sentences
+from ucurve.eval.scoring.batching import side_by_side
+from ucurve.eval.scoring.causal import neox
+from ucurve.eval.scoring.causal.trees import Trees, library_body
+from ucurve.eval.scoring.output import OutputLayer
+from ucurve.eval.scoring.sizes import device_sizes
+from ucurve.eval.scoring.text.sentences import Advance, Ids, Scores, Sentences
 
 Table = npt.NDArray[np.int32]  # a row for each sentence: 4 bytes, since there are several of them
 

@@ -1,1 +1,1 @@
-"""Pseudo-log-likelihoods of masked models. Imports ``eval.scoring.text`` and what the ways to score share."""
+"""Pseudo-log-likelihoods of masked models. Imports ``ucurve.eval.scoring.text`` and what the ways to score share."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.models.folder import context_length
-from eval.scoring.text.sentences import Ids, Sentences
-from eval.scoring.text.tokenize import with_space
 from ucurve.errors import UserError
+from ucurve.eval.models.folder import context_length
+from ucurve.eval.scoring.text.sentences import Ids, Sentences
+from ucurve.eval.scoring.text.tokenize import with_space
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -14,9 +14,9 @@ from torch.utils.hooks import RemovableHandle
 from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
-from eval.scoring.batching import rows_of_logits
-from eval.scoring.output import OutputLayer
-from eval.scoring.text.sentences import Scores
+from ucurve.eval.scoring.batching import rows_of_logits
+from ucurve.eval.scoring.output import OutputLayer
+from ucurve.eval.scoring.text.sentences import Scores
 
 
 @dataclass(frozen=True)

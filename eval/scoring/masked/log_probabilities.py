@@ -14,12 +14,12 @@ import pandas as pd
 import torch
 from transformers import PreTrainedModel
 
-from eval.scoring.batching import length_batches
-from eval.scoring.loading import evaluating
-from eval.scoring.masked.frame import SentenceFrame
-from eval.scoring.masked.head import Queries, choose_reader
-from eval.scoring.sharing import merge, own_batches
-from eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
+from ucurve.eval.scoring.batching import length_batches
+from ucurve.eval.scoring.loading import evaluating
+from ucurve.eval.scoring.masked.frame import SentenceFrame
+from ucurve.eval.scoring.masked.head import Queries, choose_reader
+from ucurve.eval.scoring.sharing import merge, own_batches
+from ucurve.eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
 
 _HELD = 2**21  # tokens of the queries that are laid out, and searched for equal ones, at once
 

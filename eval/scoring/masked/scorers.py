@@ -5,12 +5,18 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from eval.models.folder import StartToken
-from eval.models.model_info import ModelInfo
-from eval.scoring.base import Encode, ScorerSettings, TokenScorer
-from eval.scoring.masked.frame import SentenceFrame, check_knows_words, masked_context_length, number_words, read_frame
-from eval.scoring.mink import WithMinK
-from eval.scoring.text.sentences import Advance, Ids, Scores
+from ucurve.eval.models.folder import StartToken
+from ucurve.eval.models.model_info import ModelInfo
+from ucurve.eval.scoring.base import Encode, ScorerSettings, TokenScorer
+from ucurve.eval.scoring.masked.frame import (
+    SentenceFrame,
+    check_knows_words,
+    masked_context_length,
+    number_words,
+    read_frame,
+)
+from ucurve.eval.scoring.mink import WithMinK
+from ucurve.eval.scoring.text.sentences import Advance, Ids, Scores
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -46,7 +52,7 @@ class PseudoLogLikelihood(TokenScorer):
 
     def token_log_probabilities(self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None) -> Scores:
         """Score every token that counts given all others, or all but the rest of its word."""
-        from eval.scoring.masked import log_probabilities
+        from ucurve.eval.scoring.masked import log_probabilities
 
         return log_probabilities.token_log_probabilities(
             model, self.sentences, self.frame, self.words(), batch_tokens, advance

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from eval.scoring.ngram.inventory import ORDERS, Inventory
-from eval.scoring.text.sentences import Flags, Ids
+from ucurve.eval.scoring.ngram.inventory import ORDERS, Inventory
+from ucurve.eval.scoring.text.sentences import Flags, Ids
 
 
 class NgramCounts:

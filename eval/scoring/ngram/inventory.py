@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from eval.scoring.text.sentences import Flags, Ids, Sentences
+from ucurve.eval.scoring.text.sentences import Flags, Ids, Sentences
 
 ORDERS = (1, 2, 3, 4, 5)
 Numbers = npt.NDArray[np.int32]

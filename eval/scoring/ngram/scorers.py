@@ -5,14 +5,14 @@ from typing import ClassVar
 
 import pandas as pd
 
-from eval.models.model_info import ModelInfo
-from eval.scoring.base import Encode, ScorerSettings, TokenScorer
-from eval.scoring.loading import Workspace
-from eval.scoring.ngram.inventory import ORDERS
-from eval.scoring.ngram.seen import SeenNgrams
-from eval.scoring.ngram.witten_bell import SMOOTHING
-from eval.scoring.text.sentences import Advance, Scores, Sentences
 from ucurve.errors import UserError
+from ucurve.eval.models.model_info import ModelInfo
+from ucurve.eval.scoring.base import Encode, ScorerSettings, TokenScorer
+from ucurve.eval.scoring.loading import Workspace
+from ucurve.eval.scoring.ngram.inventory import ORDERS
+from ucurve.eval.scoring.ngram.seen import SeenNgrams
+from ucurve.eval.scoring.ngram.witten_bell import SMOOTHING
+from ucurve.eval.scoring.text.sentences import Advance, Scores, Sentences
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.run_folder import TOKENIZER
 from ucurve.token_stream.run import RunTokens

@@ -5,10 +5,10 @@ from collections.abc import Collection
 
 import numpy as np
 
-from eval.scoring.ngram.counts import NgramCounts
-from eval.scoring.ngram.inventory import list_ngrams
-from eval.scoring.ngram.witten_bell import log_probabilities
-from eval.scoring.text.sentences import Scores, Sentences
+from ucurve.eval.scoring.ngram.counts import NgramCounts
+from ucurve.eval.scoring.ngram.inventory import list_ngrams
+from ucurve.eval.scoring.ngram.witten_bell import log_probabilities
+from ucurve.eval.scoring.text.sentences import Scores, Sentences
 from ucurve.progress import log_line
 from ucurve.token_stream.order import Batches
 

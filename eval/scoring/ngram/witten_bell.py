@@ -7,10 +7,10 @@ from collections.abc import Collection
 
 import numpy as np
 
-from eval.models.unigram import log_unigrams
-from eval.scoring.ngram.counts import NgramCounts
-from eval.scoring.ngram.inventory import SentenceNgrams
-from eval.scoring.text.sentences import Ids, Scores
+from ucurve.eval.models.unigram import log_unigrams
+from ucurve.eval.scoring.ngram.counts import NgramCounts
+from ucurve.eval.scoring.ngram.inventory import SentenceNgrams
+from ucurve.eval.scoring.text.sentences import Ids, Scores
 
 SMOOTHING = "interpolated Witten-Bell, counts within a training sequence, 1"
 

@@ -1,1 +1,1 @@
-"""Questions to chat models. Imports ``eval.scoring.text`` and what the ways to score share."""
+"""Questions to chat models. Imports ``ucurve.eval.scoring.text`` and what the ways to score share."""

@@ -16,15 +16,15 @@ import pandas as pd
 import torch
 from transformers import Cache, PreTrainedModel, PreTrainedTokenizerBase
 
-from eval.models.folder import context_length
-from eval.scoring.batching import length_batches, rows_of_logits
-from eval.scoring.loading import evaluating
-from eval.scoring.output import log_prob_of_any
-from eval.scoring.prompt.chats import ANSWER_TOKENS, Prompts, check_prompt_length, describe_chat
-from eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, Question, read_letter
-from eval.scoring.sharing import gather_shares, own_batches
-from eval.scoring.text.sentences import Advance, Scores
 from ucurve.errors import RunError
+from ucurve.eval.models.folder import context_length
+from ucurve.eval.scoring.batching import length_batches, rows_of_logits
+from ucurve.eval.scoring.loading import evaluating
+from ucurve.eval.scoring.output import log_prob_of_any
+from ucurve.eval.scoring.prompt.chats import ANSWER_TOKENS, Prompts, check_prompt_length, describe_chat
+from ucurve.eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, Question, read_letter
+from ucurve.eval.scoring.sharing import gather_shares, own_batches
+from ucurve.eval.scoring.text.sentences import Advance, Scores
 
 Choice = Literal["good", "bad", "invalid"]
 

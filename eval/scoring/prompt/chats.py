@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from eval.models.chat_tokens import chat_template
-from eval.scoring.prompt.questions import QUESTIONS, Letter, PromptQuestions
-from eval.scoring.text.sentences import Flags, Ids
-from eval.scoring.text.spans import describe_pair
-from eval.scoring.text.tokenize import WORD_MARKS
 from ucurve.errors import UserError
+from ucurve.eval.models.chat_tokens import chat_template
+from ucurve.eval.scoring.prompt.questions import QUESTIONS, Letter, PromptQuestions
+from ucurve.eval.scoring.text.sentences import Flags, Ids
+from ucurve.eval.scoring.text.spans import describe_pair
+from ucurve.eval.scoring.text.tokenize import WORD_MARKS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from eval.linking import PROMPT_READINGS
-from eval.models.folder import StartToken, context_length
-from eval.models.model_info import ModelInfo
-from eval.scoring.base import Encode, Scorer, ScorerSettings
-from eval.scoring.prompt.chats import chat_prompts, check_prompt_length
-from eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, questions_for
-from eval.scoring.text.sentences import Advance
 from ucurve.errors import UserError
+from ucurve.eval.linking import PROMPT_READINGS
+from ucurve.eval.models.folder import StartToken, context_length
+from ucurve.eval.models.model_info import ModelInfo
+from ucurve.eval.scoring.base import Encode, Scorer, ScorerSettings
+from ucurve.eval.scoring.prompt.chats import chat_prompts, check_prompt_length
+from ucurve.eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, questions_for
+from ucurve.eval.scoring.text.sentences import Advance
 from ucurve.storage.files import sha256_file
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Prompt(Scorer):
         self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None = None
     ) -> tuple[pd.DataFrame, dict[str, object]]:
         """Ask both questions about all pairs; the columns are those of ``answers.prompt_table``."""
-        from eval.scoring.prompt.answers import ask_pairs, prompt_notes, prompt_table
+        from ucurve.eval.scoring.prompt.answers import ask_pairs, prompt_notes, prompt_table
 
         asked = ask_pairs(model, self.info.tokenizer, self.prompts, batch_tokens, advance)
         return prompt_table(asked), self.notes() | prompt_notes(asked)

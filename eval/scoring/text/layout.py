@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.scoring.text.sentences import Ids, Scores, Sentences
-from eval.scoring.text.tokenize import tokenize
+from ucurve.eval.scoring.text.sentences import Ids, Scores, Sentences
+from ucurve.eval.scoring.text.tokenize import tokenize
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eval.scoring.text.spans import Part, describe_pair, find_spans
-from eval.scoring.text.tokenize import tokenize
 from ucurve.errors import UserError
+from ucurve.eval.scoring.text.spans import Part, describe_pair, find_spans
+from ucurve.eval.scoring.text.tokenize import tokenize
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -4,8 +4,8 @@ from typing import Literal
 
 import pandas as pd
 
-from eval.pairs import parse_region
 from ucurve.errors import UserError
+from ucurve.eval.pairs import parse_region
 
 Part = Literal["whole", "target", "region"]
 CONDITION = "condition"

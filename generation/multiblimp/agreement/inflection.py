@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from eval.templates.pair import Pair, Value
-from generation.multiblimp.agreement.collocations import subject_context
-from generation.multiblimp.agreement.relations import Relation
-from generation.multiblimp.words.features import (
+from ucurve.eval.templates.pair import Pair, Value
+from ucurve.generation.multiblimp.agreement.collocations import subject_context
+from ucurve.generation.multiblimp.agreement.relations import Relation
+from ucurve.generation.multiblimp.words.features import (
     WORDS,
     Entry,
     Features,
@@ -18,8 +18,8 @@ from generation.multiblimp.words.features import (
     feature_names,
     features_of,
 )
-from generation.multiblimp.words.lexicon import APOSTROPHES, EDGE_SIGNS, Lexicon
-from generation.treebank import Word, spelled_like
+from ucurve.generation.multiblimp.words.lexicon import APOSTROPHES, EDGE_SIGNS, Lexicon
+from ucurve.generation.treebank import Word, spelled_like
 
 # Why a relation gives no pair.
 NO_VALUE, DISAGREES, NO_FORM = "no value of the feature", "annotated as not agreeing", "no form of another value"

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from generation.multiblimp.words.features import WORDS, Features, feature_names, features_of
-from generation.multiblimp.words.lexicon import Lexicon
-from generation.treebank import Sentence, Word
+from ucurve.generation.multiblimp.words.features import WORDS, Features, feature_names, features_of
+from ucurve.generation.multiblimp.words.lexicon import Lexicon
+from ucurve.generation.treebank import Sentence, Word
 
 LONGEST = 64  # words of a sentence that is read
 SUBJECTS = ("NOUN", "PRON")

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic.dataclasses import dataclass as checked
 
-from generation.treebank import Word
 from ucurve.fields import STRICT
+from ucurve.generation.treebank import Word
 from ucurve.yaml_files import read_yaml
 
 Features = Mapping[str, frozenset[str]]

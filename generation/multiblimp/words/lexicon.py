@@ -3,9 +3,17 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from generation.multiblimp.words.features import WORDS, Entry, Features, annotated, base_of, compatible, with_defaults
-from generation.multiblimp.words.neutralization import Neutralization
-from generation.treebank import Sentence, Word
+from ucurve.generation.multiblimp.words.features import (
+    WORDS,
+    Entry,
+    Features,
+    annotated,
+    base_of,
+    compatible,
+    with_defaults,
+)
+from ucurve.generation.multiblimp.words.neutralization import Neutralization
+from ucurve.generation.treebank import Sentence, Word
 
 APOSTROPHES = ("'", "’")
 EDGE_SIGNS = "'’-"  # at the edge of a form that is no word of its own: 've, l', -lar

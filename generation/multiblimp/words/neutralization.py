@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from generation.multiblimp.words.features import Entry, Features, base_of, feature_names
+from ucurve.generation.multiblimp.words.features import Entry, Features, base_of, feature_names
 
 NOISE = 0.05  # share of entries that may be annotated otherwise
 _Context = frozenset[tuple[str, frozenset[str]]]

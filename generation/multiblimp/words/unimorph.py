@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from generation.multiblimp.words.features import Entry, feature_names
 from ucurve.errors import UserError, unknown_name
+from ucurve.generation.multiblimp.words.features import Entry, feature_names
 from ucurve.storage.files import read_utf8
 
 _ALTERNATIVE = r"[^,/+\s]+"

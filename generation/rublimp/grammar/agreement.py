@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, NUMBER_OF, forms_of
-from generation.rublimp.grammar.morphology import Grammeme, Parse, analyses
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, NUMBER_OF, forms_of
+from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse, analyses
+from ucurve.generation.treebank import Sentence, Word
 
 HEADS: Final = frozenset({"NOUN", "NPRO"})
 AGREEING: Final = frozenset({"ADJF", "PRTF"})

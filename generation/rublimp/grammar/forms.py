@@ -3,8 +3,8 @@
 from collections.abc import Set
 from typing import Final
 
-from generation.rublimp.grammar.morphology import Grammeme, Parse
-from generation.treebank import Word, spelled_like
+from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse
+from ucurve.generation.treebank import Word, spelled_like
 
 CASES: Final = ("nomn", "gent", "datv", "accs", "ablt", "loct")
 NUMBERS: Final = ("sing", "plur")

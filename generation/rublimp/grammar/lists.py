@@ -10,6 +10,6 @@ import yaml
 @cache
 def read_list(name: str) -> dict[str, Any]:
     """Return the content of ``lists/NAME.yaml``."""
-    text = (files("generation.rublimp") / "lists" / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (files("ucurve.generation.rublimp") / "lists" / f"{name}.yaml").read_text(encoding="utf-8")
     content: dict[str, Any] = yaml.safe_load(text)
     return content

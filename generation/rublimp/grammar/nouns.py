@@ -3,10 +3,10 @@
 from functools import cache
 from typing import Final, NamedTuple
 
-from generation.rublimp.grammar.agreement import heads
-from generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, MARKED, NUMBER_OF, forms_of, plain
-from generation.rublimp.grammar.morphology import Grammeme, Parse, analyses, is_known
-from generation.treebank import Word
+from ucurve.generation.rublimp.grammar.agreement import heads
+from ucurve.generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, MARKED, NUMBER_OF, forms_of, plain
+from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse, analyses, is_known
+from ucurve.generation.treebank import Word
 
 NAMES: Final = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})
 PERSONAL: Final = frozenset({"я", "ты", "он", "она", "мы", "вы", "они"})

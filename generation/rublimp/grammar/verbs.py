@@ -3,9 +3,9 @@
 from collections.abc import Set
 from typing import Final
 
-from generation.rublimp.grammar.forms import GENDER_OF, MARKED, plain
-from generation.rublimp.grammar.morphology import Grammeme, Parse, analyses
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.forms import GENDER_OF, MARKED, plain
+from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse, analyses
+from ucurve.generation.treebank import Sentence, Word
 
 FINITE: Final = ("VERB", "INFN")
 PERSONS: Final = {"я": ("1per", "sing"), "ты": ("2per", "sing"), "мы": ("1per", "plur"), "вы": ("2per", "plur")}

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from generation.rublimp.rule import Rule
-from generation.rublimp.rules import (
+from ucurve.generation.rublimp.rule import Rule
+from ucurve.generation.rublimp.rules import (
     anaphors,
     argument_structure,
     aspect,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from generation.rublimp.grammar.agreement import (
+from ucurve.generation.rublimp.grammar.agreement import (
     ADJECTIVAL,
     heads,
     modifier_forms,
@@ -11,11 +11,11 @@ from generation.rublimp.grammar.agreement import (
     other_values,
     same_number_and_gender,
 )
-from generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, forms_of
-from generation.rublimp.grammar.morphology import Parse, analyses
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, replace_by_each, replace_word, rules
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, forms_of
+from ucurve.generation.rublimp.grammar.morphology import Parse, analyses
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, replace_by_each, replace_word, rules
+from ucurve.generation.treebank import Sentence, Word
 
 PRONOUN: Final = "который"
 

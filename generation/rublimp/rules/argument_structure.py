@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from generation.rublimp.grammar.agreement import has_preposition, modifiers_of
-from generation.rublimp.grammar.forms import UNKNOWN, forms_of, plain
-from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import Parse, analyses
-from generation.rublimp.grammar.nouns import Argument, animate, inanimate, inanimate_forms
-from generation.rublimp.grammar.verbs import form_like, verb_parses
-from generation.rublimp.resources import NOUN, VERB, Resources
-from generation.rublimp.rule import Found, change, rules
-from generation.rublimp.rules.predicates import agreeing_words, finite_parse, may_agree
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.agreement import has_preposition, modifiers_of
+from ucurve.generation.rublimp.grammar.forms import UNKNOWN, forms_of, plain
+from ucurve.generation.rublimp.grammar.lists import read_list
+from ucurve.generation.rublimp.grammar.morphology import Parse, analyses
+from ucurve.generation.rublimp.grammar.nouns import Argument, animate, inanimate, inanimate_forms
+from ucurve.generation.rublimp.grammar.verbs import form_like, verb_parses
+from ucurve.generation.rublimp.resources import NOUN, VERB, Resources
+from ucurve.generation.rublimp.rule import Found, change, rules
+from ucurve.generation.rublimp.rules.predicates import agreeing_words, finite_parse, may_agree
+from ucurve.generation.treebank import Sentence, Word
 
 NOMINAL: Final = ("NOUN", "PROPN", "PRON")
 AGENT: Final = "obl:agent"

@@ -3,12 +3,12 @@
 from functools import partial
 from typing import Final, Literal
 
-from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import analyses
-from generation.rublimp.grammar.verbs import form_like, lexeme_of, verb_parses
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, replace_word, rules
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.lists import read_list
+from ucurve.generation.rublimp.grammar.morphology import analyses
+from ucurve.generation.rublimp.grammar.verbs import form_like, lexeme_of, verb_parses
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, replace_word, rules
+from ucurve.generation.treebank import Sentence, Word
 
 NO_PARTNER: Final = "the verb has no perfective partner in the list"
 NO_FORM: Final = "the partner has no such form"

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from generation.rublimp.grammar.agreement import has_preposition, heads, modifiers_of
-from generation.rublimp.grammar.forms import CASE_OF, CASES, forms_of, plain
-from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import Parse, analyses
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, replace_by_each, rules
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.agreement import has_preposition, heads, modifiers_of
+from ucurve.generation.rublimp.grammar.forms import CASE_OF, CASES, forms_of, plain
+from ucurve.generation.rublimp.grammar.lists import read_list
+from ucurve.generation.rublimp.grammar.morphology import Parse, analyses
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, replace_by_each, rules
+from ucurve.generation.treebank import Sentence, Word
 
 _NOUNS: Final = ("NOUN", "PRON", "PROPN")
 _AFTER_PREPOSITION: Final = "Af-p"

@@ -3,14 +3,14 @@
 from functools import partial
 from typing import Final
 
-from eval.templates.pair import Pair
-from generation.rublimp.grammar.agreement import heads, modifiers_of
-from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import analyses, is_known
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, replace_word, rules
-from generation.rublimp.rules.word_formation import KNOWN
-from generation.treebank import Sentence, Word
+from ucurve.eval.templates.pair import Pair
+from ucurve.generation.rublimp.grammar.agreement import heads, modifiers_of
+from ucurve.generation.rublimp.grammar.lists import read_list
+from ucurve.generation.rublimp.grammar.morphology import analyses, is_known
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, replace_word, rules
+from ucurve.generation.rublimp.rules.word_formation import KNOWN
+from ucurve.generation.treebank import Sentence, Word
 
 _CONJUGATIONS: Final = {
     "ет": "ит", "ешь": "ишь", "ем": "им", "ете": "ите", "ут": "ат", "ют": "ят", "ит": "ет", "ишь": "ешь", "им": "ем",

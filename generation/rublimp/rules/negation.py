@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from eval.templates.pair import Pair
-from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, change, replace_word, rules
-from generation.treebank import Sentence, Word, spelled_like
+from ucurve.eval.templates.pair import Pair
+from ucurve.generation.rublimp.grammar.lists import read_list
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, change, replace_word, rules
+from ucurve.generation.treebank import Sentence, Word, spelled_like
 
 NOT: Final = "не"
 STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})

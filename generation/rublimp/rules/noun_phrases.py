@@ -4,12 +4,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from generation.rublimp.grammar.agreement import agrees_somehow, modifier_forms, modifiers_of, other_values, pairs
-from generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS, forms_of
-from generation.rublimp.grammar.morphology import Grammeme, Parse
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, replace_by_each, rules
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.agreement import (
+    agrees_somehow,
+    modifier_forms,
+    modifiers_of,
+    other_values,
+    pairs,
+)
+from ucurve.generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS, forms_of
+from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, replace_by_each, rules
+from ucurve.generation.treebank import Sentence, Word
 
 NOUNS: Final = ("NOUN", "PROPN")
 Phrases = Callable[[Sentence], Iterator[tuple[Word, Parse, Word, Parse]]]

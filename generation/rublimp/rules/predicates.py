@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from generation.rublimp.grammar.agreement import has_preposition, heads
-from generation.rublimp.grammar.forms import AMBIGUOUS, GENDER_OF, GENDERS, NUMBER_OF, UNKNOWN, forms_of, plain
-from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import Parse, analyses, is_known
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, replace_word, rules
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.agreement import has_preposition, heads
+from ucurve.generation.rublimp.grammar.forms import AMBIGUOUS, GENDER_OF, GENDERS, NUMBER_OF, UNKNOWN, forms_of, plain
+from ucurve.generation.rublimp.grammar.lists import read_list
+from ucurve.generation.rublimp.grammar.morphology import Parse, analyses, is_known
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, replace_word, rules
+from ucurve.generation.treebank import Sentence, Word
 
 _FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})
 _LINKS: Final = ("cop", "aux")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from generation.rublimp.grammar.agreement import (
+from ucurve.generation.rublimp.grammar.agreement import (
     heads,
     match,
     modifiers,
@@ -12,13 +12,13 @@ from generation.rublimp.grammar.agreement import (
     reading,
     same_number_and_gender,
 )
-from generation.rublimp.grammar.forms import GENDERS
-from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import Parse, analyses
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, rules
-from generation.rublimp.rules.noun_phrases import case_changes, modifier_change, number_changes
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.forms import GENDERS
+from ucurve.generation.rublimp.grammar.lists import read_list
+from ucurve.generation.rublimp.grammar.morphology import Parse, analyses
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, rules
+from ucurve.generation.rublimp.rules.noun_phrases import case_changes, modifier_change, number_changes
+from ucurve.generation.treebank import Sentence, Word
 
 QUANTIFIER: Final = frozenset({"сам", "самый"})
 """The second has forms that are spelled as forms of the first; only these are looked at."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from generation.rublimp.grammar.agreement import modifiers_of
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, change, rules
-from generation.treebank import Sentence, Word, spelled_like
+from ucurve.generation.rublimp.grammar.agreement import modifiers_of
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, change, rules
+from ucurve.generation.treebank import Sentence, Word, spelled_like
 
 BE: Final = frozenset({"есть", "был", "была", "было", "были", "будет", "будут", "быть"})
 REFLEXIVE: Final = "себя"

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from generation.rublimp.grammar.agreement import modifiers
-from generation.rublimp.grammar.forms import forms_of
-from generation.rublimp.grammar.lists import read_list
-from generation.rublimp.grammar.morphology import Parse, analyses
-from generation.rublimp.grammar.verbs import other_tense, verb_parses
-from generation.rublimp.resources import Resources
-from generation.rublimp.rule import Found, replace_word, rules
-from generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.grammar.agreement import modifiers
+from ucurve.generation.rublimp.grammar.forms import forms_of
+from ucurve.generation.rublimp.grammar.lists import read_list
+from ucurve.generation.rublimp.grammar.morphology import Parse, analyses
+from ucurve.generation.rublimp.grammar.verbs import other_tense, verb_parses
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rule import Found, replace_word, rules
+from ucurve.generation.treebank import Sentence, Word
 
 PAST, FUTURE = "past", "futr"
 OTHER: Final = {PAST: FUTURE, FUTURE: PAST}

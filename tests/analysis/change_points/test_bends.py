@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.change_points.bends import LEAST_APART, can_bend, find_changes, noise_covariance
-from analysis.shape.smoothing import Curve, estimate_curve
 from measurements.change_points import CURVES, run
 from measurements.simulated_curves import INDEPENDENT, SLOW, simulate, token_axis
+from ucurve.analysis.change_points.bends import LEAST_APART, can_bend, find_changes, noise_covariance
+from ucurve.analysis.shape.smoothing import Curve, estimate_curve
 
 TOKENS = token_axis(16, 3.0)
 

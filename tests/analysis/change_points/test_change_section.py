@@ -4,16 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.change_points.bends import MOST_CHANGES
-from analysis.change_points.section import bent_line, change_sections, name_changes, within_axis
-from analysis.change_points.table import ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS, change_table, loss_curves
-from analysis.report.html import ReportSection
-from analysis.sections import make_sections
-from analysis.shape.smoothing import Curve
 from measurements.simulated_curves import flat
 from tests.analysis.item_runs import BENCHMARK, make_curve_runs, make_item_run, pair_table
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
+from ucurve.analysis.change_points.bends import MOST_CHANGES
+from ucurve.analysis.change_points.section import bent_line, change_sections, name_changes, within_axis
+from ucurve.analysis.change_points.table import ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS, change_table, loss_curves
+from ucurve.analysis.report.html import ReportSection
+from ucurve.analysis.sections import make_sections
+from ucurve.analysis.shape.smoothing import Curve
 
 STEPS = [0, *(2**power for power in range(12))]
 TOKENS = TOKENS_PER_STEP * np.array(STEPS[1:], dtype=float)

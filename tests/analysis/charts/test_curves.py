@@ -8,17 +8,17 @@ import altair
 import pandas as pd
 import pytest
 
-from analysis.charts.curves import draw_layout, flops_chart, learning_chart, learning_layout, loss_chart
-from analysis.charts.offline import OfflineChart
-from analysis.charts.parts import nest
-from analysis.curves import charts
-from analysis.curves.charts import curve_tables
-from analysis.curves.flops import flops_table, with_references
-from analysis.curves.learning import curve_table
-from analysis.curves.loss import loss_table
-from analysis.plotting.style import line_styles
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.analysis.charts.curves import draw_layout, flops_chart, learning_chart, learning_layout, loss_chart
+from ucurve.analysis.charts.offline import OfflineChart
+from ucurve.analysis.charts.parts import nest
+from ucurve.analysis.curves import charts
+from ucurve.analysis.curves.charts import curve_tables
+from ucurve.analysis.curves.flops import flops_table, with_references
+from ucurve.analysis.curves.learning import curve_table
+from ucurve.analysis.curves.loss import loss_table
+from ucurve.analysis.plotting.style import line_styles
 
 STEPS = (0, 1, 4, 16)
 

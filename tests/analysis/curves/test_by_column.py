@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.api import open_study
-from analysis.curves.by_column import column_sections, column_table
-from analysis.data.settings import AnalyzeSettings
-from analysis.items.histories import read_histories
-from analysis.plotting.figures import Drawing
-from analysis.run import analyze
-from eval.store.scores import pairs_path
 from tests.analysis.item_runs import make_item_run, pair_table
+from ucurve.analysis.api import open_study
+from ucurve.analysis.curves.by_column import column_sections, column_table
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.items.histories import read_histories
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.run import analyze
 from ucurve.errors import UserError
+from ucurve.eval.store.scores import pairs_path
 
 STEPS = (0, 1, 2, 4)
 PAIRS = pair_table({"p": "first", "q": "second"}, 30).assign(

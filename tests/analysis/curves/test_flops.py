@@ -1,11 +1,11 @@
 import pandas as pd
 import pytest
 
-from analysis.curves.flops import draw_flops_curves, flops_table
-from analysis.curves.learning import curve_table
-from analysis.paradigms.human import reference_lines
 from tests.analysis.studies import frame_of, paradigm_rows, scored_of
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
+from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
+from ucurve.analysis.curves.learning import curve_table
+from ucurve.analysis.paradigms.human import reference_lines
 
 
 @pytest.fixture

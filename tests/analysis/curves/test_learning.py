@@ -3,10 +3,10 @@ import statistics
 import numpy as np
 import pytest
 
-from analysis.curves.learning import OVER_PAIRS, band_note, curve_table, draw_learning_curves
-from analysis.plotting.facets import OVER_RUNS
 from tests.analysis.studies import frame_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row, write_scores
+from ucurve.analysis.curves.learning import OVER_PAIRS, band_note, curve_table, draw_learning_curves
+from ucurve.analysis.plotting.facets import OVER_RUNS
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.curves.loss import draw_loss_curves, loss_table
-from analysis.data.frames import held_out_frame, metric_frame
-from analysis.data.runs import find_runs
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
+from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
+from ucurve.analysis.data.frames import held_out_frame, metric_frame
+from ucurve.analysis.data.runs import find_runs
 
 
 def test_runs_are_averaged_step_by_step_while_bins_hold_one_step(make_run: MakeRun, tmp_path) -> None:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.curves.mean import draw_mean_curves, local_linear, mean_curve_sections, mean_curves
 from tests.analysis.studies import frame_of, scored_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
+from ucurve.analysis.curves.mean import draw_mean_curves, local_linear, mean_curve_sections, mean_curves
 
 
 @pytest.fixture

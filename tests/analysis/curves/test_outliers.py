@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.api import open_study
-from analysis.curves.outliers import farthest_run, outlier_sections, outlier_table
 from tests.analysis.item_runs import make_item_run, pair_table
+from ucurve.analysis.api import open_study
+from ucurve.analysis.curves.outliers import farthest_run, outlier_sections, outlier_table
 
 PAIRS = pair_table({"p": "first", "q": "second"}, 100)
 STEPS = (0, 1, 2, 4)

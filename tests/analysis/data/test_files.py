@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.compute
 import pytest
 
-from analysis.data.files import read_records, read_table
+from ucurve.analysis.data.files import read_records, read_table
 from ucurve.errors import UserError
 
 COLUMNS = {"name": "name", "step": "integer", "value": "number"}

@@ -3,7 +3,8 @@ import math
 import pandas as pd
 import pytest
 
-from analysis.data.frames import (
+from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
+from ucurve.analysis.data.frames import (
     AGGREGATES,
     last_scored,
     metric_frame,
@@ -13,8 +14,7 @@ from analysis.data.frames import (
     targets,
     with_gaps,
 )
-from analysis.data.runs import find_runs
-from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
+from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import UserError
 
 

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.last_scores import ModelScores, group_languages, load_last_scores
-from analysis.data.runs import find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import Study, read_study
-from analysis.models.categories import with_tests
-from eval.store.scores import pairs_path, score_path
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
+from ucurve.analysis.data.last_scores import ModelScores, group_languages, load_last_scores
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import Study, read_study
+from ucurve.analysis.models.categories import with_tests
 from ucurve.errors import UserError
+from ucurve.eval.store.scores import pairs_path, score_path
 
 PARADIGMS = {"passive": "voice", "active": "voice", "ba": "BA"}
 

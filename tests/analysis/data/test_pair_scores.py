@@ -2,13 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.frames import score_frame
-from analysis.data.pair_scores import read_runs
-from analysis.data.runs import find_runs
-from eval.store.scores import pairs_path, score_path
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table, score_table
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
+from ucurve.analysis.data.frames import score_frame
+from ucurve.analysis.data.pair_scores import read_runs
+from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import UserError
+from ucurve.eval.store.scores import pairs_path, score_path
 
 PAIRS = pair_table({"p1": "x", "p2": "y"}, 2)
 CREDITS = {0: np.array([0, 1, 2, 2]), 2: np.array([2, 2, 0, 1]), 4: np.array([2, 2, 2, 2])}

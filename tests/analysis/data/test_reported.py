@@ -2,12 +2,12 @@
 
 import pytest
 
-from analysis.models.benchmarks import benchmark_sections
-from analysis.summary import headline, headline_lines, headline_sections, missing
-from eval.store.reported import Reported, keep_reported
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, Row, score_row
+from ucurve.analysis.models.benchmarks import benchmark_sections
+from ucurve.analysis.summary import headline, headline_lines, headline_sections, missing
 from ucurve.errors import UserError
+from ucurve.eval.store.reported import Reported, keep_reported
 
 VALUES = {
     ("lp", "wrong", "macro"): 0.71, ("lp", "wrong", "all"): 0.72, ("lp", "half", "macro"): 0.73,

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.data.runs import find_runs
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
 from tests.facts import change_run
+from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.sealed import RECORD

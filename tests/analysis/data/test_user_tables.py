@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.data.user_tables import read_factors, read_languages, read_matches, read_models
+from ucurve.analysis.data.user_tables import read_factors, read_languages, read_matches, read_models
 from ucurve.errors import UserError
 
 KNOWN = ("xglm-564M", "xglm-1.7B")

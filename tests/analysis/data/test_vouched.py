@@ -8,21 +8,21 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.files import stored_pairs, stored_scores
-from analysis.data.frames import score_frame
-from analysis.data.runs import find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import read_study
-from analysis.linking.tokenizers import tokenizer_table
-from eval.pairs import data_hash
-from eval.store.rows import ScoreRows, write_rows
-from eval.store.scores import keep_pairs, score_path
-from eval.store.tables import ACCURACY, Labels, make_blocks
-from eval.store.views import open_table
 from tests.analysis.item_runs import pair_table, score_table
 from tests.analysis.synthetic import MakeRun, score_row
 from tests.facts import change_run, store_scores
+from ucurve.analysis.data.files import stored_pairs, stored_scores
+from ucurve.analysis.data.frames import score_frame
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import read_study
+from ucurve.analysis.linking.tokenizers import tokenizer_table
 from ucurve.errors import DamagedError
+from ucurve.eval.pairs import data_hash
+from ucurve.eval.store.rows import ScoreRows, write_rows
+from ucurve.eval.store.scores import keep_pairs, score_path
+from ucurve.eval.store.tables import ACCURACY, Labels, make_blocks
+from ucurve.eval.store.views import open_table
 from ucurve.storage.files import sha256_file
 from ucurve.storage.score_key import read_key
 

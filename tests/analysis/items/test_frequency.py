@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from analysis.api import open_study
-from analysis.curves.by_column import column_sections
-from analysis.items import frequency
-from analysis.items.frequency import FREQUENCIES, edited_ngrams
-from analysis.items.seen_text import SeenCounts, count_seen, split_words
 from tests.analysis.item_runs import BENCHMARK, make_item_run
 from tests.analysis.synthetic import MakeRun
+from ucurve.analysis.api import open_study
+from ucurve.analysis.curves.by_column import column_sections
+from ucurve.analysis.items import frequency
+from ucurve.analysis.items.frequency import FREQUENCIES, edited_ngrams
+from ucurve.analysis.items.seen_text import SeenCounts, count_seen, split_words
 from ucurve.errors import UserError
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import TokenStore

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.api import open_study
-from analysis.items.section import item_sections, line_summary
-from analysis.report.html import TableView
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import score_row
 from tests.facts import change_run
+from ucurve.analysis.api import open_study
+from ucurve.analysis.items.section import item_sections, line_summary
+from ucurve.analysis.report.html import TableView
 
 PAIRS = pair_table({"p": "first", "q": "second"}, 10)
 STEPS = (0, 1, 2, 4)

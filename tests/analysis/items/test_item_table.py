@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from analysis.api import open_study
-from analysis.items.histories import read_histories
-from analysis.items.table import ITEM_COLUMNS, item_summary, item_table
-from analysis.items.verdicts import RIGHT, find_events, first_place
-from eval.store.scores import pairs_path, score_path
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import TOKENS_PER_STEP
+from ucurve.analysis.api import open_study
+from ucurve.analysis.items.histories import read_histories
+from ucurve.analysis.items.table import ITEM_COLUMNS, item_summary, item_table
+from ucurve.analysis.items.verdicts import RIGHT, find_events, first_place
+from ucurve.eval.store.scores import pairs_path, score_path
 
 MATRICES = arrays.arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 6)), elements=st.integers(0, 2))
 

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from analysis.api import open_study
-from analysis.items.histories import History
-from analysis.items.margins import margin_sections, margin_table
-from analysis.report.html import TableView
 from tests.analysis.item_runs import make_item_run, pair_table
+from ucurve.analysis.api import open_study
+from ucurve.analysis.items.histories import History
+from ucurve.analysis.items.margins import margin_sections, margin_table
+from ucurve.analysis.report.html import TableView
 
 PAIRS = pair_table({"p": "first", "q": "second"}, 10)
 STEPS = (0, 1, 2, 4)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.api import open_study
-from analysis.items.section import item_sections
-from analysis.items.seeds import kappa
-from analysis.items.variance import components, mean_squares, shares_with_intervals
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.facts import change_run
+from ucurve.analysis.api import open_study
+from ucurve.analysis.items.section import item_sections
+from ucurve.analysis.items.seeds import kappa
+from ucurve.analysis.items.variance import components, mean_squares, shares_with_intervals
 from ucurve.errors import UserError
 
 PAIRS = pair_table({"p": "first", "q": "second"}, 10)

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.languages.frequency import fit_logistic, residual_table
-from analysis.scaling.laws import logistic_law
+from ucurve.analysis.languages.frequency import fit_logistic, residual_table
+from ucurve.analysis.scaling.laws import logistic_law
 
 
 def test_a_planted_curve_is_found() -> None:

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.languages.groups import group_members, group_table, language_table, resource_splits
 from tests.analysis.papers import printed
+from ucurve.analysis.languages.groups import group_members, group_table, language_table, resource_splits
 
 # MultiBLiMP, Table 3: the column All of the models whose column of Table 5 is legible
 ALL = {

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp, ttest_ind
 
-from analysis.lines.over_seeds import contrast_over_seeds, difference_over_seeds, mean_over_seeds
+from ucurve.analysis.lines.over_seeds import contrast_over_seeds, difference_over_seeds, mean_over_seeds
 
 FLOATS = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), min_size=2, max_size=5)
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from analysis.api import open_study
-from analysis.data.runs import find_runs
-from analysis.lines.section import side_by_side_sections
-from analysis.lines.table import comparable_lines, name_lines, set_side_by_side
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 from tests.facts import change_run, write_manifest_of
+from ucurve.analysis.api import open_study
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.lines.section import side_by_side_sections
+from ucurve.analysis.lines.table import comparable_lines, name_lines, set_side_by_side
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import checkpoint_folder
 

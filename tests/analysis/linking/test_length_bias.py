@@ -5,10 +5,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.files import scored_steps, stored_scores
-from analysis.linking.length_bias import alpha_bands, alpha_tables, best_of_means, length_bias_sections, sign_flips
 from tests.analysis.studies import scored_of, study_of, write_pairs
 from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.analysis.data.files import scored_steps, stored_scores
+from ucurve.analysis.linking.length_bias import (
+    alpha_bands,
+    alpha_tables,
+    best_of_means,
+    length_bias_sections,
+    sign_flips,
+)
 from ucurve.errors import UserError
 
 # Good member of 4 tokens against a bad one of 1: right from alpha 0.5 on. Bad one longer: right up to alpha 0.5.

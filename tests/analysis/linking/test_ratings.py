@@ -5,13 +5,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.settings import AnalyzeSettings
-from analysis.linking.ratings import correlation_sections, rating_correlations, read_rating_pairs
-from eval.linking import parse_linking
 from tests.analysis.studies import study_of, write_pairs
 from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.linking.ratings import correlation_sections, rating_correlations, read_rating_pairs
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval.linking import parse_linking
 
 SENTENCES = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff"]
 VALUES = [(-4.0, 2), (-6.0, 3), (-5.0, 2), (-9.0, 4), (-7.0, 2), (-3.0, 1)]  # lp, tokens

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.data.runs import find_runs
-from analysis.linking.tokenizers import tokenizer_table, tokenizer_table_sections
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
 from tests.facts import change_run
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.linking.tokenizers import tokenizer_table, tokenizer_table_sections
 from ucurve.errors import UserError
 from ucurve.storage.files import sha256_file
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.linking.tables import linking_by_run, with_overall
-from analysis.linking.tokenizers import average_by_tokenizer, over_tokenizers, tokenizer_sections
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import MakeRun, Row, score_row
+from ucurve.analysis.linking.tables import linking_by_run, with_overall
+from ucurve.analysis.linking.tokenizers import average_by_tokenizer, over_tokenizers, tokenizer_sections
 
 
 def _splits(equal: float, longer: float, shorter: float, step: int = 8, **changes) -> list[Row]:

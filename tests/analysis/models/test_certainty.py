@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.models.categories import box_table, certainty_correlations, confidence_table
+from ucurve.analysis.models.categories import box_table, certainty_correlations, confidence_table
 
 
 def test_a_box_by_hand() -> None:

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.models.categories import count_significant, with_tests
 from tests.analysis.papers import tse_figure1
+from ucurve.analysis.models.categories import count_significant, with_tests
 
 
 def _tested() -> pd.DataFrame:

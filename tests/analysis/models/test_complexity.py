@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.models.sizes import complexity_table, levels_table, load_complexity, steps_of_complexity
 from tests.analysis.papers import tse_figure1
+from ucurve.analysis.models.sizes import complexity_table, levels_table, load_complexity, steps_of_complexity
 
 
 def test_a_demonstrative_before_the_verb_costs_139_222_selections() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from analysis.models.mcnemar import (
+from ucurve.analysis.models.mcnemar import (
     best_by_group,
     better_counts,
     count_best,
@@ -15,7 +15,7 @@ from analysis.models.mcnemar import (
     squared_differences,
     with_model_first,
 )
-from eval.metrics.significance import mcnemar
+from ucurve.eval.metrics.significance import mcnemar
 
 # MultiBLiMP, appendix B.2: the p of every language in which a model is significantly best
 BEST = {

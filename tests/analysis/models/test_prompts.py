@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.models.prompts import AVERAGE, prompt_differences
+from ucurve.analysis.models.prompts import AVERAGE, prompt_differences
 
 # Swe-BLiMP, Table 3 (section 6): accuracy by perplexity, differences of the two prompts
 TABLE_3 = {

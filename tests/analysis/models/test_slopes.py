@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.models.sizes import slope_table, slopes_by_suite
 from tests.analysis.papers import printed, tse_figure1
+from ucurve.analysis.models.sizes import slope_table, slopes_by_suite
 
 
 def test_every_slope_and_average_of_tse_table_1() -> None:

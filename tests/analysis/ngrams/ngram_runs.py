@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from eval.store.scores import score_path
 from measurements.simulated_ngrams import ORDERS, Learned, Learner, learn
 from tests.analysis.item_runs import BENCHMARK, make_item_run
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
+from ucurve.eval.store.scores import score_path
 
 STEPS = (1, 3, 8, 16, 32, 64, 128, 192, 512, 2048)
 PARADIGMS = 6

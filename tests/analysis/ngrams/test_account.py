@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from analysis.ngrams.account import LEAST_SHARE, Dip, account_of_dip
-from analysis.ngrams.dips import dip_places
-from analysis.shape.smoothing import estimate_curve, smoothing_weights
 from measurements.ngram_accounts import run
 from measurements.simulated_curves import token_axis
 from measurements.simulated_ngrams import FOLLOWERS, ORDERS, OTHERS, learn
+from ucurve.analysis.ngrams.account import LEAST_SHARE, Dip, account_of_dip
+from ucurve.analysis.ngrams.dips import dip_places
+from ucurve.analysis.shape.smoothing import estimate_curve, smoothing_weights
 
 TOKENS = token_axis(20, 3.2)
 PAIRS = 24

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.ngrams.agreement import group_kappa, ngram_agreement, pearson
-from eval.metrics.accuracy import TiesRule
+from ucurve.analysis.ngrams.agreement import group_kappa, ngram_agreement, pearson
+from ucurve.eval.metrics.accuracy import TiesRule
 
 
 def one_group(values: np.ndarray) -> np.ndarray:

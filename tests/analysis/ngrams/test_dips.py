@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.ngrams.dips import describe_dips
+from ucurve.analysis.ngrams.dips import describe_dips
 
 DIP = {
     "group": "14m", "phenomenon": "NPI_licensing", "runs": 3, "items": 300, "start": 16_384.0, "bottom": 524_288.0,

@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.ngrams.section import ngram_sections
-from analysis.report.html import ReportSection
-from analysis.sections import make_sections
-from eval.store.scores import score_path
 from measurements.simulated_ngrams import FOLLOWERS, OTHERS
 from tests.analysis.item_runs import BENCHMARK
 from tests.analysis.ngrams.ngram_runs import STEPS, make_learners
 from tests.analysis.studies import scored_of, study_of
+from ucurve.analysis.ngrams.section import ngram_sections
+from ucurve.analysis.report.html import ReportSection
+from ucurve.analysis.sections import make_sections
 from ucurve.errors import UserError
+from ucurve.eval.store.scores import score_path
 
 BIGRAM, OTHER = FOLLOWERS[0], OTHERS[0]
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.paradigms.excluded import excluded_sections
 from tests.analysis.studies import paradigm_rows, study_of
 from tests.analysis.synthetic import MakeRun
+from ucurve.analysis.paradigms.excluded import excluded_sections
 
 
 def _rows(benchmark: str, *values: float, **changes):

@@ -3,8 +3,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.user_tables import read_human
-from analysis.paradigms.human import (
+from tests.analysis.studies import paradigm_rows, scored_of, study_of
+from tests.analysis.synthetic import MakeRun
+from ucurve.analysis.data.user_tables import read_human
+from ucurve.analysis.paradigms.human import (
     choices_by_paradigm,
     human_agreement,
     human_sections,
@@ -12,11 +14,9 @@ from analysis.paradigms.human import (
     majorities_followed,
     reference_lines,
 )
-from analysis.paradigms.phenomena import phenomenon_sections
-from eval.store.ratings import keep_ratings
-from tests.analysis.studies import paradigm_rows, scored_of, study_of
-from tests.analysis.synthetic import MakeRun
+from ucurve.analysis.paradigms.phenomena import phenomenon_sections
 from ucurve.errors import UserError
+from ucurve.eval.store.ratings import keep_ratings
 from ucurve.storage.run_folder import CHOICE_COLUMNS
 
 HEADER = "UID,correct,total,acc,phenomenon"

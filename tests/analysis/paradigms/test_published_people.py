@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.paradigms.human import choices_by_paradigm, human_agreement, majorities_followed
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.ratings.load import load_ratings
-from eval.benchmarks.registry import find_benchmark
-from validation.judging.agreement import fleiss_kappa, raw_agreement
+from ucurve.analysis.paradigms.human import choices_by_paradigm, human_agreement, majorities_followed
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.ratings.load import load_ratings
+from ucurve.eval.benchmarks.registry import find_benchmark
+from ucurve.validation.judging.agreement import fleiss_kappa, raw_agreement
 
 # Pairs of each phenomenon, in the order of its numbers: the table in the README of QFrBLiMP's repository.
 PUBLISHED_PAIRS = [97, 95, 97, 96, 99, 97, 114, 106, 113, 91, 100, 100, 96, 97, 60, 60, 60, 60, 60, 63]

@@ -10,9 +10,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from analysis.plotting.facets import Sheet
-from analysis.plotting.figures import Drawing, render, write_drawing
-from analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, chinese_fonts, drawing_style
+from ucurve.analysis.plotting.facets import Sheet
+from ucurve.analysis.plotting.figures import Drawing, render, write_drawing
+from ucurve.analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, chinese_fonts, drawing_style
 
 
 def _drawing(label: str = "accuracy", panels: int = 1) -> Drawing:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from analysis.plotting.style import TokenAxis, line_styles, log_ticks, percent_axis, power_label, size_colors
+from ucurve.analysis.plotting.style import TokenAxis, line_styles, log_ticks, percent_axis, power_label, size_colors
 
 
 def _labels(tokens: list[float], most: int = 7) -> list[str]:

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from analysis.curves.charts import add_learning_charts
-from analysis.curves.flops import draw_flops_curves, flops_table
-from analysis.curves.learning import curve_table, draw_learning_curves
-from analysis.curves.loss import draw_loss_curves, loss_table
-from analysis.data.study import BenchmarkScores
-from analysis.plotting.figures import Drawing, render
-from analysis.report.html import ReportSection, report_html
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import run_maker, score_row
+from ucurve.analysis.curves.charts import add_learning_charts
+from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
+from ucurve.analysis.curves.learning import curve_table, draw_learning_curves
+from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.plotting.figures import Drawing, render
+from ucurve.analysis.report.html import ReportSection, report_html
 
 MARKUP = "<img src=x onerror=alert(1)>"
 HOSTILE = f"70m-10M-char-demo-s0{MARKUP}"

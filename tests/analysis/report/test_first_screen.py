@@ -12,19 +12,19 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from analysis.data.runs import find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import read_study
-from analysis.linking.length_bias import draw_alpha
-from analysis.plotting.figures import Drawing
-from analysis.plotting.style import drawing_style
-from analysis.report.html import FirstScreen, ReportSection
-from analysis.run import analyze
-from analysis.sections import LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, QUESTIONS, make_report
 from tests.analysis.report.browser import open_page
 from tests.analysis.report.demo import CURVES, make_demo_runs
 from tests.axe import axe_findings
 from tests.chart_boxes import chart_faults, count_lines
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import read_study
+from ucurve.analysis.linking.length_bias import draw_alpha
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import drawing_style
+from ucurve.analysis.report.html import FirstScreen, ReportSection
+from ucurve.analysis.run import analyze
+from ucurve.analysis.sections import LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, QUESTIONS, make_report
 
 SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 _CLIPPED = """() => [...document.querySelectorAll('h1, h2, h3, p, th, td, summary, a, button')].filter(one => {

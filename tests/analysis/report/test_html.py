@@ -6,9 +6,9 @@ import pandas as pd
 from altair import LayerChart
 from matplotlib.figure import Figure
 
-from analysis.plotting.figures import Drawing
-from analysis.report.html import Column, ReportSection, TableView, report_html
 from tests.analysis.report.page import Page
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.report.html import Column, ReportSection, TableView, report_html
 
 COLUMNS = (
     Column("name", "Name"),

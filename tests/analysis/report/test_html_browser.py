@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.settings import AnalyzeSettings
-from analysis.report.html import Column, ReportSection, TableView, report_html
-from analysis.run import analyze
 from tests.analysis.report.browser import open_page
 from tests.analysis.synthetic import run_maker, score_row
 from tests.axe import axe_findings
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.report.html import Column, ReportSection, TableView, report_html
+from ucurve.analysis.run import analyze
 
 PHONE = {"width": 375, "height": 667}
 SCREEN = {"width": 1280, "height": 900}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.report.html import Column, ReportSection, TableView
-from analysis.report.latex import MOST_ROWS, escape_latex, latex_table, latex_tables, write_latex
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.latex import MOST_ROWS, escape_latex, latex_table, latex_tables, write_latex
 
 COLUMNS = (
     Column("run", "Run"), Column("tokens", "Tokens", "count"), Column("accuracy", "Accuracy (%)", "percent"),

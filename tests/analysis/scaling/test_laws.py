@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.scaling.laws import (
+from ucurve.analysis.scaling.laws import (
     LOGISTIC_LAW,
     POWER_LAW,
     Law,

@@ -4,15 +4,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.frames import held_out_frame, metric_frame, score_frame
-from analysis.data.runs import Run, find_runs
-from analysis.scaling.points import (
+from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
+from ucurve.analysis.data.frames import held_out_frame, metric_frame, score_frame
+from ucurve.analysis.data.runs import Run, find_runs
+from ucurve.analysis.scaling.points import (
     accuracy_against_bits,
     accuracy_points,
     checkpoint_bits,
     finished_points,
 )
-from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 from ucurve.errors import DamagedError
 
 

@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.api import open_study
-from analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
 from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.analysis.api import open_study
+from ucurve.analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 

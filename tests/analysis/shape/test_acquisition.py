@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.runs import find_runs
-from analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
 from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
 
 
 def onsets(**of_name: list[float]) -> pd.DataFrame:

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest, ttest_1samp
 
-from analysis.shape.below import below_chance, name_below
-from analysis.shape.smoothing import estimate_level
+from ucurve.analysis.shape.below import below_chance, name_below
+from ucurve.analysis.shape.smoothing import estimate_level
 
 TOKENS = 16_384 * 10 ** np.linspace(0, 2.4, 13)
 PAIRS = 200

@@ -4,9 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.shape.classify import TEST_OF, ShapeTest, classify, shape_test
-from analysis.shape.smoothing import estimate_curve, smoothing_weights
-from analysis.shape.tables import SCOPES, shape_table
 from measurements.simulated_curves import (
     DRIFTING,
     INDEPENDENT,
@@ -21,6 +18,9 @@ from measurements.simulated_curves import (
     simulate,
     token_axis,
 )  # fmt: skip
+from ucurve.analysis.shape.classify import TEST_OF, ShapeTest, classify, shape_test
+from ucurve.analysis.shape.smoothing import estimate_curve, smoothing_weights
+from ucurve.analysis.shape.tables import SCOPES, shape_table
 
 TOKENS = token_axis(20, 3.0)
 DRAWS = 500

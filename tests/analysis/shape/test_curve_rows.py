@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from analysis.shape.smoothing import estimate_curve
-from analysis.shape.tables import curve_rows
 from measurements.curve_intervals import population
 from measurements.dip_levels import Cell, simulate
+from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.analysis.shape.tables import curve_rows
 
 
 def test_the_band_of_checkpoints_that_vary_by_themselves_is_wide_enough_for_all_of_them() -> None:

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.shape.onset import Milestone, onset, saturation
-from analysis.shape.smoothing import Curve, estimate_curve, smoothing_weights
 from tests.analysis.shape.test_classify import exact
+from ucurve.analysis.shape.onset import Milestone, onset, saturation
+from ucurve.analysis.shape.smoothing import Curve, estimate_curve, smoothing_weights
 
 TOKENS = np.logspace(4, 8, 17)
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from analysis.api import open_study
-from analysis.shape.over_flops import EQUAL_TOKENS, FINISHED, SCATTER, flops_shape_sections
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import PARAMETERS, TOKENS_PER_STEP, MakeRun
+from ucurve.analysis.api import open_study
+from ucurve.analysis.shape.over_flops import EQUAL_TOKENS, FINISHED, SCATTER, flops_shape_sections
 from ucurve.errors import UserError
 
 PAIRS = pair_table({"down_1": "down", "dip_1": "dip"}, 150)

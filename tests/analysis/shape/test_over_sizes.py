@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.api import open_study
-from analysis.data.pair_scores import Items
-from analysis.shape.over_sizes import size_shape_sections
-from analysis.shape.pooled import common_tokens, credits_of
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
+from ucurve.analysis.api import open_study
+from ucurve.analysis.data.pair_scores import Items
+from ucurve.analysis.shape.over_sizes import size_shape_sections
+from ucurve.analysis.shape.pooled import common_tokens, credits_of
 from ucurve.errors import UserError
 
 STEPS = [2**power for power in range(12)]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.shape.classify import change_tests, shape_test
-from analysis.shape.pooled import (
+from ucurve.analysis.shape.classify import change_tests, shape_test
+from ucurve.analysis.shape.pooled import (
     at_mean_mix,
     curve_of_groups,
     group_runs,
@@ -15,7 +15,7 @@ from analysis.shape.pooled import (
     size_contrast,
     turn_function,
 )
-from analysis.shape.smoothing import errors, estimate_curve, smoothing_weights
+from ucurve.analysis.shape.smoothing import errors, estimate_curve, smoothing_weights
 
 TOKENS = 2.0 ** np.arange(14, 26)
 PARADIGMS = np.arange(120) % 4

@@ -5,19 +5,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.runs import find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import read_study
-from analysis.overview import describe_turns
-from analysis.report.html import TableView
-from analysis.sections import make_sections
-from analysis.shape.section import acquisition_sections, read_shapes, shape_sections
-from analysis.shape.tables import explain_reservations, reading
-from eval.metrics.significance import holm
 from measurements.simulated_curves import dip, flat, rising
 from tests.analysis.item_runs import BENCHMARK, make_curve_runs, make_item_run, pair_table
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import read_study
+from ucurve.analysis.overview import describe_turns
+from ucurve.analysis.report.html import TableView
+from ucurve.analysis.sections import make_sections
+from ucurve.analysis.shape.section import acquisition_sections, read_shapes, shape_sections
+from ucurve.analysis.shape.tables import explain_reservations, reading
+from ucurve.eval.metrics.significance import holm
 
 STEPS = [0, *(2**power for power in range(12))]
 TOKENS = TOKENS_PER_STEP * np.array(STEPS[1:])

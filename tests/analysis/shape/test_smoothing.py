@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from analysis.shape.smoothing import (
+from ucurve.analysis.shape.smoothing import (
     Curve,
     curve_draws,
     drawn_together,
@@ -18,8 +18,8 @@ from analysis.shape.smoothing import (
     with_known_error,
     without_pair_error,
 )
-from eval.metrics.levels import levels_of
-from eval.metrics.sampling import clusters_of, row_intervals
+from ucurve.eval.metrics.levels import levels_of
+from ucurve.eval.metrics.sampling import clusters_of, row_intervals
 
 LOGS = np.linspace(4, 7, 12)
 ONE_STRATUM = np.zeros(4, dtype=np.int64)

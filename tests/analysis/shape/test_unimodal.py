@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from analysis.shape.smoothing import estimate_curve
-from analysis.shape.unimodal import dip_tests, unimodal_distances, unimodal_fit
 from measurements.dip_levels import Cell, measure, simulate
 from tests.analysis.shape.test_classify import exact
+from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.analysis.shape.unimodal import dip_tests, unimodal_distances, unimodal_fit
 
 LEVELS = st.lists(st.integers(-20, 20), min_size=1, max_size=9).map(lambda values: np.array(values, dtype=np.float64))
 TOKENS = 16384 * 10 ** np.linspace(0, 4, 24)

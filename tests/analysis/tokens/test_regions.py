@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.tokens.regions import find_regions, sum_regions
-from eval.store.tokens import StoredSentences
+from ucurve.analysis.tokens.regions import find_regions, sum_regions
+from ucurve.eval.store.tokens import StoredSentences
 
 
 def sentences_of(pairs):

@@ -5,18 +5,18 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 
-from analysis.api import open_study
-from analysis.sections import make_sections
-from analysis.tokens.section import token_sections
-from eval.pairs import data_hash
-from eval.scoring.text.layout import TokenLayout, number_words
-from eval.scoring.text.sentences import Sentences
-from eval.store.scores import keep_pairs, score_path
-from eval.store.tokens import keep_sentences, token_path, write_tokens
 from studies.tokenizers.regions import critical_regions
 from tests.analysis.synthetic import TOKENS_PER_STEP, score_row
 from tests.facts import score_inputs, store_key
+from ucurve.analysis.api import open_study
+from ucurve.analysis.sections import make_sections
+from ucurve.analysis.tokens.section import token_sections
 from ucurve.errors import DamagedError, UserError
+from ucurve.eval.pairs import data_hash
+from ucurve.eval.scoring.text.layout import TokenLayout, number_words
+from ucurve.eval.scoring.text.sentences import Sentences
+from ucurve.eval.store.scores import keep_pairs, score_path
+from ucurve.eval.store.tokens import keep_sentences, token_path, write_tokens
 
 PAIRS = [("a dog barks", "a dog bark"), ("ab cde", "ab Xde"), ("ab cd", "ab c d"), ("same", "same")]
 PHENOMENA = ["agreement", "agreement", "order", "order"]

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from eval.benchmarks.custom import CustomBenchmark, custom_card
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.ratings.load import load_ratings
-from eval.benchmarks.registry import find_card
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.ratings.load import load_ratings
+from ucurve.eval.benchmarks.registry import find_card
 
 TABLE = "sentence_good,sentence_bad\nit rains .,it rain .\n"
 JUDGED = "sentence,who,score\nit rains .,a,1\n"

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from eval.benchmarks.custom import CustomBenchmark, CustomColumns, custom_card
-from eval.benchmarks.load import load_benchmark
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.custom import CustomBenchmark, CustomColumns, custom_card
+from ucurve.eval.benchmarks.load import load_benchmark
 
 ROWS = [
     {"sentence_good": "The cat sits.", "sentence_bad": "The cat sit.", "group": "sv", "weight": 1.5},

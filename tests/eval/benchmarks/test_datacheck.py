@@ -1,9 +1,9 @@
 import pytest
 from tokenizers import decoders
 
-from eval.benchmarks.datacheck import data_report
-from eval.benchmarks.load import load_benchmark
-from eval.pairs import pair_table
+from ucurve.eval.benchmarks.datacheck import data_report
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.pairs import pair_table
 
 
 def table(*rows):

@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
-from eval.benchmarks.card import CARD_KEYS
-from eval.benchmarks.listing import list_benchmarks, make_page
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import published_cards
-from eval.run import execute
-from eval.settings import ScoreCommand
 from ucurve.config import check, compose
+from ucurve.eval.benchmarks.card import CARD_KEYS
+from ucurve.eval.benchmarks.listing import list_benchmarks, make_page
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import published_cards
+from ucurve.eval.run import execute
+from ucurve.eval.settings import ScoreCommand
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "benchmarks.md"
 

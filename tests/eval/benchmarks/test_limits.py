@@ -10,15 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from eval.benchmarks import expressions
-from eval.benchmarks.custom import CustomBenchmark, custom_card
-from eval.benchmarks.files.tables import MOST_COLUMNS
-from eval.benchmarks.load import load_benchmark
-from eval.run import load_benchmarks
-from eval.settings import ScoreCommand
 from tests.archives import tarred, zipped
 from ucurve.config import check, compose
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks import expressions
+from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
+from ucurve.eval.benchmarks.files.tables import MOST_COLUMNS
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.run import load_benchmarks
+from ucurve.eval.settings import ScoreCommand
 
 LINE = '{"sentence_good": "it rains .", "sentence_bad": "it rain ."}\n'
 LARGE = 3_000_000  # bytes that compress well

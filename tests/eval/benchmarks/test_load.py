@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.benchmarks.card import Expected
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import find_benchmark
-from eval.sweep.cache import SweepCache
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.card import Expected
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import find_benchmark
+from ucurve.eval.sweep.cache import SweepCache
 
 
 def test_local_files_in_order_of_names(tmp_path, records, write_benchmark):
@@ -65,7 +65,7 @@ def test_hub_parts_are_read_in_order(monkeypatch, records):
         get_dataset_config_names=lambda _, **__: list(parts), load_dataset=lambda _, part, **__: parts[part]
     )
     monkeypatch.setitem(sys.modules, "datasets", hub)
-    monkeypatch.setattr("eval.benchmarks.sources.find_commit", lambda *_: "c0ffee")
+    monkeypatch.setattr("ucurve.eval.benchmarks.sources.find_commit", lambda *_: "c0ffee")
     pairs = load_benchmark("zhoblimp", None)
     assert pairs["pairID"].tolist() == [0, 1]
     assert pairs.attrs["commit"] == "c0ffee"
@@ -75,7 +75,7 @@ def test_hub_out_of_reach(monkeypatch):
     def fail(source, revision):
         raise ConnectionError("no route\nto host")
 
-    monkeypatch.setattr("eval.benchmarks.sources.find_commit", lambda *_: "c0ffee")
+    monkeypatch.setattr("ucurve.eval.benchmarks.sources.find_commit", lambda *_: "c0ffee")
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(get_dataset_config_names=fail))
     with pytest.raises(UserError, match=r"could not be fetched .* \(ConnectionError: no route\); give benchmark_root="):
         load_benchmark("zhoblimp")

@@ -8,14 +8,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from analysis.data.settings import AnalyzeSettings
-from analysis.run import analyze
-from eval.pairs import data_hash
-from eval.run import execute
-from eval.settings import ScoreCommand
-from eval.store.tables import ACCURACY, STATISTICS, read_table
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.run import analyze
 from ucurve.config import check, compose
 from ucurve.errors import UserError
+from ucurve.eval.pairs import data_hash
+from ucurve.eval.run import execute
+from ucurve.eval.settings import ScoreCommand
+from ucurve.eval.store.tables import ACCURACY, STATISTICS, read_table
 
 
 @pytest.fixture

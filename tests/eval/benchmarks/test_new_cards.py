@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.load import load_benchmark
 
 
 def write_lines(file, rows):

@@ -11,10 +11,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import expand_benchmarks
 from tests.archives import tarred, zipped
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import expand_benchmarks
 
 GOOD, BAD = ["The cat sits.", "The cats sit."], ["The cat sit.", "The cats sits."]
 ROWS = [{"sentence_good": good, "sentence_bad": bad} for good, bad in zip(GOOD, BAD, strict=True)]
@@ -72,7 +72,7 @@ def zstandard(content):
     return pa.compress(content.encode(), codec="zstd", asbytes=True)
 
 
-TWO_LINES = "header: [text]\nquotes: text\nrows: eval.benchmarks.rows:bad_line_first\n"
+TWO_LINES = "header: [text]\nquotes: text\nrows: ucurve.eval.benchmarks.rows:bad_line_first\n"
 LONG = "sentences: {sentence: s, grammatical: ok, item: id}\n"
 LONG_ROWS = [(7, 1, GOOD[0]), (8, 0, BAD[1]), (7, 0, BAD[0]), (8, 1, GOOD[1])]
 EITHER = "either: {a: a, b: b, label: which, a_good: first, b_good: second}\n"
@@ -147,7 +147,7 @@ def test_a_data_set_of_the_hub(own, monkeypatch):
         asked.append((source, part, split, revision))
         return ROWS
 
-    monkeypatch.setattr("eval.benchmarks.sources.find_commit", lambda *asked: f"commit of {asked[2]}")
+    monkeypatch.setattr("ucurve.eval.benchmarks.sources.find_commit", lambda *asked: f"commit of {asked[2]}")
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load))
     pairs = load_benchmark(own({}, "hub: {name: me/pairs, revision: v1, split: test, parts: [x]}\n"))
     assert asked == [("me/pairs", "x", "test", "commit of v1")]
@@ -268,7 +268,7 @@ BROKEN = {
     "an empty sentence": ({"p.jsonl": lines([{"sentence_good": " ", "sentence_bad": "b"}])}, "", r"p\.jsonl:1: 'sentence_good' is empty"),
     "a region that stands twice": ({"p.jsonl": lines([{"sentence_good": "a a", "sentence_bad": "b", "r": "a"}])},
         "columns: {region_good: r}\n", r"p\.jsonl:1: the region 'a' occurs 2 times in 'a a'; give FROM:TO instead"),
-    "another text where one is expected": ({"p.jsonl": lines([ROWS[0] | {"0.0": "x", "0.1": "y"}])}, "rows: eval.benchmarks.rows:same_condition\n",
+    "another text where one is expected": ({"p.jsonl": lines([ROWS[0] | {"0.0": "x", "0.1": "y"}])}, "rows: ucurve.eval.benchmarks.rows:same_condition\n",
         r"p\.jsonl:1: the same text is expected in 0\.0, 0\.1, not 'x', 'y'"),
     "a context that is not the beginning": ({"p.jsonl": lines()}, "columns: {condition: sentence_bad}\n",
         r"p\.jsonl:1: the good sentence .* must start with its condition 'The cat sit\.' and go on"),
@@ -286,7 +286,7 @@ BROKEN = {
         r"card\.yaml:3: rows: 'os:system': eval\.benchmarks\.MODULE:FUNCTION is expected, as eval.*; no other code is run"),
     "rows of a path": ({"p.jsonl": lines()}, "rows: eval.benchmarks.../own/x:f\n", r"no other code is run"),
     "rows of no module": ({"p.jsonl": lines()}, "rows: eval.benchmarks.rovs:f\n", r"there is no module eval\.benchmarks\.rovs"),
-    "rows by a function of another kind": ({"p.jsonl": lines()}, "rows: eval.benchmarks.rows:import_module\n",
+    "rows by a function of another kind": ({"p.jsonl": lines()}, "rows: ucurve.eval.benchmarks.rows:import_module\n",
         r"eval\.benchmarks\.rows has no such function; it has bad_line_first, same_condition, "),
     "rows without the column": ({"p.jsonl": lines()}, TWO_LINES.splitlines()[-1] + "\n", r"p\.jsonl:\d: no key 'text'; the keys are"),
     "an expression": ({"p.jsonl": lines()}, 'file_names: "("\n', r"card\.yaml:3: file_names: '\(' is not a regular expression"),

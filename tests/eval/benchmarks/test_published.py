@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import find_benchmark
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import find_benchmark
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
 
 COUNTS = {
     "zhoblimp": {300: 118},

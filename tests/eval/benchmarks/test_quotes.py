@@ -5,10 +5,10 @@ import io
 
 import pytest
 
-from eval.benchmarks.custom import CustomBenchmark, custom_card
-from eval.benchmarks.files import tables
-from eval.benchmarks.load import load_benchmark
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
+from ucurve.eval.benchmarks.files import tables
+from ucurve.eval.benchmarks.load import load_benchmark
 
 HEAD = ["sentence_good", "sentence_bad"]
 SWALLOWING = [

@@ -5,10 +5,10 @@ import json
 import pandas as pd
 import pytest
 
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.ratings.load import load_ratings, rating_files
-from eval.benchmarks.registry import find_benchmark, find_card
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.ratings.load import load_ratings, rating_files
+from ucurve.eval.benchmarks.registry import find_benchmark, find_card
 
 ROWS = [("Die Hunde bellen.", "Die Hunde bellt."), ("Er hilft ihm.", "Er hilft ihn."), ("Sie lacht.", "Sie lachen.")]
 CARD = """name: own
@@ -160,6 +160,6 @@ def test_a_published_survey_without_the_package_for_workbooks_is_left_out(tmp_pa
         (tmp_path / "turblimp" / name).write_text("no workbook")
     card = find_benchmark("turblimp")
     assert rating_files(card, tmp_path)
-    monkeypatch.setattr("eval.benchmarks.ratings.load.find_spec", lambda _: None)
+    monkeypatch.setattr("ucurve.eval.benchmarks.ratings.load.find_spec", lambda _: None)
     assert load_ratings(card, tmp_path, pd.DataFrame()) is None
     assert "xlsx files, which need the extra xlsx; they are left out" in capsys.readouterr().err

@@ -6,18 +6,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.runs import find_runs
-from analysis.data.settings import AnalyzeSettings
-from analysis.data.study import read_study
-from analysis.linking.ratings import correlation_sections
-from analysis.paradigms.human import human_sections
-from eval.run import execute
-from eval.settings import ScoreCommand
-from eval.store.ratings import ratings_path, read_ratings_beside
-from eval.store.scores import StoredScores
-from eval.verify import verify_scores
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import read_study
+from ucurve.analysis.linking.ratings import correlation_sections
+from ucurve.analysis.paradigms.human import human_sections
 from ucurve.config import check
 from ucurve.errors import DamagedError
+from ucurve.eval.run import execute
+from ucurve.eval.settings import ScoreCommand
+from ucurve.eval.store.ratings import ratings_path, read_ratings_beside
+from ucurve.eval.store.scores import StoredScores
+from ucurve.eval.verify import verify_scores
 
 CARD = """name: own
 language: zho

@@ -2,10 +2,16 @@ from collections import Counter
 
 import pytest
 
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import CARDS, benchmark_names, expand_benchmarks, find_benchmark, published_benchmarks
-from eval.linking import parse_linking
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import (
+    CARDS,
+    benchmark_names,
+    expand_benchmarks,
+    find_benchmark,
+    published_benchmarks,
+)
+from ucurve.eval.linking import parse_linking
 
 NAMES = {
     "zhoblimp", "zhoblimp-excluded", "blimp", "sling", "climp", "jblimp", "blimp-nl", "rublimp", "swe-blimp",

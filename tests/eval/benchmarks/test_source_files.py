@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from eval.benchmarks.custom import CustomBenchmark, custom_card
-from eval.benchmarks.load import load_benchmark
 from tests.archives import tarred, zipped
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
+from ucurve.eval.benchmarks.load import load_benchmark
 
 ROOT = Path(__file__).resolve().parents[3]
 ROWS = [{"sentence_good": "it rains .", "sentence_bad": "it rain ."}, {"sentence_good": "好", "sentence_bad": "坏"}]
@@ -118,7 +118,7 @@ def test_names_under_a_locale_of_ascii(tmp_path):
     fill(tmp_path, {"照应/数.jsonl": LINES, "card.yaml": "name: own\nlanguage: zho\nfiles: 照应/数.jsonl\n"})
     pack(tmp_path / "a.zip", {"数.jsonl": LINES})
     code = (
-        "import sys; from pathlib import Path; from eval.benchmarks.custom import *; from eval.benchmarks.load import *\n"
+        "import sys; from pathlib import Path; from ucurve.eval.benchmarks.custom import *; from ucurve.eval.benchmarks.load import *\n"
         "for path in sys.argv[2:]:\n"
         "    assert set(load_benchmark(custom_card(CustomBenchmark(path=Path(path))))['paradigm']) == {'\\u6570'}, path\n"
         "assert set(load_benchmark(sys.argv[1])['paradigm']) == {'\\u6570'}"

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 import yaml
 
-from eval.leaderboard.export import leaderboard_command
-from eval.leaderboard.form import FOLDER, find_form
-from eval.pairs import data_hash, pair_table
-from eval.presets import find_preset
-from eval.store.scores import keep_pairs, score_path
 from tests.facts import store_scores
 from ucurve.config_files import CONFIGURATION
 from ucurve.errors import DamagedError, UserError
+from ucurve.eval.leaderboard.export import leaderboard_command
+from ucurve.eval.leaderboard.form import FOLDER, find_form
+from ucurve.eval.pairs import data_hash, pair_table
+from ucurve.eval.presets import find_preset
+from ucurve.eval.store.scores import keep_pairs, score_path
 from ucurve.yaml_files import file_names
 
 # UID, phenomenon, lp of good and bad, unknown tokens in good and bad: "=" is a pair of identical sentences, a tie

@@ -7,11 +7,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from eval.leaderboard.export import leaderboard_command
-from eval.leaderboard.form import find_form
-from eval.run import score_run
-from eval.settings import ScoreSettings
 from tests.conftest import LETTERS
+from ucurve.eval.leaderboard.export import leaderboard_command
+from ucurve.eval.leaderboard.form import find_form
+from ucurve.eval.run import score_run
+from ucurve.eval.settings import ScoreSettings
 
 UNKNOWN = "。"
 

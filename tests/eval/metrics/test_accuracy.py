@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import (
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import (
     COLUMNS,
     accuracy_table,
     decide,
@@ -18,7 +18,7 @@ from eval.metrics.accuracy import (
     split_masks,
     winner_by_length,
 )
-from eval.metrics.sampling import effective_sample, exact_interval
+from ucurve.eval.metrics.sampling import effective_sample, exact_interval
 
 LP = [parse_linking("lp")]
 # ZhoBLiMP, Table 5: pairs of the splits =, >, < for three tokenizers, then rows of accuracies and the printed averages

@@ -4,11 +4,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from eval.benchmarks.load import load_benchmark
-from eval.metrics.clusters import edit, pair_clusters
-from eval.metrics.levels import levels_of
-from eval.metrics.sampling import clusters_of
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.metrics.clusters import edit, pair_clusters
+from ucurve.eval.metrics.levels import levels_of
+from ucurve.eval.metrics.sampling import clusters_of
 
 PAIRS = pd.DataFrame({
     "paradigm": ["a", "a", "a", "b", "b"],

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
-from eval.metrics.significance import statistics_table
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
+from ucurve.eval.metrics.significance import statistics_table
 
 LP = [parse_linking("lp")]
 

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table, pair_credits
-from eval.metrics.fitting import FIT_COLUMNS, GRIDS, FitSettings, fit, fit_paradigms
-from eval.settings import ScoreCommand
 from ucurve.config import check, compose
 from ucurve.errors import UserError
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table, pair_credits
+from ucurve.eval.metrics.fitting import FIT_COLUMNS, GRIDS, FitSettings, fit, fit_paradigms
+from ucurve.eval.settings import ScoreCommand
 
 PARADIGMS = [f"p{number:02d}" for number in range(12)]
 

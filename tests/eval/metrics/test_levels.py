@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.metrics.levels import levels_of
+from ucurve.eval.metrics.levels import levels_of
 
 # paradigms a, b of phenomenon X and c of Y; b comes first in the table
 PAIRS = pd.DataFrame({"paradigm": list("bbacaac"), "phenomenon": list("XXXYXXY")})

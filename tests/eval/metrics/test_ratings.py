@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.linking import parse_linking
-from eval.metrics.ratings import rating_correlation, rating_pairs, read_ratings
 from ucurve.errors import UserError
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.ratings import rating_correlation, rating_pairs, read_ratings
 
 
 @pytest.fixture

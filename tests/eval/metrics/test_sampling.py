@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
-from eval.metrics.levels import levels_of
-from eval.metrics.sampling import clusters_of, effective_size, spread_of
 from measurements.templates import Cell, measure
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
+from ucurve.eval.metrics.levels import levels_of
+from ucurve.eval.metrics.sampling import clusters_of, effective_size, spread_of
 
 LP = [parse_linking("lp")]
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
 
 LP = [parse_linking("lp")]
 PARADIGMS = ["p"] * 8 + ["q"] * 2

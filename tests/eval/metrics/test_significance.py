@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
-from eval.metrics.bootstrap import LENGTH_BIASES, bootstrap_interval, draw_sums, length_biases, percentiles
-from eval.metrics.levels import levels_of
-from eval.metrics.sampling import clusters_of, exact_interval, spread_of
-from eval.metrics.significance import (
+from ucurve.errors import UserError
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
+from ucurve.eval.metrics.bootstrap import LENGTH_BIASES, bootstrap_interval, draw_sums, length_biases, percentiles
+from ucurve.eval.metrics.levels import levels_of
+from ucurve.eval.metrics.sampling import clusters_of, exact_interval, spread_of
+from ucurve.eval.metrics.significance import (
     COMPARISON_COLUMNS,
     STATISTICS_COLUMNS,
     binomial_tests,
@@ -22,7 +23,6 @@ from eval.metrics.significance import (
     mcnemar,
     statistics_table,
 )
-from ucurve.errors import UserError
 
 LP, MEAN_LP, SLOR, PPL = (parse_linking(name) for name in ("lp", "mean_lp", "slor", "ppl"))
 

@@ -1,7 +1,7 @@
 import pytest
 
-from eval.models.revision_names import Place, names_a_checkpoint, place_revisions
 from ucurve.errors import UserError
+from ucurve.eval.models.revision_names import Place, names_a_checkpoint, place_revisions
 
 K, M, B = 10**3, 10**6, 10**9
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.models.targets import all_revisions, model_targets
 from tests.facts import write_manifest_of
 from ucurve.errors import UserError
+from ucurve.eval.models.targets import all_revisions, model_targets
 
 PYTHIA = ["step143000", "main", "step0", "step1", "step512", "10M", "v2"]
 

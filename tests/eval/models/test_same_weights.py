@@ -1,4 +1,4 @@
-from eval.models.same_weights import describe_equal, find_equal, find_shared_parts
+from ucurve.eval.models.same_weights import describe_equal, find_equal, find_shared_parts
 
 
 def test_many_equal_branches_give_one_readable_line():

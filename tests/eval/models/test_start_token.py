@@ -7,12 +7,12 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from eval.models.chat_tokens import between_documents, delimits_messages
-from eval.models.folder import start_token
-from eval.run import check_benchmarks, score_model
-from eval.settings import ScoreSettings
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval.models.chat_tokens import between_documents, delimits_messages
+from ucurve.eval.models.folder import start_token
+from ucurve.eval.run import check_benchmarks, score_model
+from ucurve.eval.settings import ScoreSettings
 
 END, BEGIN, STOP = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 WORDS = ("the", "dog", "sees", "see", "it", ".", "user", "assistant")

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from eval.models.targets import model_targets, run_targets
 from tests.facts import without_network
 from ucurve.errors import UserError
+from ucurve.eval.models.targets import model_targets, run_targets
 from ucurve.storage.files import sha256_file
 
 

@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from pydantic import TypeAdapter, ValidationError
 
-from eval.models.unigram import UnigramSettings, log_unigrams, published_probabilities, read_counts, smooth, unseen
 from ucurve.errors import UserError
+from ucurve.eval.models.unigram import (
+    UnigramSettings,
+    log_unigrams,
+    published_probabilities,
+    read_counts,
+    smooth,
+    unseen,
+)
 
 
 def log_probabilities(settings, vocabulary, excluded, tokenizer_sha256):

@@ -7,15 +7,15 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from eval.models.folder import context_length, hash_of_parts, hash_parts, model_kind, read_config, start_token
-from eval.scoring import loading
-from eval.scoring.causal.log_probabilities import token_log_probabilities
-from eval.scoring.loading import check_vocabulary, load_model
-from eval.scoring.scorers import check_kind, find_scorer
-from eval.scoring.text.sentences import encode
-from eval.settings import ScoreSettings
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval.models.folder import context_length, hash_of_parts, hash_parts, model_kind, read_config, start_token
+from ucurve.eval.scoring import loading
+from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.loading import check_vocabulary, load_model
+from ucurve.eval.scoring.scorers import check_kind, find_scorer
+from ucurve.eval.scoring.text.sentences import encode
+from ucurve.eval.settings import ScoreSettings
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.files import sha256_file
@@ -271,6 +271,6 @@ def test_spread_scores_as_one_device(copy_model, pairs, tokenizer):
 
 
 def test_spread_without_accelerate(copy_model, monkeypatch):
-    monkeypatch.setattr("eval.scoring.loading.find_spec", lambda _: None)
+    monkeypatch.setattr("ucurve.eval.scoring.loading.find_spec", lambda _: None)
     with pytest.raises(UserError, match=r"device=spread needs accelerate.*pip install 'ucurve\[spread\]'"):
         load_model(copy_model(), device="spread")

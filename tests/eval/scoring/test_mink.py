@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.scoring.mink import MIN_K, min_k
 from ucurve.errors import UserError
+from ucurve.eval.scoring.mink import MIN_K, min_k
 
 LOGS = st.floats(-50, 0)
 SENTENCES = st.lists(st.lists(LOGS, min_size=1, max_size=12), min_size=1, max_size=8)

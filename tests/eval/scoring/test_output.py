@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from eval.scoring.output import OutputLayer, score_rows
+from ucurve.eval.scoring.output import OutputLayer, score_rows
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

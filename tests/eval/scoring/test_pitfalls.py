@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.scoring.masked.frame import number_words, read_frame
-from eval.scoring.masked.log_probabilities import token_log_probabilities
-from eval.scoring.text.sentences import encode
+from ucurve.eval.scoring.masked.frame import number_words, read_frame
+from ucurve.eval.scoring.masked.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.text.sentences import encode
 
 
 def both_ways(tokenizer, model, texts):

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from eval.linking import parse_linking
-from eval.scoring.masked.scorers import WithinWords
-from eval.scoring.scorers import SCORERS, check_kind, find_scorer
-from eval.settings import ScoreSettings
 from ucurve.errors import UserError
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.scoring.masked.scorers import WithinWords
+from ucurve.eval.scoring.scorers import SCORERS, check_kind, find_scorer
+from ucurve.eval.settings import ScoreSettings
 
 NGRAMS = ("ngram-1", "ngram-2", "ngram-3", "ngram-4", "ngram-5")
 CAUSAL = ("sentence", "conditional", "region", "mink", "prompt", *NGRAMS)

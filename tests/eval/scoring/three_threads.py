@@ -2,7 +2,7 @@
 
 import threading
 
-from eval.scoring.sharing import sharing
+from ucurve.eval.scoring.sharing import sharing
 
 
 class _OneOfThree:

@@ -4,10 +4,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from eval.store.scores import has_scores, keep_pairs, score_path, write_scores
-from eval.store.tables import ACCURACY, Labels, make_blocks, read_labels, read_table
 from tests.facts import score_inputs
 from ucurve.errors import UserError
+from ucurve.eval.store.scores import has_scores, keep_pairs, score_path, write_scores
+from ucurve.eval.store.tables import ACCURACY, Labels, make_blocks, read_labels, read_table
 from ucurve.storage.facts import RunIdentity, Seeds
 from ucurve.storage.locks import scoring_into
 

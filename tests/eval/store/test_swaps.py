@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.data.files import stored_scores
-from analysis.data.frames import score_frame
-from analysis.data.runs import find_runs
-from eval.run import score_run
-from eval.settings import ScoreSettings
-from eval.store.tables import ACCURACY, STATISTICS
-from eval.verify import verify_scores
 from tests.facts import write_manifest_of, write_run
+from ucurve.analysis.data.files import stored_scores
+from ucurve.analysis.data.frames import score_frame
+from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import DamagedError
+from ucurve.eval.run import score_run
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.tables import ACCURACY, STATISTICS
+from ucurve.eval.verify import verify_scores
 
 STEPS = (0, 8)
 SENTENCE = "eval/zhoblimp/sentence"

@@ -6,21 +6,21 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from eval.api import score
-from eval.metrics.fitting import FitSettings
-from eval.run import load_benchmarks, score_model, score_run
-from eval.settings import ScoreSettings
-from eval.store import rows as store_rows
-from eval.store.keys import check_scores
-from eval.store.rows import read_rows, write_rows
-from eval.store.scores import pairs_path, score_path
-from eval.store.tables import ACCURACY, FITS, TABLES
-from eval.store.views import load_table
-from eval.sweep import rows as sweep_rows
-from eval.verify import verify_scores
 from tests.facts import manifest_of, write_run
 from tests.printed import read_printed
 from ucurve.errors import DamagedError, UserError
+from ucurve.eval.api import score
+from ucurve.eval.metrics.fitting import FitSettings
+from ucurve.eval.run import load_benchmarks, score_model, score_run
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store import rows as store_rows
+from ucurve.eval.store.keys import check_scores
+from ucurve.eval.store.rows import read_rows, write_rows
+from ucurve.eval.store.scores import pairs_path, score_path
+from ucurve.eval.store.tables import ACCURACY, FITS, TABLES
+from ucurve.eval.store.views import load_table
+from ucurve.eval.sweep import rows as sweep_rows
+from ucurve.eval.verify import verify_scores
 from ucurve.storage.facts import write_manifest
 from ucurve.storage.files import sha256_file
 from ucurve.storage.score_key import read_key
@@ -81,7 +81,7 @@ def test_a_table_is_made_again_from_the_rows_and_nothing_is_computed(scored, set
         assert verify_scores(scored) == [f"{path}: not what the rows of the stored scores give"]
         with pytest.raises(DamagedError, match=rf"{path.name}: not what was written; python score\.py run=.* makes it"):
             load_table(kind, scored)
-    monkeypatch.setattr("eval.sweep.results.add_rows", lambda *_: False)
+    monkeypatch.setattr("ucurve.eval.sweep.results.add_rows", lambda *_: False)
     score_run(scored, settings, steps=[8])
     assert ("it is made again from the rows" in capsys.readouterr().err) == (harm != "missing")
     assert bytes_of(scored) == whole
@@ -104,7 +104,7 @@ def test_damaged_rows_are_computed_again_from_the_scores(scored, settings, capsy
     path = score_path(scored, "zhoblimp", "sentence", 8).with_suffix(".rows")
     damage(path, harm)
     assert verify_scores(scored)
-    monkeypatch.setattr("eval.sweep.compute.Computer.compute", None)
+    monkeypatch.setattr("ucurve.eval.sweep.compute.Computer.compute", None)
     score_run(scored, settings)
     assert ("they are made again from the scores" in capsys.readouterr().err) == (harm != "missing")
     assert bytes_of(scored) == whole
@@ -115,7 +115,7 @@ def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monk
     asked = []
     compute = sweep_rows.statistics_table
     monkeypatch.setattr(sweep_rows, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
-    monkeypatch.setattr("eval.sweep.compute.Computer.compute", None)
+    monkeypatch.setattr("ucurve.eval.sweep.compute.Computer.compute", None)
     capsys.readouterr()
     score_run(scored, settings)
     assert asked == []
@@ -220,7 +220,7 @@ def test_a_damaged_score_is_named_and_made_anew(scored, settings, capsys, suffix
 def test_damaged_pairs_are_written_anew_and_no_score_with_them(scored, settings, capsys, monkeypatch):
     whole = bytes_of(scored)
     flip(pairs_path(scored, "zhoblimp"), 100)
-    monkeypatch.setattr("eval.sweep.compute.Computer.compute", None)
+    monkeypatch.setattr("ucurve.eval.sweep.compute.Computer.compute", None)
     score_run(scored, settings)
     assert "pairs.parquet is not what was written; it is written again" in capsys.readouterr().err
     assert bytes_of(scored) == whole

@@ -18,11 +18,11 @@ import pyarrow.parquet  # noqa: F401 - reading scores needs them
 import torch
 from transformers import AutoTokenizer, GPTNeoXForCausalLM  # noqa: F401 - loads what they need
 
-from eval.run import execute
-from eval.settings import ScoreCommand
-from eval.sweep.compute import Computer
 from ucurve.config import check
 from ucurve.errors import UcurveError
+from ucurve.eval.run import execute
+from ucurve.eval.settings import ScoreCommand
+from ucurve.eval.sweep.compute import Computer
 
 
 def watch(log, hang_at):

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 import torch
 
-from eval.presets import find_preset
-from eval.run import execute
-from eval.settings import ScoreCommand
-from eval.store.tables import ACCURACY, FITS, read_table
 from tests.printed import read_printed
 from ucurve.config import check, compose
 from ucurve.errors import UserError
+from ucurve.eval.presets import find_preset
+from ucurve.eval.run import execute
+from ucurve.eval.settings import ScoreCommand
+from ucurve.eval.store.tables import ACCURACY, FITS, read_table
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 
 
@@ -145,7 +145,7 @@ def test_rated_sentences_are_scored_once(score, run, ratings, monkeypatch):
     (stored,) = (run / "eval").glob("ratings-*/sentence/step00000008.parquet")
     assert len(pd.read_parquet(stored)) == 30
     fits = table_of(run, FITS)
-    monkeypatch.setattr("eval.scoring.base.load_model", lambda *_: pytest.fail("scored already"))
+    monkeypatch.setattr("ucurve.eval.scoring.base.load_model", lambda *_: pytest.fail("scored already"))
     score(*given, "fit.families=[pen_lp,slln_lp]")
     both = table_of(run, FITS)
     pd.testing.assert_frame_equal(both[both["family"] == "slln_lp"].reset_index(drop=True), fits)

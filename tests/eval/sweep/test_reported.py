@@ -5,18 +5,18 @@ import shutil
 
 import pytest
 
-from eval.api import compare, score
-from eval.benchmarks.registry import expand_benchmarks
-from eval.presets import find_preset
-from eval.run import execute
-from eval.scoring.scorers import find_scorer
-from eval.settings import LINKING, ScoreCommand, ScoreSettings
-from eval.store.reported import Reported, keep_reported, read_reported, reported_path
-from eval.store.tables import ACCURACY, read_table
-from eval.verify import verify_scores
 from tests.printed import read_printed
 from ucurve.config import check, compose
 from ucurve.errors import DamagedError, UserError
+from ucurve.eval.api import compare, score
+from ucurve.eval.benchmarks.registry import expand_benchmarks
+from ucurve.eval.presets import find_preset
+from ucurve.eval.run import execute
+from ucurve.eval.scoring.scorers import find_scorer
+from ucurve.eval.settings import LINKING, ScoreCommand, ScoreSettings
+from ucurve.eval.store.reported import Reported, keep_reported, read_reported, reported_path
+from ucurve.eval.store.tables import ACCURACY, read_table
+from ucurve.eval.verify import verify_scores
 
 HEAD = "name: own\nlanguage: zho\n"
 CARD = "linking: ppl\nties_rule: wrong\naggregate: macro\n"

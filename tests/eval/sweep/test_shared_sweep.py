@@ -15,18 +15,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
-from eval.run import load_benchmarks, score_run
-from eval.settings import ScoreSettings
-from eval.store import scores as results
-from eval.store.tables import ACCURACY, STATISTICS, read_table
-from eval.sweep import sweep
-from eval.sweep.cache import SweepCache
-from eval.sweep.compute import Computer
-from eval.sweep.prepare import prepare
 from tests.facts import write_manifest_of
 from ucurve.errors import RunError
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
+from ucurve.eval.run import load_benchmarks, score_run
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store import scores as results
+from ucurve.eval.store.tables import ACCURACY, STATISTICS, read_table
+from ucurve.eval.sweep import sweep
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.compute import Computer
+from ucurve.eval.sweep.prepare import prepare
 from ucurve.storage.locks import Claims
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -295,7 +295,7 @@ def assert_rows_are_of_the_stored_scores(run, pairs):
 def test_in_turn_takes_up_whatever_is_free(run, benchmark_root, workers, tmp_path):
     stuck = workers.start(run, benchmark_root, hang_at=3)
     workers.until(3)
-    from eval.models.targets import run_targets
+    from ucurve.eval.models.targets import run_targets
 
     settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root)
     pairs, cache = load_benchmarks(settings), SweepCache()

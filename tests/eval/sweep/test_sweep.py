@@ -6,12 +6,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from eval.run import score_model, score_run
-from eval.settings import ScoreSettings
-from eval.store.tables import ACCURACY, read_table
-from eval.sweep.cache import SweepCache
 from tests.facts import write_manifest_of
 from ucurve.errors import RunError, UserError
+from ucurve.eval.run import score_model, score_run
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.tables import ACCURACY, read_table
+from ucurve.eval.sweep.cache import SweepCache
 
 FIRST = {"pairs of zhoblimp": 1, "tokenizer": 1, "sentences": 1}  # what is made for the first checkpoint of a run
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from eval.run import execute, score_run
-from eval.settings import ScoreCommand, ScoreSettings
-from eval.sweep.cache import SweepCache
-from eval.sweep.display import ScoreTable, as_html, draw_bar, find_marks
-from eval.sweep.summary import summarise
-from eval.sweep.table import Layout, Score, Value, short_count
 from tests.printed import read_printed
 from ucurve.config import check, compose
+from ucurve.eval.run import execute, score_run
+from ucurve.eval.settings import ScoreCommand, ScoreSettings
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.display import ScoreTable, as_html, draw_bar, find_marks
+from ucurve.eval.sweep.summary import summarise
+from ucurve.eval.sweep.table import Layout, Score, Value, short_count
 
 HALF = "half"
 

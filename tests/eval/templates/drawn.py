@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from eval.templates.engine import draw_pair
-from eval.templates.grammar import TiedTemplate
-from generation.maker import Chooser, Drawn, Outcome
+from ucurve.eval.templates.engine import draw_pair
+from ucurve.eval.templates.grammar import TiedTemplate
+from ucurve.generation.maker import Chooser, Drawn, Outcome
 
 
 def generate(tied: TiedTemplate, pairs: int, seed: int) -> Outcome:

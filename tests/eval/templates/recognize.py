@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from eval.templates.engine import MAX_DEPTH, Filled
-from eval.templates.grammar import Choice, Choices, Pool, TiedTemplate
-from eval.templates.pair import Pair
-from eval.templates.rules import Direct, Relation
-from eval.templates.vocabulary import WordSet
+from ucurve.eval.templates.engine import MAX_DEPTH, Filled
+from ucurve.eval.templates.grammar import Choice, Choices, Pool, TiedTemplate
+from ucurve.eval.templates.pair import Pair
+from ucurve.eval.templates.rules import Direct, Relation
+from ucurve.eval.templates.vocabulary import WordSet
 
 
 def derives(paradigm: TiedTemplate, sentence: str) -> bool:

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.templates.grammar import Grammar
-from eval.templates.pair import DRAWS_PER_PAIR, Reason
-from eval.templates.rules import Direct, Phrase, Relation, Word, parse_slot
-from eval.templates.template import Template
 from tests.eval.templates.drawn import generate
+from ucurve.eval.templates.grammar import Grammar
+from ucurve.eval.templates.pair import DRAWS_PER_PAIR, Reason
+from ucurve.eval.templates.rules import Direct, Phrase, Relation, Word, parse_slot
+from ucurve.eval.templates.template import Template
 
 NOUN = (Word((("pos", ("N",)),)),)
 VERB = (Word((("pos", ("V",)),)),)

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from eval.templates.rules import Direct, Phrase, Relation, Word
-from eval.templates.template import read_patterns, read_phrases, read_template, read_templates
 from ucurve.errors import UserError
+from ucurve.eval.templates.rules import Direct, Phrase, Relation, Word
+from ucurve.eval.templates.template import read_patterns, read_phrases, read_template, read_templates
 
 RECORD = {
     "uid": "order",

@@ -23,9 +23,9 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from eval.benchmarks.custom import CustomBenchmark, CustomColumns
-from eval.run import score_model
-from eval.settings import ScoreSettings
+from ucurve.eval.benchmarks.custom import CustomBenchmark, CustomColumns
+from ucurve.eval.run import score_model
+from ucurve.eval.settings import ScoreSettings
 
 TEXTS = [
     "The dogs see a doghouse, and the dog barks.",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from eval.scoring.mink import MIN_K
+from ucurve.eval.scoring.mink import MIN_K
 
 CAUSAL = ("gpt2", "gpt_neox", "llama", "bytes")
 

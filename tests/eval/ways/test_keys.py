@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.models.targets import model_targets
-from eval.run import load_benchmarks
-from eval.scoring.base import PromptSettings
-from eval.settings import ScoreSettings
-from eval.sweep.cache import SweepCache
-from eval.sweep.prepare import prepare
 from tests.facts import without_network
+from ucurve.eval.models.targets import model_targets
+from ucurve.eval.run import load_benchmarks
+from ucurve.eval.scoring.base import PromptSettings
+from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.prepare import prepare
 from ucurve.huggingface.tokenizer_files import encoding_sha256, tokenizer_sha256
 
 TEMPLATE = "{{ messages[0].content }}"
@@ -104,14 +104,14 @@ def test_int8_of_another_device_is_another_score(models_of, custom, monkeypatch)
     folder, settings = models_of("gpt2").folder, {"dtype": "int8", "scorer": ("sentence",)}
     here = keys_of(folder, custom, **settings)
     assert here == keys_of(folder, custom, **settings)
-    monkeypatch.setattr("eval.scoring.base.int8_method", lambda device: "LLM.int8")
+    monkeypatch.setattr("ucurve.eval.scoring.base.int8_method", lambda device: "LLM.int8")
     assert here != keys_of(folder, custom, **settings)
 
 
 def test_the_percentages_of_mink_are_part_of_its_key(models_of, custom, monkeypatch):
     folder = models_of("gpt2").folder
     mink, sentence = keys_of(folder, custom, scorer=("mink", "sentence"))
-    monkeypatch.setattr("eval.scoring.mink.MIN_K", (20,))
+    monkeypatch.setattr("ucurve.eval.scoring.mink.MIN_K", (20,))
     other, same = keys_of(folder, custom, scorer=("mink", "sentence"))
     assert (mink != other, sentence == same) == (True, True)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eval.scoring.mink import MIN_K
+from ucurve.eval.scoring.mink import MIN_K
 
 
 @pytest.fixture(params=["bert", "xlm_roberta"])

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 import torch
 
-from eval.benchmarks.custom import CustomBenchmark
-from eval.scoring.prompt.chats import ANSWER_TOKENS
-from eval.scoring.prompt.questions import WORDINGS
+from ucurve.eval.benchmarks.custom import CustomBenchmark
+from ucurve.eval.scoring.prompt.chats import ANSWER_TOKENS
+from ucurve.eval.scoring.prompt.questions import WORDINGS
 
 TEMPLATE = "{% for message in messages %}<user>{{ message.content }}{% endfor %}<reply>"
 PAIRS = 20
@@ -70,7 +70,7 @@ def test_scripted_model(chat, swedish, stored, monkeypatch, capsys):
             return f"Svar: {'AB'[right(question) == 'A']}."
         return "Jag vet inte" if number % 5 == 0 else right(question)
 
-    monkeypatch.setattr("eval.scoring.base.load_model", lambda *_: Speaker(chat.tokenizer, say))
+    monkeypatch.setattr("ucurve.eval.scoring.base.load_model", lambda *_: Speaker(chat.tokenizer, say))
     result = stored(chat, "own", "prompt", **swedish)
     table, invalid = result.table, np.arange(PAIRS) % 5 == 0
     assert table["grammaticality_good"].tolist() == (~invalid).astype(float).tolist()
@@ -98,7 +98,7 @@ def test_a_tenth_of_the_answers_may_be_invalid(chat, swedish, stored, monkeypatc
     def say(question):
         return right(question) if int(re.search(r"\d+", question)[0]) >= PAIRS // 10 else "Nej."
 
-    monkeypatch.setattr("eval.scoring.base.load_model", lambda *_: Speaker(chat.tokenizer, say))
+    monkeypatch.setattr("ucurve.eval.scoring.base.load_model", lambda *_: Speaker(chat.tokenizer, say))
     result = stored(chat, "own", "prompt", **swedish)
     assert result.facts["excluded"] is False
     assert result.table["grammaticality_good"].sum() == PAIRS - 2

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.run import score_model
-from eval.settings import ScoreSettings
+from ucurve.eval.run import score_model
+from ucurve.eval.settings import ScoreSettings
 
 TSE = ("tse/eus", "tse/hin", "tse/swa")
 

@@ -7,12 +7,12 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from eval.models.folder import model_kind
-from eval.run import score_model
-from eval.scoring.loading import load_model
-from eval.settings import ScoreSettings
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval.models.folder import model_kind
+from ucurve.eval.run import score_model
+from ucurve.eval.scoring.loading import load_model
+from ucurve.eval.settings import ScoreSettings
 
 RECORD = {"sentence_good": "The dogs see a doghouse.", "sentence_bad": "The dogs sees a doghouse."}
 REGIONS = {"region_good": "9:12", "region_bad": "9:13"}
@@ -27,7 +27,7 @@ def refused(tmp_path, monkeypatch):
         raise AssertionError("weights are loaded")
 
     def score(folder, *records, **settings):
-        monkeypatch.setattr("eval.scoring.base.load_model", no_model)
+        monkeypatch.setattr("ucurve.eval.scoring.base.load_model", no_model)
         path, out = tmp_path / "own.jsonl", tmp_path / "refused"
         path.write_text("".join(json.dumps(record) + "\n" for record in records or (RECORD,)))
         columns = {"condition": "condition"} if any("condition" in record for record in records) else {}

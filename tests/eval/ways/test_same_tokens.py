@@ -5,9 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-from eval.run import score_model
-from eval.settings import ScoreSettings
 from ucurve.config import check
+from ucurve.eval.run import score_model
+from ucurve.eval.settings import ScoreSettings
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from eval.benchmarks.custom import CustomBenchmark
-from eval.store.tokens import read_sentences, read_tokens
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.custom import CustomBenchmark
+from ucurve.eval.store.tokens import read_sentences, read_tokens
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_words_are_added_to_stored_tokens_without_the_model(models_of, spaced, s
     subject = models_of("gpt2")
     before = read(stored(subject, "spaced", "sentence", tokens=True, **spaced), "spaced", "sentence")[0]
     assert before.words is None
-    monkeypatch.setattr("eval.scoring.base.load_model", lambda *_: pytest.fail("a model is loaded"))
+    monkeypatch.setattr("ucurve.eval.scoring.base.load_model", lambda *_: pytest.fail("a model is loaded"))
     after = read(stored(subject, "spaced", "sentence", words=True, **spaced), "spaced", "sentence")[0]
     assert after.values.tolist() == before.values.tolist()
     assert len(after.words) == 19

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from eval.benchmarks.custom import CustomBenchmark
-from eval.run import score_model
-from eval.settings import ScoreSettings
+from ucurve.eval.benchmarks.custom import CustomBenchmark
+from ucurve.eval.run import score_model
+from ucurve.eval.settings import ScoreSettings
 
 RECORD = {"UID": "u", "phenomenon": "p", "sentence_good": "我们看书。", "sentence_bad": "我书看们。", "pairID": 0}
 

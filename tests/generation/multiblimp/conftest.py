@@ -1,8 +1,8 @@
 import pytest
 
-from generation.multiblimp.make import Settings, make
-from generation.treebank import read_treebank
 from tests.generation.multiblimp.toy import GOOD, treebank
+from ucurve.generation.multiblimp.make import Settings, make
+from ucurve.generation.treebank import read_treebank
 
 
 @pytest.fixture

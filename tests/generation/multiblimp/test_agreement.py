@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.templates.pair import Pair
-from generation.check import check_folder
-from generation.multiblimp.agreement.collocations import Condition, judge_collocation
-from generation.multiblimp.agreement.relations import find_relations, is_readable
-from generation.multiblimp.balance import BALANCED, inverse_probabilities
-from generation.multiblimp.check import CHECKS
-from generation.multiblimp.languages import without_marks
-from generation.multiblimp.make import Settings, make
-from generation.multiblimp.minimality import _rows_differ_in
-from generation.multiblimp.words.lexicon import Lexicon, treebank_entries
-from generation.multiblimp.words.unimorph import unimorph_entries
 from tests.generation.multiblimp.toy import BAD, GOOD, KURAS, PL, SG, noun, pairs_of, sentence, treebank, verb
 from ucurve.errors import UserError
+from ucurve.eval.templates.pair import Pair
+from ucurve.generation.check import check_folder
+from ucurve.generation.multiblimp.agreement.collocations import Condition, judge_collocation
+from ucurve.generation.multiblimp.agreement.relations import find_relations, is_readable
+from ucurve.generation.multiblimp.balance import BALANCED, inverse_probabilities
+from ucurve.generation.multiblimp.check import CHECKS
+from ucurve.generation.multiblimp.languages import without_marks
+from ucurve.generation.multiblimp.make import Settings, make
+from ucurve.generation.multiblimp.minimality import _rows_differ_in
+from ucurve.generation.multiblimp.words.lexicon import Lexicon, treebank_entries
+from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
 
 
 def test_verbs_are_swapped_for_the_form_of_the_other_value(made):

@@ -2,10 +2,10 @@ from collections import Counter
 
 import pytest
 
-from generation.multiblimp.make import Settings, make
-from generation.treebank import find_treebanks
 from measurements.agreement_pairs import Judge
 from tests.generation.multiblimp.toy import PL, SG, noun, sentence, treebank, verb
+from ucurve.generation.multiblimp.make import Settings, make
+from ucurve.generation.treebank import find_treebanks
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 import pytest
 
 pytest.importorskip("pymorphy3")
-from eval.templates.pair import Pair
-from generation.rublimp.grammar.agreement import agrees_somehow
-from generation.rublimp.resources import Resources
-from generation.rublimp.rules.all_rules import RULES
-from generation.treebank import read_treebank
 from tests.generation.multiblimp.toy import sentence
+from ucurve.eval.templates.pair import Pair
+from ucurve.generation.rublimp.grammar.agreement import agrees_somehow
+from ucurve.generation.rublimp.resources import Resources
+from ucurve.generation.rublimp.rules.all_rules import RULES
+from ucurve.generation.treebank import read_treebank
 
 FIND = {rule.paradigm: rule.find for rule in RULES}
 PREFIXES = {

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pymorphy3")
-from generation.rublimp import make as maker
-from generation.rublimp import text
-from generation.rublimp.make import Settings, make
-from generation.rublimp.text import _without_circles
 from ucurve.errors import UserError
+from ucurve.generation.rublimp import make as maker
+from ucurve.generation.rublimp import text
+from ucurve.generation.rublimp.make import Settings, make
+from ucurve.generation.rublimp.text import _without_circles
 
 SENTENCES = Path(__file__).with_name("sentences.conllu")
 

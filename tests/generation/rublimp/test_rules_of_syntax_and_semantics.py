@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from eval.templates.pair import Pair
-from generation.rublimp.resources import Resources, read_resources
-from generation.rublimp.rules import (
+from ucurve.errors import UserError
+from ucurve.eval.templates.pair import Pair
+from ucurve.generation.rublimp.resources import Resources, read_resources
+from ucurve.generation.rublimp.rules import (
     anaphors,
     argument_structure,
     aspect,
@@ -17,8 +18,7 @@ from generation.rublimp.rules import (
     reflexives,
     tense,
 )
-from generation.treebank import Sentence, read_treebank
-from ucurve.errors import UserError
+from ucurve.generation.treebank import Sentence, read_treebank
 
 pytest.importorskip("pymorphy3")
 

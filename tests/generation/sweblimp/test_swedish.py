@@ -4,14 +4,14 @@ import shutil
 import pandas as pd
 import pytest
 
-from eval.benchmarks.load import load_benchmark
-from eval.benchmarks.registry import find_in_folder
-from generation.check import check_folder
-from generation.maker import Chooser
-from generation.sweblimp.check import CHECKS
-from generation.sweblimp.make import Settings, make
-from generation.sweblimp.words import LISTS, list_files, read_lists
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import find_in_folder
+from ucurve.generation.check import check_folder
+from ucurve.generation.maker import Chooser
+from ucurve.generation.sweblimp.check import CHECKS
+from ucurve.generation.sweblimp.make import Settings, make
+from ucurve.generation.sweblimp.words import LISTS, list_files, read_lists
 
 EDIT, LENGTH, TEXT, ARTICLE = CHECKS
 PUBLISHED = [

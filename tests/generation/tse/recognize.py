@@ -1,6 +1,6 @@
 """Tells whether a grammar can make a sentence: follows the choices whose words stand there."""
 
-from generation.tse.steps import Suite
+from ucurve.generation.tse.steps import Suite
 
 
 def recognizes(suite: Suite, condition: str, good: str, bad: str) -> bool:

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from eval.benchmarks.load import load_benchmark
-from generation.tse.check import CHECKS
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.generation.tse.check import CHECKS
 
 RIGHT = [
     ("S-S_DO_V_AUX", "Mahai zapiak etxeak maite izan", "zituen.", "zituzten."),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from generation.tse.make import Settings, make
 from ucurve.errors import UserError
+from ucurve.generation.tse.make import Settings, make
 
 
 def spoil(vocabulary, name, old, new):

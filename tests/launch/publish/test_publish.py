@@ -12,16 +12,16 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from analysis.data.runs import find_runs
-from eval.api import score
-from eval.store.tables import ACCURACY, read_table
-from launch.publish.card import overall_accuracies
-from launch.publish.publish import publish_command, revisions
 from tests.analysis.synthetic import run_maker, score_row
 from tests.facts import change_run
-from train.run.run import train_run
+from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import RunError, UserError
+from ucurve.eval.api import score
+from ucurve.eval.store.tables import ACCURACY, read_table
+from ucurve.launch.publish.card import overall_accuracies
+from ucurve.launch.publish.publish import publish_command, revisions
 from ucurve.storage.run_folder import checkpoints
+from ucurve.training.run.run import train_run
 
 LETTERS = "天地玄黄宇宙洪荒"
 STEPS = [0, 3, 12]

@@ -5,10 +5,6 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from analysis.data.runs import Run
-from analysis.lines.differences import differences_between
-from analysis.lines.over_seeds import mean_over_seeds
-from analysis.shape.tables import Shapes
 from studies.dips import LinkingShapes, dip_table, named_orders
 from studies.tokenizers.alpha import alpha_changes, alpha_over_seeds
 from studies.tokenizers.at_equal_loss import (
@@ -16,6 +12,10 @@ from studies.tokenizers.at_equal_loss import (
     onsets_in_bits,
 )
 from tests.facts import run_facts
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.lines.differences import differences_between
+from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.shape.tables import Shapes
 
 FROM_START = 9.0
 

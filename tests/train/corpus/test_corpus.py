@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eval.templates import demo
-from train.corpus.corpus import Corpus, _demo_records
-from train.corpus.settings import CorpusSettings
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval.templates import demo
+from ucurve.training.corpus.corpus import Corpus, _demo_records
+from ucurve.training.corpus.settings import CorpusSettings
 
 
 def corpus(path, **values):

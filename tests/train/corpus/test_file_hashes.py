@@ -3,9 +3,9 @@ import time
 
 import pytest
 
-from train.corpus import file_hashes
-from train.corpus.file_hashes import FILE_HASHES, hash_file, keep_hashes, recall_hashes
 from ucurve.storage.files import sha256_file
+from ucurve.training.corpus import file_hashes
+from ucurve.training.corpus.file_hashes import FILE_HASHES, hash_file, keep_hashes, recall_hashes
 
 
 @pytest.fixture

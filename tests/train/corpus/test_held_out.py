@@ -5,13 +5,13 @@ import random
 
 import pytest
 
-from eval.templates.demo import HELD_OUT_SENTENCES, held_out_text, training_text
-from train.corpus import held_out, readers
-from train.corpus.corpus import Corpus
-from train.corpus.held_out import OtherText, SetApart
-from train.corpus.settings import CorpusSettings
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval.templates.demo import HELD_OUT_SENTENCES, held_out_text, training_text
+from ucurve.training.corpus import held_out, readers
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.held_out import OtherText, SetApart
+from ucurve.training.corpus.settings import CorpusSettings
 
 LINES = [f"文{number}，{number * number}。" for number in range(2000)]
 

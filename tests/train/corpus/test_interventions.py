@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
-from train.corpus import readers
-from train.corpus.corpus import Corpus
-from train.corpus.settings import CorpusSettings
-from train.corpus.words import count_words
-from train.data.store import build_token_store, describe_interventions
-from train.tokenizer.build import TokenizerSettings, build_tokenizer
 from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.storage.files import read_json
+from ucurve.training.corpus import readers
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.corpus.words import count_words
+from ucurve.training.data.store import build_token_store, describe_interventions
+from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
 
 DOCUMENTS = [
     "She has not seen any cats. He left.\nNobody came.",

@@ -4,12 +4,12 @@ from dataclasses import asdict
 
 import pytest
 
-from train.config import read_request
-from train.corpus.corpus import Corpus
-from train.corpus.settings import CorpusSettings
-from train.identity import config_sha256, pick_identity
 from ucurve.config import check, compose, plain
 from ucurve.errors import UserError
+from ucurve.training.config import read_request
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.identity import config_sha256, pick_identity
 
 TWO = [{"data": "demo", "weight": 0.7}, {"path": "texts/en.txt", "weight": 0.3}]
 

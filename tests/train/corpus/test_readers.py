@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from train.corpus.readers import read_documents
 from ucurve.errors import UserError
+from ucurve.training.corpus.readers import read_documents
 
 
 def read(path, content, unit="record", field="text"):

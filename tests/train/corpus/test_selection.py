@@ -2,12 +2,12 @@
 
 import pytest
 
-from train.corpus.corpus import Corpus
-from train.corpus.held_out import OtherText
-from train.corpus.selection import select_files
-from train.corpus.settings import CorpusSettings
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.held_out import OtherText
+from ucurve.training.corpus.selection import select_files
+from ucurve.training.corpus.settings import CorpusSettings
 
 DEFAULT = ("validation*", "test*")
 

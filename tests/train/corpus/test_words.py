@@ -6,11 +6,11 @@ import tempfile
 
 import pytest
 
-from train.corpus import parallel, words
-from train.corpus.corpus import Corpus
-from train.corpus.settings import CorpusSettings
-from train.corpus.words import check_counter, count_words, find_word_count, most_tokens_per_word
 from ucurve.errors import UserError
+from ucurve.training.corpus import parallel, words
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.corpus.words import check_counter, count_words, find_word_count, most_tokens_per_word
 
 needs_jieba = pytest.mark.skipif(importlib.util.find_spec("jieba") is None, reason="jieba is not installed")
 RECORDS = ["我来到北京清华大学。\n第二 行", "one two  three", "天地玄黄，宇宙洪荒。"] * 3

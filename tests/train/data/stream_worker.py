@@ -14,9 +14,9 @@ from pathlib import Path
 import datasets  # noqa: F401 - loads what the processes need
 from transformers import PreTrainedTokenizerFast  # noqa: F401
 
-from train.corpus import corpus, parallel
-from train.data import store
 from ucurve.config import check
+from ucurve.training.corpus import corpus, parallel
+from ucurve.training.data import store
 
 DATASET = "me/texts"
 

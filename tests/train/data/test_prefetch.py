@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from tests.train.run.test_objectives import BERT
-from train.data.prefetch import Prefetcher
-from train.engine.processes import Processes
-from train.run import trainer
-from train.run.prepare import prepare
-from train.run.run import train_run
+from ucurve.training.data.prefetch import Prefetcher
+from ucurve.training.engine.processes import Processes
+from ucurve.training.run import trainer
+from ucurve.training.run.prepare import prepare
+from ucurve.training.run.run import train_run
 
 
 def place(windows):

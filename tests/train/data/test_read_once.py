@@ -9,10 +9,10 @@ import pytest
 from filelock import FileLock
 
 from tests.train.data.test_store import DOCUMENTS, tokenizer_for, write_corpus
-from train.corpus.corpus import Corpus
-from train.data import read_once
-from train.data.store import build_token_store
 from ucurve.token_stream import store
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.data import read_once
+from ucurve.training.data.store import build_token_store
 
 
 @pytest.fixture

@@ -14,15 +14,15 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Metaspace, Sequence, Split
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
-from train.corpus import parallel, readers
-from train.corpus.corpus import Corpus
-from train.corpus.settings import CorpusSettings
-from train.data.encode import character_encoder, encode, encode_documents, make_recipe
-from train.data.store import build_token_store, check_budget, save_unigram_counts
-from train.tokenizer.build import TokenizerSettings, build_tokenizer
-from train.tokenizer.characters import survey
 from ucurve.errors import RunError, UserError
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.training.corpus import parallel, readers
+from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.data.encode import character_encoder, encode, encode_documents, make_recipe
+from ucurve.training.data.store import build_token_store, check_budget, save_unigram_counts
+from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
+from ucurve.training.tokenizer.characters import survey
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = ["天地玄黄", "a<eos>b\n\n宇宙 洪荒", "x", "日月盈昃，辰宿列张。" * 5] * 7
@@ -83,7 +83,7 @@ class TestStream:
         ways = {"one": (1, 2**20), "two": (2, 7), "small": (1, 1)}
         stores = []
         for name, (processes, shard_tokens) in ways.items():
-            monkeypatch.setattr("train.data.store._SHARD_TOKENS", shard_tokens)
+            monkeypatch.setattr("ucurve.training.data.store._SHARD_TOKENS", shard_tokens)
             stores.append(build_token_store(corpus, folder, tmp_path / name, processes))
         assert len({store.sha256 for store in stores}) == 1
         assert all((whole(store) == whole(stores[0])).all() for store in stores)
@@ -117,7 +117,7 @@ def sharded(tmp_path_factory):
     root = tmp_path_factory.mktemp("sharded")
     corpus = write_corpus(root / "books", DOCUMENTS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("train.data.store._SHARD_TOKENS", 13)
+        patch.setattr("ucurve.training.data.store._SHARD_TOKENS", 13)
         return build_token_store(corpus, tokenizer_for(corpus, root), root / "cache", processes=1)
 
 
@@ -226,8 +226,8 @@ class TestCache:
     @pytest.mark.long
     def test_two_processes_build_at_once(self, tmp_path):
         code = (
-            "import sys; from pathlib import Path; from train.corpus.corpus import *; from train.tokenizer.build import *; "
-            "from train.data.store import *; root = Path(sys.argv[1]); "
+            "import sys; from pathlib import Path; from ucurve.training.corpus.corpus import *; from ucurve.training.tokenizer.build import *; "
+            "from ucurve.training.data.store import *; root = Path(sys.argv[1]); "
             "settings = CorpusSettings(kind='text', path=str(root / 'books')); "
             "folder = build_tokenizer(TokenizerSettings(kind='char', name='char'), settings, root / 'out'); "
             "print(build_token_store(Corpus(settings), folder, root / 'cache', processes=1).sha256)"

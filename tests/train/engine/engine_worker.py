@@ -13,14 +13,14 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from train.config import EngineSettings
-from train.engine import engine as engine_module
-from train.engine import micro_batch
-from train.engine.deepspeed import DeepSpeedEngine
-from train.engine.engine import TorchEngine
-from train.engine.processes import connect, read_processes
-from train.model.neox import PythiaShape
-from train.optim import OptimizerSettings
+from ucurve.training.config import EngineSettings
+from ucurve.training.engine import engine as engine_module
+from ucurve.training.engine import micro_batch
+from ucurve.training.engine.deepspeed import DeepSpeedEngine
+from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.engine.processes import connect, read_processes
+from ucurve.training.model.neox import PythiaShape
+from ucurve.training.optim import OptimizerSettings
 
 OPTIMIZER = OptimizerSettings(
     learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0

@@ -5,9 +5,9 @@ import shutil
 import pytest
 import torch
 
-from train.engine.engine import LossModule
-from train.model import loss as loss_module
-from train.model.neox import PythiaShape
+from ucurve.training.engine.engine import LossModule
+from ucurve.training.model import loss as loss_module
+from ucurve.training.model.neox import PythiaShape
 
 VOCABULARY, PADDED = 301, 320  # tokens; on an accelerator up to a multiple of 64
 CHUNKS = [5, 64, 4096]  # positions of 128

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from train.engine import cuda_graph
-from train.engine.cuda_graph import GraphedGradients
+from ucurve.training.engine import cuda_graph
+from ucurve.training.engine.cuda_graph import GraphedGradients
 
 
 class Recorded:

@@ -7,9 +7,9 @@ import pytest
 from safetensors.torch import load_file
 
 from tests.train.launching import finish, start
-from train.config import EngineSettings
-from train.engine.deepspeed_config import build_config, read_override
 from ucurve.errors import UserError
+from ucurve.training.config import EngineSettings
+from ucurve.training.engine.deepspeed_config import build_config, read_override
 
 pytest.importorskip("deepspeed")
 WORKER = Path(__file__).with_name("engine_worker.py")

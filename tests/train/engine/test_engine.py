@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 import torch
 
-from train.engine import engine as engine_module
-from train.engine.engine import DivergedError, TorchEngine
-from train.engine.execution import check_processes, choose_compile, choose_device
-from train.engine.optimizers import parameter_groups
-from train.engine.processes import Processes
-from train.model.hidden import make_hidden_states
-from train.model.neox import PythiaShape
-from train.optim import OptimizerSettings, learning_rate
 from ucurve.errors import RunError, UserError
+from ucurve.training.engine import engine as engine_module
+from ucurve.training.engine.engine import DivergedError, TorchEngine
+from ucurve.training.engine.execution import check_processes, choose_compile, choose_device
+from ucurve.training.engine.optimizers import parameter_groups
+from ucurve.training.engine.processes import Processes
+from ucurve.training.model.hidden import make_hidden_states
+from ucurve.training.model.neox import PythiaShape
+from ucurve.training.optim import OptimizerSettings, learning_rate
 
 OPTIMIZER = OptimizerSettings(
     learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0

@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from train.config import read_request
-from train.engine.execution import check_processes
-from train.engine.optimizers import (
+from ucurve.config import compose
+from ucurve.errors import RunError, UserError
+from ucurve.training.config import read_request
+from ucurve.training.engine.execution import check_processes
+from ucurve.training.engine.optimizers import (
     check_state_complete,
     kinds_of_parameters,
     make_optimizers,
@@ -15,12 +17,10 @@ from train.engine.optimizers import (
     plain_state,
     take_step,
 )
-from train.engine.processes import Processes
-from train.model.library import LibraryModel
-from train.model.neox import PythiaShape
-from train.optim import OptimizerSettings, RateScales
-from ucurve.config import compose
-from ucurve.errors import RunError, UserError
+from ucurve.training.engine.processes import Processes
+from ucurve.training.model.library import LibraryModel
+from ucurve.training.model.neox import PythiaShape
+from ucurve.training.optim import OptimizerSettings, RateScales
 
 ADAMW = OptimizerSettings(
     learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0

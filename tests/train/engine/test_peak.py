@@ -3,8 +3,8 @@ import json
 import pytest
 import torch
 
-from train.engine.peak import device_peak, peak_flops
-from train.run.run import train_run
+from ucurve.training.engine.peak import device_peak, peak_flops
+from ucurve.training.run.run import train_run
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_processor_has_no_known_peak():
 
 
 def test_the_share_of_the_peak_is_logged_for_each_step(settings_of, monkeypatch, capsys):
-    monkeypatch.setattr("train.run.trainer.device_peak", lambda *_: 1e12)
+    monkeypatch.setattr("ucurve.training.run.trainer.device_peak", lambda *_: 1e12)
     settings = settings_of()
     train_run(settings)
     assert "mfu is of 1 TFLOP/s on each device" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from tests.train.launching import finish, start
 ENDING = """
 import atexit, os, sys
 from pathlib import Path
-from train.engine.processes import connect, read_processes
+from ucurve.training.engine.processes import connect, read_processes
 
 def tell_threads():
     names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
@@ -38,7 +38,7 @@ PATIENCE = """
 import os, sys, time
 from datetime import timedelta
 import torch.distributed as dist
-from train.engine.processes import connect, read_processes
+from ucurve.training.engine.processes import connect, read_processes
 
 start = dist.init_process_group
 dist.init_process_group = lambda *given, **named: start(*given, **named, timeout=timedelta(seconds=2))

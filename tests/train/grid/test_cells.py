@@ -2,12 +2,12 @@ from collections import Counter
 
 import pytest
 
-from train.cli import train_command
-from train.grid.cells import axis_cells, grid_cells
-from train.run.prepare import expect_run
 from ucurve.config import Composed, compose, sweep
 from ucurve.config_files import CONFIGURATION
 from ucurve.errors import UserError
+from ucurve.training.cli import train_command
+from ucurve.training.grid.cells import axis_cells, grid_cells
+from ucurve.training.run.prepare import expect_run
 
 
 def test_cells_are_products_in_order_without_repeats():
@@ -127,7 +127,7 @@ def test_a_product_of_the_command_line_and_a_grid_of_an_experiment_make_one_grid
 
 
 def test_a_mistake_of_some_cells_names_them_and_nothing_starts(monkeypatch):
-    monkeypatch.setattr("train.cli.train_run", lambda settings: pytest.fail("a cell was started"))
+    monkeypatch.setattr("ucurve.training.cli.train_run", lambda settings: pytest.fail("a cell was started"))
     with pytest.raises(UserError, match=r"(?s)nothing was started:.*tokens=1 .*seed=0: .*less than one global batch"):
         train_command(given("tokens=10M,1", "tokenizer=char", "seed=0"))
 
@@ -154,7 +154,7 @@ def test_the_plan_of_a_grid_ends_with_its_costs_and_totals(capsys, tmp_path):
     nothing_built = [f"paths.{name}={tmp_path / name}" for name in ("cache", "tokenizers", "runs")]
     train_command(given("tokens=10M", "tokenizer=char", "data=demo", "seed=0,1", "dry_run=true", *nothing_built))
     head, *cells, total, hint = capsys.readouterr().out.splitlines()[-5:]
-    assert "python -m launch.cost" in hint
+    assert "ucurve cost" in hint
     assert head.split() == ["cell", "parameters", "FLOPs", "disk"]
     assert [cell.split()[0] for cell in cells] == ["14m-10M-char-demo-s0", "14m-10M-char-demo-s1"]
     one, both = (int(line.split()[1].replace(",", "")) for line in (cells[0], total))

@@ -5,17 +5,17 @@ import json
 import pytest
 
 from tests.train.launching import finish, start
-from train.grid.cells import Cell
-from train.grid.costs import list_costs
-from train.grid.failures import record_failure
-from train.grid.trunks import expect_grid, find_trunks, with_trunks
-from train.grid.worker import GridRun
-from train.run.branch import start_branch
-from train.run.run import train_run
-from train.verify import run_faults
 from ucurve.errors import BusyError, RunError
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.run_folder import checkpoints, step_name
+from ucurve.training.grid.cells import Cell
+from ucurve.training.grid.costs import list_costs
+from ucurve.training.grid.failures import record_failure
+from ucurve.training.grid.trunks import expect_grid, find_trunks, with_trunks
+from ucurve.training.grid.worker import GridRun
+from ucurve.training.run.branch import start_branch
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import run_faults
 
 WSD = ["rate=wsd", "rate.decay=0.25", "optimizer.warmup=2"]
 BUDGETS = {8: 6, 16: 12, 24: 18}  # steps, and the last of them before the decay
@@ -129,7 +129,7 @@ def statuses_beside_another(cells, monkeypatch, finish_trunk):
             raise BusyError("another process trains it")
         train_run(settings)
 
-    monkeypatch.setattr("train.grid.worker.time.sleep", pause)
+    monkeypatch.setattr("ucurve.training.grid.worker.time.sleep", pause)
     run = GridRun(*with_trunks(cells, train))
     run.work()
     return {outcome.cell: outcome.status for outcome in run.outcomes}, pauses

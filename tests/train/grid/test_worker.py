@@ -12,14 +12,14 @@ import pytest
 import yaml
 
 from tests.facts import write_run
-from train.engine.signals import Interrupted, StopSignals
-from train.grid.cells import Cell, grid_cells
-from train.grid.failures import read_failure, record_failure
-from train.grid.worker import GridRun, Outcome, format_outcomes
-from train.run.run import train_run
 from ucurve.config import Composed, plain, sweep
 from ucurve.errors import BusyError, RunError
 from ucurve.storage.facts import Seeds
+from ucurve.training.engine.signals import Interrupted, StopSignals
+from ucurve.training.grid.cells import Cell, grid_cells
+from ucurve.training.grid.failures import read_failure, record_failure
+from ucurve.training.grid.worker import GridRun, Outcome, format_outcomes
+from ucurve.training.run.run import train_run
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 import pytest
 
-from train.model.library import parameters_by_group
-from train.model.neox import PythiaShape
-from train.model.parameters import flops_6nd
+from ucurve.training.model.library import parameters_by_group
+from ucurve.training.model.neox import PythiaShape
+from ucurve.training.model.parameters import flops_6nd
 
 PYTHIA = {  # published parameter counts: total, without embeddings (Biderman et al. 2023, Table 1; model cards)
     "70m": (PythiaShape(6, 512, 8, 2048), 70_426_624, 18_915_328),

@@ -6,12 +6,12 @@ import re
 import pytest
 import torch
 
-from train.engine.optimizers import parameter_groups
-from train.model.library import LibraryModel, parameters_by_group
-from train.model.neox import PythiaShape
-from train.model.refusals import refuse_behaviour
-from train.optim import OptimizerSettings
 from ucurve.errors import UserError
+from ucurve.training.engine.optimizers import parameter_groups
+from ucurve.training.model.library import LibraryModel, parameters_by_group
+from ucurve.training.model.neox import PythiaShape
+from ucurve.training.model.refusals import refuse_behaviour
+from ucurve.training.optim import OptimizerSettings
 
 VOCABULARY, LENGTH, WIDTH, LAYERS = 80, 16, 32, 3
 PLAIN = {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "num_attention_heads": 4, "intermediate_size": 48}

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from train.model import loss
-from train.model.loss import output_loss
+from ucurve.training.model import loss
+from ucurve.training.model.loss import output_loss
 
 
 def example(positions, dtype=torch.float32, vocabulary=300, width=16):

@@ -9,12 +9,12 @@ from transformers import AutoModelForMaskedLM
 
 from tests.train.model.test_library import LAYERS, LENGTH, PLAIN, VOCABULARY, WIDTH, check_parameters
 from tests.train.model.test_training import OPTIMIZER, STEPS, plain_losses
-from train.engine.engine import TorchEngine
-from train.model.design import NOT_PREDICTED
-from train.model.hidden import make_hidden_states
-from train.model.library import LibraryModel
-from train.model.loss import summed_loss
 from ucurve.errors import UserError
+from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.model.hidden import make_hidden_states
+from ucurve.training.model.library import LibraryModel
+from ucurve.training.model.loss import summed_loss
 
 MASKED = {
     "bert": {**PLAIN, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},

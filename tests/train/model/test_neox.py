@@ -4,9 +4,9 @@ import math
 import pytest
 import torch
 
-from train.model.hidden import make_hidden_states
-from train.model.loss import summed_loss
-from train.model.neox import PythiaShape
+from ucurve.training.model.hidden import make_hidden_states
+from ucurve.training.model.loss import summed_loss
+from ucurve.training.model.neox import PythiaShape
 
 SHAPE = PythiaShape(layers=3, width=64, heads=4, feed_forward=256)
 

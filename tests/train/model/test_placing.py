@@ -5,9 +5,9 @@ import torch
 
 from tests.train.model.storing_device import DEVICE, StoringDevice
 from tests.train.model.test_library import FAMILIES, LENGTH, VOCABULARY, design
-from train.model import library
-from train.model.neox import PythiaShape
-from train.run_folder.background import HostCopy
+from ucurve.training.model import library
+from ucurve.training.model.neox import PythiaShape
+from ucurve.training.run_folder.background import HostCopy
 
 SHAPE = PythiaShape(2, 32, 4, 64)
 

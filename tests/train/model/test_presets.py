@@ -6,7 +6,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from train.config import AnyModelSettings
+from ucurve.training.config import AnyModelSettings
 
 FILES = sorted((Path(__file__).resolve().parents[3] / "conf" / "model").glob("*.yaml"))
 MATCHED = [path.stem for path in FILES if "-" in path.stem]

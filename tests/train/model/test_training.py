@@ -5,9 +5,9 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from tests.train.model.test_library import FAMILIES, LENGTH, VOCABULARY, design
-from train.engine.engine import TorchEngine
-from train.model.hidden import make_hidden_states
-from train.optim import OptimizerSettings
+from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.model.hidden import make_hidden_states
+from ucurve.training.optim import OptimizerSettings
 
 OPTIMIZER = OptimizerSettings(
     learning_rate=3e-3, minimum=0.1, warmup=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from train.model.design import NOT_PREDICTED
-from train.objective.masks import HELD_OUT_RATE, Masking
-from train.objective.settings import ObjectiveSettings
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.objective.masks import HELD_OUT_RATE, Masking
+from ucurve.training.objective.settings import ObjectiveSettings
 
 VOCABULARY, MASK, SPECIAL = 50, 49, (0, 1, 49)
 IS_TEXT = np.isin(np.arange(VOCABULARY), SPECIAL, invert=True)

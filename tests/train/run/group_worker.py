@@ -12,14 +12,14 @@ from pathlib import Path
 
 import torch
 
-from eval.run import score_run
-from eval.scoring import sharing
-from eval.scoring.causal import trie
-from eval.settings import ScoreSettings
-from train.engine.processes import connect, read_processes
-from train.engine.signals import Interrupted, StopSignals
-from train.run.group import score_in_all
 from ucurve.errors import UcurveError
+from ucurve.eval.run import score_run
+from ucurve.eval.scoring import sharing
+from ucurve.eval.scoring.causal import trie
+from ucurve.eval.settings import ScoreSettings
+from ucurve.training.engine.processes import connect, read_processes
+from ucurve.training.engine.signals import Interrupted, StopSignals
+from ucurve.training.run.group import score_in_all
 
 HELD = []
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from train.config import RunSettings
-from train.engine.engine import TorchEngine
-from train.run.run import train_run
+from ucurve.training.config import RunSettings
+from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.run.run import train_run
 
 
 @contextlib.contextmanager

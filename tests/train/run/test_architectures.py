@@ -4,9 +4,9 @@ import pytest
 
 from tests.train.run.interrupting import outcome, train_with_a_stop
 from tests.train.tiny_models import TINY
-from train.run.run import train_run
-from train.verify import run_faults
 from ucurve.config import compose
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import run_faults
 
 
 @pytest.mark.parametrize("model", ["llama-14m", "mamba-14m"])

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from train.cli import train_command
-from train.identity import config_sha256
-from train.run.prepare import expect_run, prepare
-from train.run.run import train_run
-from train.run_folder.checks import check_same_configuration
-from train.run_folder.config_file import load_settings
-from train.verify import run_faults
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
+from ucurve.training.cli import train_command
+from ucurve.training.identity import config_sha256
+from ucurve.training.run.prepare import expect_run, prepare
+from ucurve.training.run.run import train_run
+from ucurve.training.run_folder.checks import check_same_configuration
+from ucurve.training.run_folder.config_file import load_settings
+from ucurve.training.verify import run_faults
 
 WORDS = 600  # 200 documents of three words
 

@@ -3,12 +3,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from train.config import read_settings
-from train.plan import make_plan
-from train.run import forecast
-from train.run.forecast import describe_forecast
 from ucurve.config import compose
 from ucurve.fields import format_seconds
+from ucurve.training.config import read_settings
+from ucurve.training.plan import make_plan
+from ucurve.training.run import forecast
+from ucurve.training.run.forecast import describe_forecast
 
 
 @pytest.fixture(autouse=True)
@@ -71,8 +71,8 @@ def test_the_benchmarks_and_how_often_they_are_scored_are_named(tmp_path, when, 
 
 
 def test_the_plan_of_a_run_fits_a_screen(tmp_path, capsys):
-    from train.cli import train_command
     from ucurve.config import Composed
+    from ucurve.training.cli import train_command
 
     given = ("tokens=800K", "data=demo", "model=tiny", "dry_run=true", f"paths.runs={tmp_path}", "schedule=pythia")
     given += (f"paths.cache={tmp_path}", f"paths.tokenizers={tmp_path}", "batch.sequences=1")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from eval.run import score_run
-from eval.settings import ScoreSettings
 from tests.train.conftest import CHARACTERS
 from tests.train.launching import finish, start
-from train.run.run import train_run
+from ucurve.eval.run import score_run
+from ucurve.eval.settings import ScoreSettings
+from ucurve.training.run.run import train_run
 
 WORKER = Path(__file__).with_name("group_worker.py")
 

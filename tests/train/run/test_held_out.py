@@ -12,13 +12,13 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.train.conftest import CHARACTERS
 from tests.train.run.interrupting import train_cut_off
-from train.run.held_out import add_up, sum_loss, window_losses
-from train.run.prepare import prepare
-from train.run.run import train_run
-from train.verify import run_faults
 from ucurve.errors import RunError, UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.run_folder import HELD_OUT, HELD_OUT_COLUMNS, checkpoints
+from ucurve.training.run.held_out import add_up, sum_loss, window_losses
+from ucurve.training.run.prepare import prepare
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import run_faults
 
 STEPS = ["0", "1", "2", "5", "12"]
 SHARE = "data.holdout=0.1"

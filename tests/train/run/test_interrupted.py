@@ -13,14 +13,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from tests.train.run.interrupting import before_step, outcome
-from train.engine.engine import TorchEngine
-from train.engine.optimizers import check_state_complete
-from train.engine.signals import Interrupted, StopSignals
-from train.run.run import train_run
-from train.run_folder.resume import find_newest_state, load_state, save_state
-from train.verify import run_faults
 from ucurve.errors import RunError, UserError
 from ucurve.storage.facts import read_run_facts
+from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.engine.optimizers import check_state_complete
+from ucurve.training.engine.signals import Interrupted, StopSignals
+from ucurve.training.run.run import train_run
+from ucurve.training.run_folder.resume import find_newest_state, load_state, save_state
+from ucurve.training.verify import run_faults
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -67,7 +67,7 @@ def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
         os.kill(os.getpid(), signal.SIGUSR1)
         save_state(run, step, state, owner, *kept)
 
-    monkeypatch.setattr("train.run.saving.save_state", saving)
+    monkeypatch.setattr("ucurve.training.run.saving.save_state", saving)
     settings = settings_of()
     with signal_in_step(monkeypatch, signal.SIGTERM), pytest.raises(Interrupted):
         train_run(settings)
@@ -86,7 +86,7 @@ def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settin
             os.kill(os.getpid(), signal.SIGTERM)
             raise AssertionError("the scoring goes on")
 
-    monkeypatch.setattr("train.evaluation.score_checkpoint", scoring)
+    monkeypatch.setattr("ucurve.training.evaluation.score_checkpoint", scoring)
     settings = settings_of("resume.seconds=1000", "resume.background=false")
     with pytest.raises(Interrupted, match="75"):
         train_run(settings)
@@ -99,7 +99,7 @@ def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settin
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGUSR1, 75), (signal.SIGINT, 130)])
 def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch, capfd, number, code):
-    monkeypatch.setattr("train.run.prepare.build_token_store", lambda *_, **__: os.kill(os.getpid(), number))
+    monkeypatch.setattr("ucurve.training.run.prepare.build_token_store", lambda *_, **__: os.kill(os.getpid(), number))
     settings = settings_of()
     with pytest.raises(Interrupted) as raised:
         train_run(settings)
@@ -109,7 +109,7 @@ def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch, capfd, 
 
 
 def test_ctrl_c_while_scoring_a_finished_run_keeps_the_scores_so_far(settings_of, monkeypatch, capfd):
-    monkeypatch.setattr("train.evaluation.score_at_end", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr("ucurve.training.evaluation.score_at_end", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     settings = settings_of()
     with pytest.raises(Interrupted):
         train_run(settings)
@@ -149,7 +149,7 @@ def test_a_signal_that_is_ignored_stays_ignored(number):
 
 STEPS = """
 import sys, time
-from train.engine.signals import StopSignals
+from ucurve.training.engine.signals import StopSignals
 from ucurve.progress import ProgressBar, log_line
 with StopSignals() as signals, ProgressBar("steps", 10_000) as bar:
     while not signals.requested:

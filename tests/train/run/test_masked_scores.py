@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eval.scoring.masked.frame import read_frame
-from eval.scoring.masked.log_probabilities import token_log_probabilities
-from eval.scoring.text.sentences import encode
 from tests.train.conftest import CHARACTERS
 from tests.train.run.test_objectives import BERT
-from train.run.run import train_run
+from ucurve.eval.scoring.masked.frame import read_frame
+from ucurve.eval.scoring.masked.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.text.sentences import encode
 from ucurve.huggingface.pretrained import load_model, load_tokenizer
 from ucurve.storage.run_folder import checkpoints
+from ucurve.training.run.run import train_run
 
 scorer = pytest.importorskip("minicons.scorer", reason="minicons is not installed (extra 'bench')")
 PAIRS = 300

@@ -9,15 +9,15 @@ import pytest
 import torch
 
 from tests.train.run.interrupting import outcome, train_with_a_stop
-from train.config import read_settings
-from train.identity import config_sha256
-from train.run.prepare import prepare
-from train.run.run import train_run
-from train.verify import run_faults
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_model, load_tokenizer
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.run_folder import HELD_OUT, MASKED_COLUMNS, checkpoints
+from ucurve.training.config import read_settings
+from ucurve.training.identity import config_sha256
+from ucurve.training.run.prepare import prepare
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import run_faults
 
 BERT = [
     "model=bert-14m",

@@ -9,16 +9,16 @@ import pytest
 from transformers import AutoTokenizer
 
 from tests.train.run.interrupting import train_cut_off
-from train.config import read_request
-from train.replay import open_batches
-from train.run.prepare import expect_run
-from train.run.run import train_run
-from train.verify import run_faults
 from ucurve.config import compose
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.run_folder import checkpoints
 from ucurve.token_stream.run import RunTokens
+from ucurve.training.config import read_request
+from ucurve.training.replay import open_batches
+from ucurve.training.run.prepare import expect_run
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import run_faults
 
 LETTERS = {"zh": "天地玄黄宇宙洪荒日月", "en": "abcdefghij"}
 

@@ -7,15 +7,15 @@ import torch
 import yaml
 
 from tests.train.launching import finish, start
-from train.engine.execution import choose_execution
-from train.engine.processes import Processes
-from train.model.precision import choose_precision
-from train.run.prepare import expect_run
-from train.run.run import train_run
-from train.verify import run_faults
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.run_folder import checkpoints
+from ucurve.training.engine.execution import choose_execution
+from ucurve.training.engine.processes import Processes
+from ucurve.training.model.precision import choose_precision
+from ucurve.training.run.prepare import expect_run
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import run_faults
 
 HALF = "engine.precision=bfloat16"
 
@@ -40,7 +40,7 @@ def test_two_precisions_never_share_a_folder(settings_of, first, second):
 
 def test_a_run_of_an_accelerator_goes_on_in_its_precision_on_a_processor(settings_of, monkeypatch, capsys):
     with monkeypatch.context() as patch:
-        patch.setattr("train.config.choose_precision", lambda _: "bfloat16")
+        patch.setattr("ucurve.training.config.choose_precision", lambda _: "bfloat16")
         train_run(settings_of("engine.precision=auto"))
     assert choose_precision("cpu") == "float32"
     settings = settings_of("engine.precision=auto", "engine.device=cpu")
@@ -51,7 +51,7 @@ def test_a_run_of_an_accelerator_goes_on_in_its_precision_on_a_processor(setting
 
 
 def test_a_device_without_bfloat16_does_not_go_on_with_it(settings_of, monkeypatch):
-    monkeypatch.setattr("train.engine.execution.choose_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr("ucurve.training.engine.execution.choose_device", lambda _: torch.device("cuda"))
     for name, value in {"is_bf16_supported": False, "get_device_name": "Tesla V100", "set_device": None}.items():
         monkeypatch.setattr(torch.cuda, name, lambda *_, value=value, **__: value)
     with pytest.raises(UserError, match=r"engine\.precision=bfloat16: Tesla V100 does not compute in it"):

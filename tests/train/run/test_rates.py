@@ -6,11 +6,11 @@ import shutil
 import pytest
 
 from tests.train.run.interrupting import train_cut_off
-from train.run.prepare import expect_run
-from train.run.run import train_run
-from train.verify import run_faults
 from ucurve.errors import UserError
 from ucurve.storage.run_folder import step_name
+from ucurve.training.run.prepare import expect_run
+from ucurve.training.run.run import train_run
+from ucurve.training.verify import run_faults
 
 FORMS = {"wsd": ["rate=wsd", "rate.decay=0.25"], "constant": ["rate=constant"], "linear": ["rate=linear"]}
 FORMS["wsd_s"] = ["rate=wsd_s", "rate.decay=0.25"]

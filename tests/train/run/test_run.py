@@ -16,20 +16,20 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.facts import change_run
 from tests.train.run.interrupting import train_cut_off
-from train.engine.engine import TorchEngine
-from train.run import saving
-from train.run.prepare import prepare
-from train.run.run import train_run
-from train.run_folder import records
-from train.run_folder.checkpoint import describe_files
-from train.run_folder.records import MetricsLog
-from train.tokenizer.characters import Survey
-from train.verify import run_faults, verify_command
 from ucurve.errors import BusyError, RunError, UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import checkpoints
+from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.run import saving
+from ucurve.training.run.prepare import prepare
+from ucurve.training.run.run import train_run
+from ucurve.training.run_folder import records
+from ucurve.training.run_folder.checkpoint import describe_files
+from ucurve.training.run_folder.records import MetricsLog
+from ucurve.training.tokenizer.characters import Survey
+from ucurve.training.verify import run_faults, verify_command
 
 ROOT = Path(__file__).resolve().parents[3]
 LAST = "checkpoints/step00000012/model.safetensors"
@@ -204,7 +204,7 @@ def test_a_disk_too_full_for_the_record_is_still_one_error(settings_of, monkeypa
 
     settings = settings_of()
     with monkeypatch.context() as patch:
-        patch.setattr("train.run_folder.checkpoint._save_model", full)
+        patch.setattr("ucurve.training.run_folder.checkpoint._save_model", full)
         write = records.write_run_facts
         patch.setattr(
             records, "write_run_facts", lambda run, facts: (full if facts.status == "failed" else write)(run, facts)
@@ -219,7 +219,7 @@ def test_a_full_disk_is_said_and_the_run_can_go_on(settings_of, monkeypatch):
 
     settings = settings_of()
     with monkeypatch.context() as patch:
-        patch.setattr("train.run_folder.checkpoint._save_model", full)
+        patch.setattr("ucurve.training.run_folder.checkpoint._save_model", full)
         with pytest.raises(RunError, match="No space left on device"):
             train_run(settings)
     train_run(settings)

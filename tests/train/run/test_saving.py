@@ -7,16 +7,16 @@ import time
 import pytest
 import torch
 
-from train.engine.engine import TorchEngine
-from train.engine.signals import Interrupted
-from train.run import saving
-from train.run.run import train_run
-from train.run.saving import StateClock
-from train.run_folder.background import BackgroundWriter, HostCopy
-from train.run_folder.checkpoint import find_faults
-from train.run_folder.resume import find_newest_state
 from ucurve.errors import RunError
 from ucurve.storage.facts import read_run_facts
+from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.engine.signals import Interrupted
+from ucurve.training.run import saving
+from ucurve.training.run.run import train_run
+from ucurve.training.run.saving import StateClock
+from ucurve.training.run_folder.background import BackgroundWriter, HostCopy
+from ucurve.training.run_folder.checkpoint import find_faults
+from ucurve.training.run_folder.resume import find_newest_state
 
 
 def slowly(monkeypatch, name, first=lambda: None):
@@ -102,7 +102,7 @@ def test_an_error_of_the_thread_ends_the_run_before_anything_else_is_written(set
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("train.run_folder.checkpoint._save_model", full)
+    monkeypatch.setattr("ucurve.training.run_folder.checkpoint._save_model", full)
     settings = settings_of("resume.seconds=0")
     with pytest.raises(RunError, match=r"No space left on device; the newest whole state is kept in resume/"):
         train_run(settings)

@@ -6,16 +6,16 @@ from dataclasses import asdict
 
 import pytest
 
-from train.config import read_request
-from train.identity import config_sha256, pick_identity
-from train.run.prepare import expect_run
-from train.run.run import train_run
-from train.run_folder.config_file import load_settings
-from train.verify import run_faults
 from ucurve.config import plain
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.run_folder import checkpoints
+from ucurve.training.config import read_request
+from ucurve.training.identity import config_sha256, pick_identity
+from ucurve.training.run.prepare import expect_run
+from ucurve.training.run.run import train_run
+from ucurve.training.run_folder.config_file import load_settings
+from ucurve.training.verify import run_faults
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from types import ModuleType
 import pytest
 
 from tests.train.run.interrupting import train_cut_off
-from train.run.run import train_run
-from train.run.tracking import check_tracker, start_tracker
 from ucurve.errors import UserError
+from ucurve.training.run.run import train_run
+from ucurve.training.run.tracking import check_tracker, start_tracker
 
 STEPS = (0, 1, 2, 5, 12)
 LETTERS = "天地玄黄宇宙洪荒"

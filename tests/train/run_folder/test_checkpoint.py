@@ -6,14 +6,14 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from train.model.neox import PythiaShape
-from train.run_folder.checkpoint import find_faults, write_checkpoint
-from train.run_folder.resume import save_state
 from ucurve.errors import RunError
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import CheckpointFacts, read_manifest
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import checkpoint_folder
+from ucurve.training.model.neox import PythiaShape
+from ucurve.training.run_folder.checkpoint import find_faults, write_checkpoint
+from ucurve.training.run_folder.resume import save_state
 
 FACTS = CheckpointFacts(
     step=3,
@@ -121,7 +121,9 @@ def test_what_is_read_back_must_be_what_was_written(tmp_path, model, monkeypatch
     tokenizer.mkdir()
     (tokenizer / "tokenizer.json").write_text("{}")
     other = PythiaShape(1, 32, 4, 64).build_model(40, 8, 0, 1)
-    monkeypatch.setattr("train.run_folder.checkpoint._save_model", lambda _, folder: other.save_pretrained(folder))
+    monkeypatch.setattr(
+        "ucurve.training.run_folder.checkpoint._save_model", lambda _, folder: other.save_pretrained(folder)
+    )
     with pytest.raises(RunError, match="the weights read back differ"):
         write_checkpoint(tmp_path / "run", model, tokenizer, FACTS)
 
@@ -130,7 +132,7 @@ def test_a_failed_write_leaves_nothing(tmp_path, model, monkeypatch):
     def full(*_):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("train.run_folder.checkpoint._save_model", full)
+    monkeypatch.setattr("ucurve.training.run_folder.checkpoint._save_model", full)
     with pytest.raises(OSError, match="No space"):
         write_checkpoint(tmp_path / "run", model, tmp_path, FACTS)
     assert list((tmp_path / "run" / "checkpoints").iterdir()) == []

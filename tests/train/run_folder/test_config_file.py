@@ -6,11 +6,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from train.run.run import train_run
-from train.run_folder.config_file import configuration_text, load_settings, read_configuration, stored_config_sha256
-from train.verify import run_faults
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
+from ucurve.training.run.run import train_run
+from ucurve.training.run_folder.config_file import (
+    configuration_text,
+    load_settings,
+    read_configuration,
+    stored_config_sha256,
+)
+from ucurve.training.verify import run_faults
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from tests.facts import run_facts
-from train.run_folder.records import MetricsLog, RunRecord
-from train.run_folder.resume import find_newest_state, load_state, save_state
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
+from ucurve.training.run_folder.records import MetricsLog, RunRecord
+from ucurve.training.run_folder.resume import find_newest_state, load_state, save_state
 
 OWNER = {"config_sha256": "c", "data_sha256": "d"}
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.facts import run_facts
-from train.run_folder.records import RunRecord
+from ucurve.training.run_folder.records import RunRecord
 
 ENGINE = {"kind": "torch", "processes": 1, "precision": "float32", "compiled": False}
 

@@ -9,16 +9,16 @@ import pytest
 
 from tests.facts import run_facts, write_run
 from tests.flips import write_inputs
-from train.config import read_settings
-from train.replay import open_batches
-from train.run.run import train_run
-from train.run_folder.records import MetricsLog, RunRecord
-from train.run_folder.resume import find_newest_state, metrics_sha256, save_state, state_faults
-from train.verify import run_faults, verify_command
 from ucurve.config import compose
 from ucurve.errors import DamagedError, RunError
 from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.files import sha256_file
+from ucurve.training.config import read_settings
+from ucurve.training.replay import open_batches
+from ucurve.training.run.run import train_run
+from ucurve.training.run_folder.records import MetricsLog, RunRecord
+from ucurve.training.run_folder.resume import find_newest_state, metrics_sha256, save_state, state_faults
+from ucurve.training.verify import run_faults, verify_command
 
 FACTS = run_facts()
 

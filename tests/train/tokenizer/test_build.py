@@ -18,18 +18,18 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, BertTokenizerFast, ByT5Tokenizer, PreTrainedTokenizerFast
 
-from eval.templates.demo import training_text
 from tests.hub_repositories import sentencepiece_model
-from train.corpus.settings import CorpusSettings
-from train.tokenizer.build import TokenizerSettings, build_tokenizer, expected_vocabulary, find_tokenizer
-from train.tokenizer.characters import contains_han, survey
-from train.tokenizer.folder import end_of_document, read_statistics, tokenizer_files
-from train.tokenizer.training import _learn, as_transformers, train_bpe, train_char, train_word
-from train.tokenizer.vocabulary import count_tokens, token_bytes, token_contents, vocabulary_size
 from ucurve.config import check
 from ucurve.errors import UserError
+from ucurve.eval.templates.demo import training_text
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.files import new_file
+from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer, expected_vocabulary, find_tokenizer
+from ucurve.training.tokenizer.characters import contains_han, survey
+from ucurve.training.tokenizer.folder import end_of_document, read_statistics, tokenizer_files
+from ucurve.training.tokenizer.training import _learn, as_transformers, train_bpe, train_char, train_word
+from ucurve.training.tokenizer.vocabulary import count_tokens, token_bytes, token_contents, vocabulary_size
 
 ROOT = Path(__file__).resolve().parents[3]
 SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))
@@ -291,7 +291,7 @@ class TestTraining:
 
     def trained_elsewhere(self, folder, kind, seed):
         code = (
-            "import sys; from pathlib import Path; from train.tokenizer.characters import survey; from train.tokenizer.training "
+            "import sys; from pathlib import Path; from ucurve.training.tokenizer.characters import survey; from ucurve.training.tokenizer.training "
             "import train; text = Path(sys.argv[1]).read_text(); sys.stdout.write(train(sys.argv[2], "
             "survey(text.split(), 10**6), 400).to_str())"
         )
@@ -398,7 +398,7 @@ class TestForeign:
         def fail(*_, **__):
             raise OSError("no network")
 
-        monkeypatch.setattr("train.tokenizer.folder.fetch", fail)
+        monkeypatch.setattr("ucurve.training.tokenizer.folder.fetch", fail)
         message = r"tokenizer\.path: no folder 'owner/name' here, and the hub does not give it \(no net"
         with pytest.raises(UserError, match=message):
             self.build(tmp_path, "owner/name")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from train.config import CorpusSettings, TokenizerSettings
-from train.tokenizer.folder import read_statistics
 from ucurve.config import check, compose
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.training.config import CorpusSettings, TokenizerSettings
+from ucurve.training.tokenizer.folder import read_statistics
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.train.tokenizer.test_build import BOS, TEXT, corpus_file, save_bert, save_sentence_piece
-from train.tokenizer.build import TokenizerSettings, build_tokenizer, find_tokenizer
-from train.tokenizer.folder import tokenizer_files
-from train.tokenizer.vocabulary import begins_word, vocabulary_size
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer, find_tokenizer
+from ucurve.training.tokenizer.folder import tokenizer_files
+from ucurve.training.tokenizer.vocabulary import begins_word, vocabulary_size
 
 SIZES = {"char": None, "word": 60, "bpe": 300}
 

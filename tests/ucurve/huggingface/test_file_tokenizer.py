@@ -8,11 +8,11 @@ import transformers
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from eval.scoring.text.tokenize import tokenize
 from tests.tokenizer_folders import CLASSES, END, PIPELINES, TEXTS, UNKNOWN, pipeline_text, write_folder
-from train.tokenizer.folder import load_foreign
 from ucurve.errors import UserError
+from ucurve.eval.scoring.text.tokenize import tokenize
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.training.tokenizer.folder import load_foreign
 
 BARE = {"add_special_tokens": False}
 GRID = [(name, pipeline) for name in CLASSES for pipeline in PIPELINES]

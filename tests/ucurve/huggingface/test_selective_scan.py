@@ -7,9 +7,9 @@ from torch._dynamo.utils import counters
 from transformers import AutoConfig
 from transformers.models.mamba import modeling_mamba
 
-from train.model.library import LibraryModel
 from ucurve.huggingface.pretrained import load_model, new_model
 from ucurve.huggingface.selective_scan import selective_scan, take_quick_scan
+from ucurve.training.model.library import LibraryModel
 
 SIZES = {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "use_cache": False}
 KEYS = {

@@ -10,10 +10,10 @@ pytest.importorskip("uvicorn", reason="the workbench's server is not installed (
 import uvicorn
 
 from tests.analysis.report.browser import open_browser
-from workbench.judge.room import judge_room
-from workbench.login import Login
-from workbench.server import make_app
-from workbench.settings import WorkbenchSettings
+from ucurve.workbench.judge.room import judge_room
+from ucurve.workbench.login import Login
+from ucurve.workbench.server import make_app
+from ucurve.workbench.settings import WorkbenchSettings
 
 expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
 PARADIGMS = ("A_not_A_order", "adverb_order")

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("starlette", reason="the workbench's server is not installed (extra workbench)")
 from tests.validation.making import write_benchmark
 from tests.workbench.clients import open_client
-from workbench.judge import questionnaires
-from workbench.judge.room import judge_room
-from workbench.settings import WorkbenchSettings
+from ucurve.workbench.judge import questionnaires
+from ucurve.workbench.judge.room import judge_room
+from ucurve.workbench.settings import WorkbenchSettings
 
 ORIGIN = "http://127.0.0.1:7860"
 SMALL = {"per_paradigm": 2, "training": 2, "pairs_per_page": 2, "formats": ["pcibex", "labelstudio"]}
@@ -350,7 +350,7 @@ def test_files_of_answers_that_are_refused_leave_nothing_behind(files, message, 
 
 
 def test_files_that_are_too_large(made, monkeypatch):
-    monkeypatch.setattr("workbench.judge.results.LARGEST_UPLOAD", 1024**2)
+    monkeypatch.setattr("ucurve.workbench.judge.results.LARGEST_UPLOAD", 1024**2)
     assert made.refused(**made.load("first", ann_csv="a" * 3 * 1024**2)) == (
         "files: 3.0 MB of answers; at most 1 MB are loaded at once"
     )

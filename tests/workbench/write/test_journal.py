@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from ucurve.errors import UserError
-from workbench.write.journal import Journal
+from ucurve.workbench.write.journal import Journal
 
 TEARS = 4  # kinds of them
 ROUNDS = 60  # journals of each kind, each torn twice
@@ -24,7 +24,7 @@ def reopen(path):
 
 @pytest.fixture(autouse=True)
 def _no_waiting_for_the_disk(monkeypatch):
-    monkeypatch.setattr("workbench.write.journal.os.fsync", lambda _: None)
+    monkeypatch.setattr("ucurve.workbench.write.journal.os.fsync", lambda _: None)
 
 
 @contextmanager
@@ -113,8 +113,8 @@ def test_what_is_typed_after_a_full_disk_is_there_after_the_next_start(tmp_path)
 
 
 def test_a_long_journal_on_a_full_disk_keeps_all_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.write.journal._LARGEST", 500)
-    monkeypatch.setattr("workbench.write.journal.write_text", full)
+    monkeypatch.setattr("ucurve.workbench.write.journal._LARGEST", 500)
+    monkeypatch.setattr("ucurve.workbench.write.journal.write_text", full)
     journal = reopen(tmp_path / "j.jsonl")
     for number in range(60):
         journal.add(f"text {number}")

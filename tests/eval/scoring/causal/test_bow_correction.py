@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from eval.scoring.causal import bow_correction as bow_module
-from eval.scoring.causal.bow_correction import (
+from tests.eval.scoring.three_threads import share_in_three
+from ucurve.errors import UserError
+from ucurve.eval.scoring.causal import bow_correction as bow_module
+from ucurve.eval.scoring.causal.bow_correction import (
     WordMarks,
     bow_correction,
     bow_corrections,
@@ -18,10 +20,8 @@ from eval.scoring.causal.bow_correction import (
     check_words,
     word_marks,
 )
-from eval.scoring.causal.log_probabilities import token_log_probabilities
-from eval.scoring.text.sentences import NotFiniteError, encode
-from tests.eval.scoring.three_threads import share_in_three
-from ucurve.errors import UserError
+from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.text.sentences import NotFiniteError, encode
 
 TEXTS = ["the dog sees the doghouse, and the dogs bark.", "a dog (or cat) barks: the cat sees it!", "så över öl。"] * 4
 END, A, B, C, D, STOP = range(6)  # a small vocabulary: a and b begin words, c and d go on with them, a full stop

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from eval.benchmarks.load import load_benchmark
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table, decide
-from eval.pairs import pair_table
-from eval.scoring.batching import length_batches
-from eval.scoring.causal import log_probabilities as causal
-from eval.scoring.causal.log_probabilities import token_log_probabilities
-from eval.scoring.output import output_layer
-from eval.scoring.text.sentences import NotFiniteError, encode
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table, decide
+from ucurve.eval.pairs import pair_table
+from ucurve.eval.scoring.batching import length_batches
+from ucurve.eval.scoring.causal import log_probabilities as causal
+from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.output import output_layer
+from ucurve.eval.scoring.text.sentences import NotFiniteError, encode
 
 
 def sentence_scores(model, sentences, start, batch_tokens, advance=None):

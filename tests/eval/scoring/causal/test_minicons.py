@@ -8,10 +8,10 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertTokenizer, PreTrainedTokenizerFast, XLMRobertaTokenizer
 
-from eval.scoring.causal import log_probabilities as causal
-from eval.scoring.masked import frame
-from eval.scoring.masked import log_probabilities as masked
-from eval.scoring.text.sentences import encode
+from ucurve.eval.scoring.causal import log_probabilities as causal
+from ucurve.eval.scoring.masked import frame
+from ucurve.eval.scoring.masked import log_probabilities as masked
+from ucurve.eval.scoring.text.sentences import encode
 
 scorer = pytest.importorskip("minicons.scorer", reason="minicons is not installed (extra 'bench')")
 METRICS = ["original", "within_word_l2r"]

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
-from eval.scoring.causal import neox as neox_module
-from eval.scoring.causal.neox import TreeNeoX, fits
-from eval.scoring.causal.trees import Trees, library_body
-from eval.scoring.causal.trie import tree_body
+from ucurve.eval.scoring.causal import neox as neox_module
+from ucurve.eval.scoring.causal.neox import TreeNeoX, fits
+from ucurve.eval.scoring.causal.trees import Trees, library_body
+from ucurve.eval.scoring.causal.trie import tree_body
 
 VOCABULARY = 50
 

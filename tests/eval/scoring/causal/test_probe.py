@@ -5,13 +5,13 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from eval.metrics.accuracy import decide
-from eval.scoring.causal import probe, trie
-from eval.scoring.causal.log_probabilities import token_log_probabilities
-from eval.scoring.output import output_layer, score_rows, without_mask
-from eval.scoring.sharing import sharing
-from eval.scoring.sizes import ACCELERATOR
-from eval.scoring.text.sentences import encode
+from ucurve.eval.metrics.accuracy import decide
+from ucurve.eval.scoring.causal import probe, trie
+from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.output import output_layer, score_rows, without_mask
+from ucurve.eval.scoring.sharing import sharing
+from ucurve.eval.scoring.sizes import ACCELERATOR
+from ucurve.eval.scoring.text.sentences import encode
 
 SHAPE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 GROUPED = {**SHAPE, "num_key_value_heads": 1}
@@ -63,7 +63,7 @@ def shared(monkeypatch):
         counts.append(len(sentences.texts))
         return build(sentences, start, block)
 
-    monkeypatch.setattr("eval.scoring.causal.log_probabilities.build_prefix_forest", watch)
+    monkeypatch.setattr("ucurve.eval.scoring.causal.log_probabilities.build_prefix_forest", watch)
     probe._named.clear()
     return counts
 
@@ -114,7 +114,7 @@ def test_sizes_of_an_accelerator_give_the_same_decisions(kind, build, pairs, tok
     sentences, model = encode(pairs, tokenizer), build(kind, **SHARING[kind])
     usual = sentences.sums(token_log_probabilities(model, sentences, 0, 1024))
     small = replace(ACCELERATOR, tokens=7)  # more than one chunk of a small vocabulary
-    monkeypatch.setattr("eval.scoring.sizes.PROCESSOR", small)
+    monkeypatch.setattr("ucurve.eval.scoring.sizes.PROCESSOR", small)
     other = sentences.sums(token_log_probabilities(model, sentences, 0, small.batch_tokens))
     np.testing.assert_allclose(other, usual, atol=1e-4)
     one, two = (decide(scores[sentences.good], scores[sentences.bad])[0] for scores in (usual, other))

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
-from eval.scoring.causal.log_probabilities import token_log_probabilities
-from eval.scoring.causal.trie import block_size, build_prefix_forest
-from eval.scoring.text.sentences import Sentences, encode
+from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.causal.trie import block_size, build_prefix_forest
+from ucurve.eval.scoring.text.sentences import Sentences, encode
 
 
 def sentence_scores(model, sentences, start, batch_tokens, advance=None):

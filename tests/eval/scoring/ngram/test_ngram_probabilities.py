@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.scoring.ngram.counts import GrowingSet, NgramCounts
-from eval.scoring.ngram.inventory import ORDERS, list_ngrams
-from eval.scoring.ngram.witten_bell import log_probabilities
-from eval.scoring.text.sentences import Sentences
 from tests.eval.scoring.ngram.plain import Plain
+from ucurve.eval.scoring.ngram.counts import GrowingSet, NgramCounts
+from ucurve.eval.scoring.ngram.inventory import ORDERS, list_ngrams
+from ucurve.eval.scoring.ngram.witten_bell import log_probabilities
+from ucurve.eval.scoring.text.sentences import Sentences
 
 SEPARATOR = 0  # stands before every document, and no sentence is made of it
 

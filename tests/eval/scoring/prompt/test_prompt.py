@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
-from eval.linking import parse_linking
-from eval.metrics.accuracy import accuracy_table
-from eval.scoring.prompt.answers import ask_pairs, prompt_notes, prompt_table
-from eval.scoring.prompt.chats import ANSWER_TOKENS, chat_prompts, check_prompt_length, good_is_first
-from eval.scoring.prompt.questions import QUESTIONS, WORDINGS, questions_for, read_letter
 from tests.eval.scoring.three_threads import share_in_three
 from ucurve.errors import RunError, UserError
+from ucurve.eval.linking import parse_linking
+from ucurve.eval.metrics.accuracy import accuracy_table
+from ucurve.eval.scoring.prompt.answers import ask_pairs, prompt_notes, prompt_table
+from ucurve.eval.scoring.prompt.chats import ANSWER_TOKENS, chat_prompts, check_prompt_length, good_is_first
+from ucurve.eval.scoring.prompt.questions import QUESTIONS, WORDINGS, questions_for, read_letter
 from ucurve.huggingface.pretrained import load_tokenizer
 
 TEMPLATE = (

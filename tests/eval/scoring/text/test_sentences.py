@@ -5,9 +5,9 @@ from tokenizers import Regex, Tokenizer, models
 from tokenizers.pre_tokenizers import Split
 from transformers import PreTrainedTokenizerFast
 
-from eval.pairs import pair_table
-from eval.scoring.text.sentences import check_length, describe, encode
 from ucurve.errors import UserError
+from ucurve.eval.pairs import pair_table
+from ucurve.eval.scoring.text.sentences import check_length, describe, encode
 from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
 
 

@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
 
-from eval.scoring.text.spans import find_spans
 from ucurve.errors import UserError
+from ucurve.eval.scoring.text.spans import find_spans
 
 
 def pairs(**columns):

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from eval.scoring.text.tokenize import token_spans, tokenize
+from ucurve.eval.scoring.text.tokenize import token_spans, tokenize
 from ucurve.huggingface.tokenizer_files import ANY_CHARACTER
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from eval.scoring.text.layout import delimits_words, number_words
+from ucurve.eval.scoring.text.layout import delimits_words, number_words
 
 
 @pytest.mark.parametrize(
