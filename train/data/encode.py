@@ -39,6 +39,7 @@ class Encoded:
 
     tokens: NDArray[np.uint16] | NDArray[np.uint32]  # shape [tokens]; the first ones may continue an earlier document
     starts: NDArray[np.int64]  # indices of the tokens that begin a document, shape [documents]
+    text_bytes: int  # of the documents as read, in UTF-8
     mark: Mark | None = None  # that comes after them
 
 
@@ -69,7 +70,7 @@ def encode(recipe: Recipe, texts: list[str]) -> Encoded:
         tokens[end - len(one) : end] = one
     starts = np.concatenate([[0], ends])[:-1][begins]
     tokens[starts] = recipe.document_token
-    return Encoded(tokens, starts, mark)
+    return Encoded(tokens, starts, sum(len(text.encode()) for text in texts), mark)
 
 
 def _join_unsafe_cuts(documents: Iterable[str], recipe: Recipe) -> Iterator[str]:

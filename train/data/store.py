@@ -44,9 +44,9 @@ from ucurve.training.data.read_once import is_complete_here
 from ucurve.training.data.reading import Reading
 from ucurve.training.data.unfinished import kept_if_unfinished, restore_progress, save_progress
 from ucurve.training.tokenizer.folder import tokenizer_files
-from ucurve.training.tokenizer.vocabulary import token_bytes, vocabulary_size
+from ucurve.training.tokenizer.vocabulary import count_unknown_bytes, token_bytes, vocabulary_size
 
-_FORMAT = 1
+_FORMAT = 2
 DROPPED = "dropped.jsonl.gz"  # in the folder of a stream: the documents and sentences that interventions dropped
 _LEAST_HELD_OUT, _ENOUGH_HELD_OUT = 100, 1_000  # tokens: the mean loss is uncertain by about a tenth, or by 3 %
 _LARGEST_SHARE = 0.1  # of the documents that is proposed for held-out text
@@ -223,14 +223,14 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     state = restore_progress(folder, key) if goes_on else None
     writer = StreamWriter(folder, size)
     if state is not None:
-        writer.go_on(recipe.dtype)
+        writer.go_on(recipe.dtype, state["text_bytes"])
         log_line(f"going on after {writer.length:,} tokens in {writer.documents:,} documents")
     with Reading(corpus, folder / DROPPED) as reading:
         documents = reading.marked_documents(state) if goes_on else reading.documents()
         for encoded in encode_documents(documents, recipe, processes):
             writer.append(encoded)
             if encoded.mark is not None and writer.documents:
-                state = json.loads(encoded.mark)
+                state = json.loads(encoded.mark) | {"text_bytes": writer.text_bytes}
                 save_progress(folder, key, writer.sizes() | state["sizes"], state)
     if not writer.documents:
         raise corpus.without_text()
@@ -271,6 +271,7 @@ def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFa
         source=held_out.source,
         documents=len(texts),
         bytes=size,
+        unknown_bytes=count_unknown_bytes(load_tokenizer(recipe.folder), texts),
         tokens=len(ids),
         left_out=held_out.left_out,
         sha256=sha256_file(folder / HELD_OUT_TOKENS),
@@ -300,7 +301,7 @@ class StreamWriter:
         self._hash = hashlib.sha256()
         self._shards: list[Shard] = []
         self._next_line = _TOKENS_BETWEEN_LINES
-        self.length = self.documents = 0
+        self.length = self.documents = self.text_bytes = 0
         self.unigram_counts: NDArray[np.int64] = np.zeros(vocabulary, dtype=np.int64)
 
     def append(self, encoded: Encoded) -> None:
@@ -310,6 +311,7 @@ class StreamWriter:
         self.unigram_counts += np.bincount(encoded.tokens, minlength=len(self.unigram_counts))
         self.length += len(encoded.tokens)
         self.documents += len(encoded.starts)
+        self.text_bytes += encoded.text_bytes
         rest = encoded.tokens
         while len(rest):
             rest = rest[self._fill_shard(rest) :]
@@ -317,8 +319,9 @@ class StreamWriter:
             log_line(f"{self.length:,} tokens in {self.documents:,} documents so far")
             self._next_line += _TOKENS_BETWEEN_LINES
 
-    def go_on(self, dtype: str) -> None:
+    def go_on(self, dtype: str, text_bytes: int) -> None:
         """Take what an earlier writer has written into the folder as written by this one."""
+        self.text_bytes = text_bytes
         for path in sorted(self._folder.glob("shard-*.bin")):
             shard = np.memmap(path, dtype=dtype, mode="r")
             self._shards.append({"file": path.name, "tokens": len(shard)})
@@ -340,6 +343,7 @@ class StreamWriter:
         return {
             "length": self.length,
             "documents": self.documents,
+            "text_bytes": self.text_bytes,
             "sha256": self._hash.hexdigest(),
             "shards": self._shards,
         }

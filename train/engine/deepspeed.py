@@ -119,13 +119,13 @@ class DeepSpeedEngine:
     def _accumulate(self, share: torch.Tensor) -> torch.Tensor:
         """Add up gradients over the micro batches of this process; the last one sums them over the processes."""
         targets = count_targets(self._processes, share)
-        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        total = torch.zeros(2, dtype=torch.float64, device=self.device)
         micro_batches = self._micro_batch.split(share)
         for left, ids in zip(reversed(range(len(micro_batches))), micro_batches, strict=True):
             self._engine.set_gradient_accumulation_boundary(left == 0)
-            loss = self._engine(*split_batch(ids))
+            loss, of_separators = self._engine(*split_batch(ids))
             self._engine.backward(loss * (self._scale / targets), scale_wrt_gas=False)
-            total += loss.detach()
+            total += torch.stack((loss.detach(), of_separators))
         return total
 
     def _step_unpartitioned(self, reduced: torch.Tensor, number: int) -> StepResult:
@@ -135,12 +135,12 @@ class DeepSpeedEngine:
         return result
 
     def _step_partitioned(self, reduced: torch.Tensor, number: int) -> StepResult:
-        loss_sum, *flags = reduced.tolist()
+        loss_sum, of_separators, *flags = reduced.tolist()
         check_finite(loss_sum, "the loss", number)
         self._engine.step()  # leaves the weights as they are where the norm is not finite
         norm = float(self._engine.get_global_grad_norm())
         check_finite(norm, "the norm of the gradient", number)
-        return StepResult(loss_sum, norm, tuple(flag > 0 for flag in flags))
+        return StepResult(loss_sum, of_separators, norm, tuple(flag > 0 for flag in flags))
 
     def _partitions(self) -> list[torch.Tensor]:
         """Return this process's part of each parameter group: one flat float32 tensor."""

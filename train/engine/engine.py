@@ -49,10 +49,12 @@ class DivergedError(RunError):
 class StepResult:
     """The loss of a global batch in nats, summed over all targets, and the gradient's norm before clipping.
 
-    Of each flag that the step was given, ``flags`` has whether it was set in any process.
+    ``separator_loss`` is the part of the loss that is of the tokens between documents; 0 for masked models. Of each
+    flag that the step was given, ``flags`` has whether it was set in any process.
     """
 
     loss_sum: float
+    separator_loss: float
     grad_norm: float
     flags: tuple[bool, ...] = ()
 
@@ -95,8 +97,8 @@ class LossModule(nn.Module):
         self._compiled = compiled
         self._hidden_states, self._plain_states = make_hidden_states(precision, compiled), make_hidden_states(precision)
 
-    def forward(self, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the summed loss of a batch, in nats."""
+    def forward(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the summed loss of a batch, in nats, and the part of it that is of the tokens between documents."""
         if self.plain:
             return summed_loss(self.model, inputs, targets, self._plain_states)
         fused = self._compiled and inputs.device.type != "cpu"
@@ -106,7 +108,7 @@ class LossModule(nn.Module):
         """Compute gradients and forget them."""
         self.plain = True
         try:
-            torch.autograd.grad(self(*split_batch(ids)), list(self.model.parameters()))
+            torch.autograd.grad(self(*split_batch(ids))[0], list(self.model.parameters()))
         finally:
             self.plain = False
 
@@ -163,13 +165,13 @@ class TorchEngine:
         return total, torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
 
     def accumulate(self, share: torch.Tensor) -> torch.Tensor:
-        """Add the gradient of the mean loss per target to ``.grad``; return the summed loss of the share, float64.
+        """Add the gradient of the mean loss per target to ``.grad``; return both sums of the share, float64.
 
-        With several processes it is the gradient of the global batch, whose parts are sent during the last backward
-        pass.
+        They are those of ``LossModule.forward``. With several processes it is the gradient of the global batch, whose
+        parts are sent during the last backward pass.
         """
         targets = count_targets(self._processes, share) / self._processes.size
-        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        total = torch.zeros(2, dtype=torch.float64, device=self.device)
         *others, last = self._micro_batch.split(share)
         with contextlib.nullcontext() if self._several is None else self._several.no_sync():
             for ids in others:
@@ -177,9 +179,9 @@ class TorchEngine:
         return total + self._add_gradients(last, targets)
 
     def _add_gradients(self, ids: torch.Tensor, targets: float | torch.Tensor) -> torch.Tensor:
-        loss: torch.Tensor = self._loss(*split_batch(ids))
+        loss, of_separators = self._loss(*split_batch(ids))
         (loss / targets).backward()  # by all targets: the sum does not depend on how the batch is cut
-        return loss.detach()
+        return torch.stack((loss.detach(), of_separators))
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state; see ``Engine.state``."""
@@ -230,7 +232,7 @@ def distribute(loss: LossModule, device: torch.device, reduction: Precision) -> 
     # gradients of three processes and more in another order than one that was never stopped.
     ids = torch.zeros((1, 2), dtype=torch.int64, device=device)
     loss.plain = True
-    distributed(ids, ids).backward()
+    distributed(ids, ids)[0].backward()
     loss.zero_grad()
     loss.plain = False
     return distributed
@@ -250,11 +252,11 @@ def _average_in_bfloat16(
     return done
 
 
-def reduce_loss(processes: Processes, loss_sum: torch.Tensor, flags: tuple[bool, ...] = ()) -> torch.Tensor:
-    """Return the loss summed over all processes, float64, followed by how many of them have set each flag."""
-    values = torch.zeros(1 + len(flags), dtype=torch.float64, device=loss_sum.device)
-    values[0] = loss_sum
-    for place in (1 + number for number, flag in enumerate(flags) if flag):
+def reduce_loss(processes: Processes, sums: torch.Tensor, flags: tuple[bool, ...] = ()) -> torch.Tensor:
+    """Return both sums of the loss over all processes, float64, followed by how many of them have set each flag."""
+    values = torch.zeros(2 + len(flags), dtype=torch.float64, device=sums.device)
+    values[:2] = sums
+    for place in (2 + number for number, flag in enumerate(flags) if flag):
         values[place].fill_(1.0)  # copied to the device, it would make the processor wait
     if processes.size > 1:
         dist.all_reduce(values)
@@ -263,10 +265,10 @@ def reduce_loss(processes: Processes, loss_sum: torch.Tensor, flags: tuple[bool,
 
 def read_result(reduced: torch.Tensor, norm: torch.Tensor, number: int) -> StepResult:
     """Read ``reduce_loss`` and the norm from the device: the only time in a step that the processor waits for it."""
-    grad_norm, loss, *flags = torch.cat((norm.double()[None], reduced)).tolist()
+    grad_norm, loss, of_separators, *flags = torch.cat((norm.double()[None], reduced)).tolist()
     check_finite(loss, "the loss", number)
     check_finite(grad_norm, "the norm of the gradient", number)
-    return StepResult(loss, grad_norm, tuple(flag > 0 for flag in flags))
+    return StepResult(loss, of_separators, grad_norm, tuple(flag > 0 for flag in flags))
 
 
 def check_finite(value: float, what: str, step: int) -> None:

@@ -38,80 +38,103 @@ _NORMALISERS = (2.0**-60, 2.0**60)  # between them neither they nor what counts 
 
 class _OutputLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def forward(
+        ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Sum the loss, and compute both gradients with it, chunk by chunk."""
         wide = torch.promote_types(hidden.dtype, torch.float32)  # of the softmax and of sums over chunks
         narrow = _narrow(weight, hidden.dtype, 1 if hidden.device.type == "cpu" else _ALIGNED)
         hidden_gradient, weight_gradient = torch.empty_like(hidden), torch.zeros_like(narrow, dtype=wide)
         positions = _chunk_positions(hidden.device, len(weight))
         buffer = hidden.new_empty((min(positions, len(hidden)), len(narrow)), dtype=wide)
-        total = hidden.new_zeros((), dtype=wide)
+        total, of_separators = hidden.new_zeros((), dtype=wide), hidden.new_zeros((), dtype=wide)
         for start in range(0, len(hidden), positions):
             chunk = slice(start, start + positions)
             indices = targets[chunk, None]
             chosen, highest, normaliser, exponentials = _exponentials(
                 hidden[chunk], narrow, indices, buffer, len(weight)
             )
-            total += (normaliser.log2() + highest - chosen).sum() / _LOG2_E
+            losses = normaliser.log2() + highest - chosen
+            total += losses.sum() / _LOG2_E
+            of_separators += (losses * (indices == separator)).sum() / _LOG2_E
             # The gradient in the logits times the normaliser of each position.
             error = exponentials.scatter_add_(1, indices, -normaliser).to(hidden.dtype)
             torch.mm(error, narrow, out=hidden_gradient[chunk])
             hidden_gradient[chunk] /= normaliser
             _add_product(weight_gradient, error.t(), (hidden[chunk] / normaliser).to(hidden.dtype))
         ctx.save_for_backward(hidden_gradient, weight_gradient[: len(weight)].to(weight.dtype))
-        return total
+        ctx.mark_non_differentiable(of_separators)
+        return total, of_separators
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None, None]:
         """Scale the gradients that ``forward`` kept."""
         hidden_gradient, weight_gradient = ctx.saved_tensors
-        return hidden_gradient * gradients[0], weight_gradient * gradients[0], None
+        return hidden_gradient * gradients[0], weight_gradient * gradients[0], None, None
 
 
 class _FusedOutputLoss(_OutputLoss):
     @staticmethod
-    def forward(ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def forward(
+        ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Do the same with one compiled kernel between the products."""
         wide = torch.promote_types(hidden.dtype, torch.float32)
         narrow = _narrow(weight, hidden.dtype, _ALIGNED)
         hidden_gradient, weight_gradient = torch.empty_like(hidden), torch.zeros_like(narrow, dtype=wide)
-        total = hidden.new_zeros((), dtype=wide)
+        total, of_separators = hidden.new_zeros((), dtype=wide), hidden.new_zeros((), dtype=wide)
         positions = max(1, _FUSED_BYTES // (narrow.element_size() * len(narrow)))
         for start in range(0, len(hidden), positions):
             chunk = slice(start, start + positions)
-            loss, error = _fused_kernel()(hidden[chunk] @ narrow.t(), targets[chunk, None], len(weight))
+            loss, of_these, error = _fused_kernel()(
+                hidden[chunk] @ narrow.t(), targets[chunk, None], len(weight), separator
+            )
             total += loss
+            of_separators += of_these
             torch.mm(error, narrow, out=hidden_gradient[chunk])
             _add_product(weight_gradient, error.t(), hidden[chunk])
         ctx.save_for_backward(hidden_gradient, weight_gradient[: len(weight)].to(weight.dtype))
-        return total
+        ctx.mark_non_differentiable(of_separators)
+        return total, of_separators
 
 
-def output_loss(hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, fused: bool = False) -> torch.Tensor:
-    """Return the negative log-likelihood of the targets in nats, summed; differentiable in ``hidden`` and ``weight``.
+def output_loss(
+    hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int = -1, fused: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the negative log-likelihood in nats, summed over the targets, and over those that are ``separator``.
 
-    The shapes are [positions, width], [vocabulary, width] and [positions]. Products have the type of the hidden states.
-    ``fused`` compiles what is between the products, which needs a compiler and pays on an accelerator.
+    The first is differentiable in ``hidden`` and ``weight``. The shapes are [positions, width], [vocabulary, width] and
+    [positions]. Products have the type of the hidden states. ``fused`` compiles what is between the products, which
+    needs a compiler and pays on an accelerator.
     """
     function = _FusedOutputLoss if fused else _OutputLoss
-    return cast(torch.Tensor, function.apply(hidden, weight, targets))  # type: ignore[no-untyped-call]
+    sums = function.apply(hidden, weight, targets, separator)  # type: ignore[no-untyped-call]
+    return cast(tuple[torch.Tensor, torch.Tensor], sums)
 
 
 @functools.cache
-def _fused_kernel() -> Callable[[torch.Tensor, torch.Tensor, int], tuple[torch.Tensor, torch.Tensor]]:
+def _fused_kernel() -> Callable[
+    [torch.Tensor, torch.Tensor, int, int], tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+]:
     return torch.compile(_loss_and_error, dynamic=False)
 
 
-def _loss_and_error(logits: torch.Tensor, targets: torch.Tensor, vocabulary: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the summed loss of ``targets``, shape [positions, 1], and its gradient in the logits, in their type."""
+def _loss_and_error(
+    logits: torch.Tensor, targets: torch.Tensor, vocabulary: int, separator: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return both sums of ``output_loss``, and the gradient of the first in the logits, in their type.
+
+    ``targets`` have the shape [positions, 1].
+    """
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
     columns = torch.arange(wide.shape[1], device=wide.device)
     if vocabulary < wide.shape[1]:
         wide = wide.masked_fill(columns >= vocabulary, -torch.inf)
     normaliser = wide.logsumexp(1, keepdim=True)
-    loss = (normaliser - wide.gather(1, targets)).sum()
-    return loss, ((wide - normaliser).exp() - (columns == targets).to(wide.dtype)).to(logits.dtype)
+    losses = normaliser - wide.gather(1, targets)
+    error = ((wide - normaliser).exp() - (columns == targets).to(wide.dtype)).to(logits.dtype)
+    return losses.sum(), (losses * (targets == separator)).sum(), error
 
 
 def _narrow(weight: torch.Tensor, dtype: torch.dtype, multiple: int) -> torch.Tensor:
@@ -165,11 +188,12 @@ def summed_loss(
     targets: torch.Tensor,
     hidden_states: HiddenStates,
     fused: bool = False,
-) -> torch.Tensor:
-    """Return the summed negative log-likelihood in nats, float32; inputs and targets have shape [sequences, length].
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the negative log-likelihood in nats, float32, summed over the targets, and over those between documents.
 
-    Of a masked model only positions with a target go through the head and the output layer. Their number differs from
-    batch to batch, for each of which the fused kernel would be compiled.
+    Inputs and targets have shape [sequences, length]. Of a masked model only positions with a target go through the
+    head and the output layer. Their number differs from batch to batch, for each of which the fused kernel would be
+    compiled.
     """
     hidden = hidden_states(model, inputs)
     if is_masked(model):
@@ -177,7 +201,8 @@ def summed_loss(
         states = output_inputs(model, hidden[predicted].float()).to(hidden.dtype)
         layer = model.get_output_embeddings()
         return output_loss(*_with_bias(states, layer.weight, layer.bias), targets[predicted])
-    return output_loss(hidden.flatten(0, 1), model.get_output_embeddings().weight, targets.flatten(), fused)
+    weight, separator = model.get_output_embeddings().weight, model.config.bos_token_id
+    return output_loss(hidden.flatten(0, 1), weight, targets.flatten(), separator, fused)
 
 
 def _with_bias(

@@ -28,6 +28,8 @@ from ucurve.training.run.prepare import PreparedRun
 from ucurve.training.run_folder.checkpoint import find_faults
 from ucurve.training.run_folder.records import RunRecord
 
+LossSums = NDArray[np.float64]  # of all targets, and of the tokens between documents; shape [2]
+
 _POSITIONS = 512  # in one forward pass on a processor; their logits are in memory at once
 _LOGIT_BYTES = 2**30  # of float32 logits of one pass elsewhere
 
@@ -86,23 +88,24 @@ class HeldOutLog:
         ids, masking = store.held_out.ids, self._run.masking
         inputs, targets = (ids[:-1], ids[1:]) if masking is None else masking.held_out(ids, batch.length)
 
-        def measure_own() -> dict[int, float]:
+        def measure_own() -> dict[int, LossSums]:
             checkpoint = checkpoint_folder(self._run.folder, step)
             kind: ModelClass = "AutoModelForCausalLM" if masking is None else "AutoModelForMaskedLM"
             model = load_model(checkpoint, kind, dtype=torch.float32)[0]
             torch.nn.Module.to(model, self._device)
-            return window_losses(model, inputs, targets, batch.length, self._processes.rank, self._processes.size)
+            rank, size = self._processes.rank, self._processes.size
+            return window_losses(model, inputs, targets, batch.length, self._run.document_token, rank, size)
 
         parts = self._processes.gather(self._processes.run_on_all(measure_own))
-        loss_sum = add_up({number: loss for part in parts for number, loss in part.items()})
+        loss_sum, of_separators = add_up({number: sums for part in parts for number, sums in part.items()}).tolist()
         predicted = targets[targets != NOT_PREDICTED]
         tokens = step * batch.tokens
         cells: tuple[float, ...] = (step, tokens, plan.flops(tokens), loss_sum / max(1, len(predicted)))
         if masking is not None:
             return ",".join(map(repr, (*cells, len(predicted))))
-        size = int(store.token_bytes[predicted].sum())
-        bits = loss_sum / math.log(2) / size
-        return ",".join(map(repr, (*cells, bits, len(predicted), size)))
+        size = store.held_out.facts.bytes
+        bits = [nats / math.log(2) / size for nats in (loss_sum - of_separators, of_separators)]
+        return ",".join(map(repr, (*cells, *bits, len(predicted), size)))
 
 
 def held_out_columns(settings: RunSettings) -> tuple[str, ...]:
@@ -110,14 +113,14 @@ def held_out_columns(settings: RunSettings) -> tuple[str, ...]:
     return MASKED_COLUMNS if settings.has_masks else HELD_OUT_COLUMNS
 
 
-def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int) -> float:
-    """Return the negative log-likelihood of all ids but the first in nats, in windows of ``length`` inputs."""
-    return add_up(window_losses(model, ids[:-1], ids[1:], length))
+def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int, separator: int) -> LossSums:
+    """Return both sums of ``window_losses`` over all ids but the first, in windows of ``length`` inputs."""
+    return add_up(window_losses(model, ids[:-1], ids[1:], length, separator))
 
 
-def add_up(losses: dict[int, float]) -> float:
+def add_up(losses: dict[int, LossSums]) -> LossSums:
     """Add up losses in the order of their numbers, which one process and several have in common."""
-    return functools.reduce(operator.add, (losses[number] for number in sorted(losses)), 0.0)
+    return functools.reduce(operator.add, (losses[number] for number in sorted(losses)), np.zeros(2))
 
 
 @torch.no_grad()
@@ -126,12 +129,14 @@ def window_losses(
     inputs: NDArray[np.int64],
     targets: NDArray[np.int64],
     length: int,
+    separator: int,
     first: int = 0,
     every: int = 1,
-) -> dict[int, float]:
-    """Return the summed loss of passes over the windows, by their number: every so many, from the first on.
+) -> dict[int, LossSums]:
+    """Return the loss of passes over the windows in nats, by their number: every so many, from the first on.
 
-    Inputs and targets have shape [tokens]; a target may be ``NOT_PREDICTED``.
+    It is summed over all targets, and over those that are ``separator``, the token between documents. Inputs and
+    targets have shape [tokens]; a target may be ``NOT_PREDICTED``.
     """
     predicted = len(inputs)
     positions = _POSITIONS if model.device.type == "cpu" else _LOGIT_BYTES // (4 * model.config.vocab_size)
@@ -139,7 +144,7 @@ def window_losses(
     passes = [
         (start, end) for start, end in itertools.pairwise([*range(0, whole, at_once), whole, predicted]) if start < end
     ]
-    losses: dict[int, float] = {}
+    losses: dict[int, LossSums] = {}
     for number in range(first, len(passes), every):
         start, end = passes[number]
         given, wanted = (torch.from_numpy(part[start:end]).to(model.device) for part in (inputs, targets))
@@ -147,5 +152,6 @@ def window_losses(
         cross_entropies = torch.nn.functional.cross_entropy(
             logits, wanted, ignore_index=NOT_PREDICTED, reduction="none"
         )
-        losses[number] = float(cross_entropies.double().sum())
+        of_separators = cross_entropies[wanted == separator]
+        losses[number] = np.array([float(part.double().sum()) for part in (cross_entropies, of_separators)])
     return losses

@@ -15,6 +15,7 @@ from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.facts import FullStart, RunFacts, own_faults, read_manifest
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder, refuse_faults
+from ucurve.token_stream.order import Batches
 from ucurve.training import evaluation
 from ucurve.training.data.prefetch import Prefetcher
 from ucurve.training.engine.engine import DivergedError, Engine, StepResult
@@ -181,7 +182,7 @@ class StepLog:
     def __init__(self, run: PreparedRun, done: int, share_of_peak: float | None = None) -> None:
         settings, folder = run.plan.settings, run.folder
         self.metrics = MetricsLog(folder / METRICS, done, metrics_sha256(folder, done))
-        self._token_bytes, self._batch_tokens = run.store.token_bytes, settings.batch.tokens
+        self._batches, self._batch_tokens = run.batches, settings.batch.tokens
         self.tracker = start_tracker(settings, folder)
         self._share_of_peak = share_of_peak
         self._bar = ProgressBar(settings.run_name, run.plan.steps, done)
@@ -201,10 +202,11 @@ class StepLog:
         """Write the line of one step on a global batch, of the shape that ``Engine`` says."""
         tokens = self._batch_tokens
         values: dict[str, float] = {"step": step, "tokens": step * tokens}
-        if windows.ndim == 2:
-            text_bytes = int(self._token_bytes[windows[:, 1:]].sum())
+        if isinstance(self._batches, Batches):
+            nats_of_a_bit = math.log(2) * self._batches.count_bytes(step, windows)
             loss = values["loss"] = result.loss_sum / tokens
-            values["bits_per_byte"] = result.loss_sum / math.log(2) / text_bytes
+            values["bits_per_byte"] = (result.loss_sum - result.separator_loss) / nats_of_a_bit
+            values["separator_bits"] = result.separator_loss / nats_of_a_bit
         else:
             loss = values["masked_loss"] = result.loss_sum / max(1, (windows[:, 1] != NOT_PREDICTED).sum())
         values |= {"lr": rate, "grad_norm": result.grad_norm, "tokens_per_second": tokens / seconds}

@@ -29,6 +29,26 @@ def token_bytes(tokenizer: "PreTrainedTokenizerBase") -> NDArray[np.int32]:
     return np.array([len(content or b"") for content in token_contents(tokenizer)], dtype=np.int32)
 
 
+def count_unknown_bytes(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> int:
+    """Return how many UTF-8 bytes of texts become the tokenizer's unknown token.
+
+    A tokenizer of Python's own does not tell which text a token is of; each of its tokens counts as many bytes.
+    """
+    unknown = tokenizer.unk_token_id
+    if unknown is None or not texts:
+        return 0
+    encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast)
+    if not tokenizer.is_fast:
+        ids = [number for one in encoded["input_ids"] for number in one]
+        return round(sum(len(text.encode()) for text in texts) * ids.count(unknown) / max(1, len(ids)))
+    return sum(
+        len(text[start:end].encode())
+        for text, ids, places in zip(texts, encoded["input_ids"], encoded["offset_mapping"], strict=True)
+        for number, (start, end) in zip(ids, places, strict=True)
+        if number == unknown
+    )
+
+
 def count_tokens(tokenizer: "PreTrainedTokenizerBase") -> dict[str, int]:
     """Count the tokens as Table 4 of ZhoBLiMP does: those that are one Chinese character, and those with more."""
     lengths = [_han_length(content) for content in token_contents(tokenizer)]

@@ -141,7 +141,8 @@ class HeldOutFacts(Facts):
 
     source: str
     documents: int
-    bytes: int
+    bytes: int  # of the documents as read, in UTF-8
+    unknown_bytes: int  # of them, those that the tokenizer gives its unknown token
     tokens: int
     left_out: int
     sha256: str

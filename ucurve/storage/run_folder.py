@@ -24,7 +24,16 @@ CONFIGURATION = "config.yaml"
 RECORD = "run.json"
 METRICS = "metrics.jsonl"
 HELD_OUT = "held_out.csv"  # where the run has held-out text
-HELD_OUT_COLUMNS = ("step", "tokens", "flops", "loss", "bits_per_byte", "scored_tokens", "scored_bytes")
+HELD_OUT_COLUMNS = (
+    "step",
+    "tokens",
+    "flops",
+    "loss",
+    "bits_per_byte",
+    "separator_bits",
+    "scored_tokens",
+    "scored_bytes",
+)
 MASKED_COLUMNS = ("step", "tokens", "flops", "masked_loss", "scored_tokens")  # of it, where masked tokens are predicted
 TOKENIZER = "tokenizer"
 CHECKPOINTS = "checkpoints"

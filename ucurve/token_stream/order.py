@@ -151,6 +151,10 @@ class Batches:
         starts = self.starts_of_step(step)
         return self.store.windows(starts if share is None else share(starts), self.order.length + 1)
 
+    def count_bytes(self, step: int, windows: NDArray[np.int64]) -> float:
+        """Return the UTF-8 bytes of text that the targets of 1-based ``step`` are; see ``TokenStore.count_bytes``."""
+        return self.store.count_bytes(self.starts_of_step(step), windows)
+
     def between(self, after: int, to: int, tokens: int) -> Iterator[NDArray[np.int64]]:
         """Yield the windows of the steps ``after + 1`` to ``to``, in blocks of about ``tokens`` tokens."""
         rows = max(1, tokens // self.order.length)

@@ -43,6 +43,9 @@ class TokenStore(StreamSize):
     token_bytes: NDArray[np.int32]  # UTF-8 bytes of text of each token, 0 for special tokens; shape [vocabulary]
     unigram_counts: NDArray[np.int64]  # of each token in the stream; shape [vocabulary]
     held_out: HeldOutTokens | None
+    # Of each stream that this one consists of: where it ends, and the UTF-8 bytes of its documents as read, divided by
+    # those of its tokens. Tokenizers mark words and drop spaces, so the two differ.
+    _byte_ratios: tuple[tuple[int, float], ...]
     _shards: tuple[NDArray[np.generic], ...]
     _document_starts: NDArray[np.int64]
     interventions: tuple[InterventionFacts, ...] = ()  # what was done to the text before it was tokenized
@@ -62,6 +65,17 @@ class TokenStore(StreamSize):
             shard = self._shards[owner]
             gathered[mask] = shard[positions[mask] - (ends[owner] - len(shard))]
         return gathered
+
+    def count_bytes(self, starts: NDArray[np.int64], windows: NDArray[np.int64]) -> float:
+        """Return the UTF-8 bytes of text of all tokens but the first of ``windows``, shape [n, length].
+
+        The windows begin at ``starts``, shape [n]. A token counts as many bytes as it has, times the ratio of the bytes
+        of the documents as read to those of the tokens in its stream; so those of a whole epoch add up to the bytes of
+        the text whatever the tokenizer.
+        """
+        ends, ratios = np.array(self._byte_ratios).T
+        of_windows = self.token_bytes[windows[:, 1:]].sum(axis=1)
+        return float(of_windows @ ratios[np.searchsorted(ends, starts, side="right")])
 
     def find_document(self, position: int) -> int:
         """Return the 0-based index of the document that holds the token at ``position``."""
@@ -121,13 +135,15 @@ def open_store(folder: Path) -> TokenStore:
     if "held_out" in index:
         ids = np.load(folder / HELD_OUT_TOKENS).astype(np.int64)
         held_out = HeldOutTokens(ids, HeldOutFacts.model_validate(index["held_out"]))
+    token_bytes, counts = np.load(folder / TOKEN_BYTES), np.load(folder / UNIGRAM_COUNTS)
     return TokenStore(
         length=index["length"],
         documents=index["documents"],
         sha256=index["sha256"],
-        token_bytes=np.load(folder / TOKEN_BYTES),
-        unigram_counts=np.load(folder / UNIGRAM_COUNTS),
+        token_bytes=token_bytes,
+        unigram_counts=counts,
         held_out=held_out,
+        _byte_ratios=((index["length"], index["text_bytes"] / max(1, int(counts @ token_bytes))),),
         _shards=tuple(np.memmap(folder / shard["file"], dtype=index["dtype"], mode="r") for shard in index["shards"]),
         _document_starts=np.memmap(folder / DOCUMENTS, dtype="<i8", mode="r"),
         interventions=tuple(InterventionFacts.model_validate(one) for one in index.get("interventions", ())),
@@ -145,6 +161,11 @@ def join_stores(parts: Sequence[TokenStore], joining: Joining) -> TokenStore:
         token_bytes=parts[0].token_bytes,
         unigram_counts=_join_counts(parts, joining),
         held_out=_join_held_out([part.held_out for part in parts if part.held_out is not None]),
+        _byte_ratios=tuple(
+            (int(offset) + end, ratio)
+            for part, offset in zip(parts, offsets, strict=False)
+            for end, ratio in part._byte_ratios
+        ),
         _shards=tuple(shard for part in parts for shard in part._shards),
         _document_starts=np.concatenate(starts),
         joining=joining,
@@ -172,6 +193,7 @@ def _join_held_out(found: Sequence[HeldOutTokens]) -> HeldOutTokens | None:
         source="; ".join(one.source for one in facts),
         documents=sum(one.documents for one in facts),
         bytes=sum(one.bytes for one in facts),
+        unknown_bytes=sum(one.unknown_bytes for one in facts),
         tokens=sum(one.tokens for one in facts),
         left_out=sum(one.left_out for one in facts),
         sha256=sha256_json([one.sha256 for one in facts]),

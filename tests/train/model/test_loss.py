@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from ucurve.training.model import loss
-from ucurve.training.model.loss import output_loss
+from ucurve.training.model.loss import output_loss as both_losses
 
 
 def example(positions, dtype=torch.float32, vocabulary=300, width=16):
@@ -15,6 +15,11 @@ def example(positions, dtype=torch.float32, vocabulary=300, width=16):
     weight = torch.randn(vocabulary, width, generator=generator, dtype=dtype)
     targets = torch.randint(0, vocabulary, (positions,), generator=generator)
     return hidden, weight, targets
+
+
+def output_loss(*given, **more):
+    """The loss of all targets."""
+    return both_losses(*given, **more)[0]
 
 
 def with_gradients(function, hidden, weight, targets):
@@ -37,6 +42,16 @@ def assert_as_plain(hidden, weight, targets, within=1e-6):
 @pytest.mark.parametrize("positions", [1, 511, 512, 1300])
 def test_loss_and_gradients_are_those_of_cross_entropy(positions):
     assert_as_plain(*example(positions))
+
+
+@pytest.mark.parametrize("positions", [1, 511, 1300])
+def test_the_loss_of_the_token_between_documents_is_told_apart(positions):
+    hidden, weight, targets = example(positions, vocabulary=5)
+    whole, of_separators = both_losses(hidden, weight, targets, 2)
+    expected = cross_entropy(hidden @ weight.t(), targets, reduction="none")[targets == 2].sum().item()
+    assert of_separators.item() == pytest.approx(expected, rel=1e-6)
+    assert whole == both_losses(hidden, weight, targets)[0]
+    assert both_losses(hidden, weight, targets, 7)[1] == 0
 
 
 def test_gradients_in_double_precision(monkeypatch):
@@ -142,6 +157,9 @@ def test_the_fused_loss_of_an_accelerator_is_that_of_a_processor(monkeypatch, po
     ours = with_gradients(lambda *each: output_loss(*each, fused=True), *given)
     for mine, theirs in zip(ours, with_gradients(output_loss, *given), strict=True):
         assert (mine - theirs).norm() <= 1e-5 * theirs.norm()
+    of_separators = [both_losses(*given, int(given[2][0]), fused=fused)[1].item() for fused in (True, False)]
+    assert of_separators[0] == pytest.approx(of_separators[1], rel=1e-5)
+    assert of_separators[1] > 0
 
 
 @needs_compiler
@@ -156,6 +174,6 @@ def test_the_fused_loss_in_bfloat16_is_near_that_in_float32():
 
 def test_tokens_that_fill_up_the_vocabulary_get_no_probability():
     logits = torch.zeros(2, 8)
-    found, error = loss._loss_and_error(logits, torch.tensor([[0], [4]]), 5)
+    found, _, error = loss._loss_and_error(logits, torch.tensor([[0], [4]]), 5, -1)
     assert found.item() == pytest.approx(2 * math.log(5))
     assert torch.allclose(error[0], torch.tensor([-0.8, 0.2, 0.2, 0.2, 0.2, 0.0, 0.0, 0.0]))

@@ -83,7 +83,7 @@ def test_in_bfloat16_a_model_computes_nearly_the_same_loss(family):
     model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
     inputs, targets = batches()[0].unbind(1)
     narrow, wide = (
-        summed_loss(model, inputs, targets, make_hidden_states(precision)).item()
+        summed_loss(model, inputs, targets, make_hidden_states(precision))[0].item()
         for precision in ("bfloat16", "float32")
     )
     assert narrow == pytest.approx(wide, rel=0.01)

@@ -45,7 +45,7 @@ def test_the_model_is_an_untied_neox_of_the_shape():
 def test_summed_loss_is_transformers_loss_times_targets():
     model = SHAPE.build_model(50, 16, 0, seed=0)
     ids = torch.randint(0, 50, (5, 13), generator=torch.Generator().manual_seed(1))
-    loss = summed_loss(model, ids[:, :-1], ids[:, 1:], make_hidden_states("float32"))
+    loss, _ = summed_loss(model, ids[:, :-1], ids[:, 1:], make_hidden_states("float32"))
     expected = copy.deepcopy(model)(input_ids=ids, labels=ids).loss * 5 * 12
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
 

@@ -56,14 +56,17 @@ def test_it_equals_a_direct_computation(finished, settings_of):
     assert (ids == tokenizer.eos_token_id).sum() == len(texts)
     assert [row["step"] for row in rows(finished)] == STEPS
     for folder, row in zip(checkpoints(finished), rows(finished), strict=True):
-        model, nats = AutoModelForCausalLM.from_pretrained(folder), 0.0
+        model, nats, of_separators = AutoModelForCausalLM.from_pretrained(folder), 0.0, 0.0
         for start in range(0, len(ids) - 1, 16):  # batch.length
             window = torch.from_numpy(ids[start : start + 17])
             with torch.no_grad():
                 predicted = model(window[None, :-1]).logits[0].double().log_softmax(-1)
-            nats -= sum(predicted[place, token].item() for place, token in enumerate(window[1:]))
+            losses = [-predicted[place, token].item() for place, token in enumerate(window[1:])]
+            nats += sum(losses)
+            of_separators += sum(loss for loss, token in zip(losses, window[1:], strict=True) if token == ids[0])
         assert float(row["loss"]) == pytest.approx(nats / (len(ids) - 1), rel=1e-6)
-        assert float(row["bits_per_byte"]) == pytest.approx(nats / math.log(2) / size, rel=1e-6)
+        assert float(row["bits_per_byte"]) == pytest.approx((nats - of_separators) / math.log(2) / size, rel=1e-6)
+        assert float(row["separator_bits"]) == pytest.approx(of_separators / math.log(2) / size, rel=1e-6)
         assert (row["scored_tokens"], row["scored_bytes"]) == (str(len(ids) - 1), str(size))
         assert int(row["tokens"]) == int(row["step"]) * 8 * 16
 
@@ -171,12 +174,13 @@ def test_the_share_is_part_of_a_run(settings_of):
 def test_every_token_but_the_first_is_predicted_once(finished, length):
     model = AutoModelForCausalLM.from_pretrained(checkpoints(finished)[-1])
     ids = np.arange(32) % model.config.vocab_size
-    expected = 0.0
+    expected, of_separators, separator = 0.0, 0.0, 5
     for start in range(0, 31, length):
         window = torch.from_numpy(ids[start : start + length + 1])
         predicted = model(window[None, :-1]).logits[0].log_softmax(-1)
         expected -= predicted.gather(1, window[1:, None]).sum().item()
-    assert sum_loss(model, ids, length) == pytest.approx(expected, rel=1e-5)
+        of_separators -= predicted.gather(1, window[1:, None])[window[1:] == separator].sum().item()
+    assert sum_loss(model, ids, length, separator) == pytest.approx([expected, of_separators], rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +211,7 @@ def test_a_held_out_file_that_is_too_small_is_named(settings_of, corpus, capsys)
 def test_several_processes_measure_what_one_measures(finished, processes):
     model = AutoModelForCausalLM.from_pretrained(checkpoints(finished)[-1])
     ids = np.arange(2000) % model.config.vocab_size
-    shares = [window_losses(model, ids[:-1], ids[1:], 16, rank, processes) for rank in range(processes)]
+    shares = [window_losses(model, ids[:-1], ids[1:], 16, 0, rank, processes) for rank in range(processes)]
     losses = {number: loss for share in shares for number, loss in share.items()}
     assert len(losses) == sum(map(len, shares)) == 5, "512 positions at a time, and the rest"
-    assert add_up(losses) == sum_loss(model, ids, 16)
+    assert add_up(losses).tolist() == sum_loss(model, ids, 16, 0).tolist()
