@@ -17,6 +17,7 @@ from ucurve.analysis.curves.flops import flops_table, with_references
 from ucurve.analysis.curves.learning import band_note, curve_table
 from ucurve.analysis.curves.loss import loss_table
 from ucurve.analysis.curves.outliers import outlier_table
+from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.frames import last_scored, overall
 from ucurve.analysis.data.groups import ALL, columns, crossed_columns
 from ucurve.analysis.data.linked import under_linking
@@ -171,10 +172,11 @@ class NotebookStudy(Study):
         Examples:
             >>> study.loss_curve()
         """
-        table = loss_table(self.metrics, self.held_out)
+        table = mark_unknown(loss_table(self.metrics, self.held_out), self.runs)
         if table.empty:
             raise UserError("no run has training metrics with bits per byte, so there is no loss to draw")
-        return loss_chart(table, "Training curves", "Loss in bits per byte.").properties(title="Training curves")
+        note = " ".join(["Loss in bits per byte.", *describe_unknown(self.runs)])
+        return loss_chart(table, "Training curves", note).properties(title="Training curves")
 
     def shapes(self, benchmark: str | None = None, linking: str | None = None, *, over: str = "tokens") -> pd.DataFrame:
         """Classify every curve: rising, falling, U-shaped, flat; one row a curve, those that dip first.

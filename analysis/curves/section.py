@@ -6,6 +6,7 @@ from ucurve.analysis.curves.charts import add_learning_charts
 from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
 from ucurve.analysis.curves.learning import curve_table, draw_learning_curves
 from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
+from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.paradigms.human import reference_lines
 from ucurve.analysis.plotting.figures import Drawing
@@ -38,7 +39,8 @@ def loss_sections(study: Study) -> Iterator[ReportSection]:
     """Draw the loss; nothing where no run has metrics."""
     losses = loss_table(study.metrics, study.held_out)
     if not losses.empty:
-        yield ReportSection("Training", (*_describe_cost(study), draw_loss_curves(losses, "training_curves")))
+        drawing = draw_loss_curves(mark_unknown(losses, study.runs), "training_curves")
+        yield ReportSection("Training", (*_describe_cost(study), *describe_unknown(study.runs), drawing))
 
 
 def _describe_cost(study: Study) -> Iterator[str]:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.curves.mean import interpolate_run
+from ucurve.analysis.data.comparable import describe_unknown, unknown_mark
 from ucurve.analysis.data.frames import stack, with_gaps
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
@@ -56,6 +57,8 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
     of_runs = stack(found, RUN_COLUMNS)
     if of_runs.empty:  # names differ, but not lines; or no amount is reached by all
         return None
+    if LOSS in set(of_runs["equal_in"]):
+        notes += describe_unknown([run for runs in sets for run in runs])
     counted = "matrix products" if all(run.flops_per_token for runs in sets for run in runs) else "6ND"
     return SideBySide(
         of_runs,
@@ -121,7 +124,7 @@ def _is_of_one_text(bits: pd.DataFrame, runs: Sequence[Run]) -> bool:
 
 
 def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
-    line = name_lines(runs)
+    line, marks = name_lines(runs), {run.label: unknown_mark(run) for run in runs}
     own = curves[curves["run"].isin(line) & (curves["step"] > 0)]
     known = own[own["accuracy"].notna()].groupby("run", sort=False)["tokens"]
     spans = {str(label): (float(tokens.min()), float(tokens.max())) for label, tokens in known}
@@ -137,7 +140,8 @@ def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) ->
             continue
         for label, phenomenon, curve in of_curves:
             read = _at_levels(curve, of_levels, label)
-            parts.append(read.assign(equal_in=equal_in, phenomenon=str(phenomenon), line=line[label], run=label))
+            named = line[label] + (marks[label] if equal_in == LOSS else "")
+            parts.append(read.assign(equal_in=equal_in, phenomenon=str(phenomenon), line=named, run=label))
     found = stack(parts, ["accuracy"])
     found = found[found["accuracy"].notna()].assign(size=runs[0].size, budget=runs[0].budget)
     return found.reindex(columns=list(RUN_COLUMNS))

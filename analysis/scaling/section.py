@@ -1,11 +1,12 @@
 """Sections of the report about scaling: fits over FLOPs, and accuracy against bits per byte."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ucurve.analysis.data.comparable import describe_unknown, mark_unknown, unknown_mark
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import Run, size_of
 from ucurve.analysis.data.study import BenchmarkScores, Study
@@ -61,9 +62,11 @@ def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
         return
     heading, loss = "Scaling of bits per byte", points["loss"].iloc[0]
     label, title = f"{loss.capitalize()} loss (bits per byte)", f"{heading} ({loss} loss)"
-    drawings, fits = _fit(points, study.runs, POWER_LAW, "scaling_bits_per_byte", title, label)
+    marks = {run.label: unknown_mark(run) for run in study.runs}
+    drawings, fits = _fit(points, study.runs, POWER_LAW, "scaling_bits_per_byte", title, label, marks)
     if drawings:
-        yield ReportSection(heading, (*drawings, fits), left_out=_why_no_law(fits.table))
+        content = (*describe_unknown(study.runs), *drawings, fits)
+        yield ReportSection(heading, content, left_out=_why_no_law(fits.table))
 
 
 def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
@@ -81,9 +84,11 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
     bits = checkpoint_bits(scored.study.metrics, scored.study.held_out, scored.study.runs)
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
     if not table.empty and table["accuracy"].notna().any():
-        drawings = draw_accuracy_against_bits(table, f"accuracy_by_bits_{scored.file_name}", scored.curve_title)
+        marked, name = mark_unknown(table, scored.study.runs), f"accuracy_by_bits_{scored.file_name}"
+        drawings = draw_accuracy_against_bits(marked, name, scored.curve_title)
         left_out = "one model: there is nothing to compare it with" if table["group"].nunique() == 1 else ""
-        yield ReportSection(f"Accuracy at equal bits per byte on {scored.heading}", tuple(drawings), left_out=left_out)
+        content = (*describe_unknown(scored.study.runs), *drawings)
+        yield ReportSection(f"Accuracy at equal bits per byte on {scored.heading}", content, left_out=left_out)
 
 
 def _why_no_law(fits: pd.DataFrame) -> str:
@@ -124,13 +129,24 @@ def draw_accuracy_against_bits(table: pd.DataFrame, name: str, title: str) -> li
 
 
 def _fit(
-    points: pd.DataFrame, runs: Sequence[Run], law: Law, name: str, title: str, label: str
+    points: pd.DataFrame,
+    runs: Sequence[Run],
+    law: Law,
+    name: str,
+    title: str,
+    label: str,
+    marks: Mapping[str, str] | None = None,
 ) -> tuple[list[Drawing], TableView]:
-    """Fit the ends of finished runs, and the checkpoints of runs that differ in the seed only."""
+    """Fit the ends of finished runs, and the checkpoints of runs that differ in the seed only.
+
+    ``marks`` are put behind the names of the lines, by the label of a run.
+    """
     found, drawings = [], []
     seeds = points.assign(line=points["group"].astype(str))
     for kind, rows in ((FINISHED, finished_points(points, runs)), (ON_THE_WAY, seeds)):
-        parameters, curves = fit_tables(rows, law)
+        names = zip(rows["line"], rows["run"], strict=True)
+        marked = rows.assign(line=[f"{line}{(marks or {}).get(str(run), '')}" for line, run in names])
+        parameters, curves = fit_tables(marked, law)
         if not parameters.empty:
             found.append(parameters.assign(fitted_to=kind))
             file = f"{name}_{_NAMES[kind]}"

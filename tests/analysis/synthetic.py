@@ -53,7 +53,7 @@ def write_held_out(folder: Path, bits: Mapping[int, float], parameters: int) -> 
     """Write held-out losses; returns what run.json lists."""
     path = folder / "held_out.csv"
     lines = [
-        f"{step},{step * TOKENS_PER_STEP},{6.0 * parameters * step * TOKENS_PER_STEP},1.0,{value},9,30"
+        f"{step},{step * TOKENS_PER_STEP},{6.0 * parameters * step * TOKENS_PER_STEP},1.0,{value},0.1,9,30"
         for step, value in bits.items()
     ]
     path.write_text("\n".join([",".join(HELD_OUT_COLUMNS), *lines]) + "\n", encoding="utf-8")

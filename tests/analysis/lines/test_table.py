@@ -17,7 +17,7 @@ from ucurve.errors import UserError
 from ucurve.storage.run_folder import checkpoint_folder
 
 STEPS = (0, 1, 10, 100)
-TEXT = {"source": "t", "documents": 1, "bytes": 9, "tokens": 9, "left_out": 0, "sha256": "6" * 64}
+TEXT = {"source": "t", "documents": 1, "bytes": 9, "unknown_bytes": 0, "tokens": 9, "left_out": 0, "sha256": "6" * 64}
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.facts import change_run, write_manifest_of
 from ucurve.storage.run_folder import checkpoint_folder
 
 STEPS = (0, 1, 10, 100)
-TEXT = {"source": "t", "documents": 1, "bytes": 9, "tokens": 9, "left_out": 0, "sha256": "6" * 64}
+TEXT = {"source": "t", "documents": 1, "bytes": 9, "unknown_bytes": 0, "tokens": 9, "left_out": 0, "sha256": "6" * 64}
 
 
 def make_run(folder, architecture, seed, end, flops, *, scorer="sentence", fall=1.0, status="finished", scored=STEPS):
