@@ -65,8 +65,8 @@ def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
     marks = {run.label: unknown_mark(run) for run in study.runs}
     drawings, fits = _fit(points, study.runs, POWER_LAW, "scaling_bits_per_byte", title, label, marks)
     if drawings:
-        content = (*describe_unknown(study.runs), *drawings, fits)
-        yield ReportSection(heading, content, left_out=_why_no_law(fits.table))
+        notes = describe_unknown(study.runs)
+        yield ReportSection(heading, (*notes, *drawings, fits), left_out=_why_no_law(fits.table))
 
 
 def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
@@ -87,8 +87,8 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
         marked, name = mark_unknown(table, scored.study.runs), f"accuracy_by_bits_{scored.file_name}"
         drawings = draw_accuracy_against_bits(marked, name, scored.curve_title)
         left_out = "one model: there is nothing to compare it with" if table["group"].nunique() == 1 else ""
-        content = (*describe_unknown(scored.study.runs), *drawings)
-        yield ReportSection(f"Accuracy at equal bits per byte on {scored.heading}", content, left_out=left_out)
+        heading, notes = f"Accuracy at equal bits per byte on {scored.heading}", describe_unknown(scored.study.runs)
+        yield ReportSection(heading, (*notes, *drawings), left_out=left_out)
 
 
 def _why_no_law(fits: pd.DataFrame) -> str:
