@@ -27,7 +27,8 @@ IN_IDENTIFIER = pattern([name.replace("-", "_") for name in NAMES])
 
 def python_files() -> list[Path]:
     """All files of Python outside the tests."""
-    return [*ROOT.glob("*.py"), *(file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py")))]
+    found = (file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py")))
+    return [*ROOT.glob("*.py"), *(file for file in found if file.resolve() == file)]  # not over the links of ucurve/
 
 
 def docstrings(tree: ast.AST) -> set[int]:
@@ -44,7 +45,7 @@ def identifiers(node: ast.AST) -> Iterator[str]:
 
     The folder of a maker of pairs has the name of its source, so that who imports it names it.
     """
-    if isinstance(node, ast.ImportFrom) and str(node.module).startswith("generation."):
+    if isinstance(node, ast.ImportFrom) and str(node.module).startswith("ucurve.generation"):
         return
     for field, value in ast.iter_fields(node):
         if not isinstance(node, ast.Constant) and field != "type_comment":

@@ -24,7 +24,7 @@ COMPOSED_AS = {
     "status": "train",
     "workers": "train",
 }
-COMMAND = re.compile(r"(?:python|torchrun|deepspeed) (?:-\S+ (?:\d+ )?)*([\w./]+?)(?:\.py)? (.+)")
+COMMAND = re.compile(r"(?:python|ucurve|torchrun|deepspeed) (?:-\S+ (?:\d+ )?)*([\w./]+?)(?:\.py)? (.+)")
 PLACEHOLDER = re.compile(r"-m|--help|\.\.\.|<the|grid>|source=NAME")
 
 

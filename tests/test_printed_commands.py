@@ -106,12 +106,11 @@ def test_the_last_lines_of_the_demo_can_be_typed(tmp_path, monkeypatch, active):
         monkeypatch.setenv("VIRTUAL_ENV", f"{tmp_path}/.venv")
     said = demo.what_next(demo.DemoSettings("runs/demo", "figures/demo"))
     assert ("    source .venv/bin/activate\n" in said) != active
-    commands = [shlex.split(line)[1:] for line in said.splitlines() if line.startswith("    python ")]
-    assert [words[:-1] for words in commands[:1]] == [["-m", "workbench"]]
-    assert commands[1][0] == "train.py"
+    commands = [shlex.split(line) for line in said.splitlines() if line.startswith(("    ucurve ", "    python "))]
+    assert [words[:2] for words in commands] == [["ucurve", "workbench"], ["python", "train.py"]]
     assert unquoted(said) == []
     compose("workbench", read_arguments(commands[0][2:]))
-    compose("train", read_arguments(commands[1][1:]))
+    compose("train", read_arguments(commands[1][2:]))
 
 
 def test_the_readme_activates_the_environment_before_it_calls_python():
