@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ucurve.errors import UserError, unknown_name
 from ucurve.huggingface.attention import register_without_mask
 from ucurve.huggingface.pretrained import new_model
+from ucurve.training.model.mamba import draw_as_authors
 from ucurve.training.model.parameters import EMBEDDING, OUTPUT, Parameters
 from ucurve.training.model.refusals import hidden_states, refuse_behaviour, refuse_configuration
 
@@ -99,6 +100,8 @@ class LibraryModel:
         with torch.random.fork_rng(devices=[]), built_on(device):  # the global generators are not changed
             torch.manual_seed(seed)
             model: PreTrainedModel = self._build(vocabulary, context, document_token).float()
+            if self.architecture == "mamba":
+                draw_as_authors(model)
         torch.nn.Module.to(model, device)
         for module in model.modules():
             if isinstance(module, torch.nn.Embedding):
