@@ -49,7 +49,8 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
     def hours(plan: Plan) -> dict[str, float]:
         settings = plan.settings
         model = (settings.model.design, plan.vocabulary, settings.batch, settings.engine, settings.objective)
-        measured[model] = seconds = measured.get(model) or measure(plan)
+        step = (*model, settings.optimizer.kind)
+        measured[step] = seconds = measured.get(step) or measure(plan)
         scored = repr(settings.eval)
         if scored not in counts:
             counts[scored] = count_characters(settings.eval)

@@ -1,7 +1,7 @@
 """The settings of the optimizer, and the learning rate of each step: linear warm-up, then one of several forms."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, field
 from typing import Annotated, Literal
 
@@ -12,6 +12,8 @@ from ucurve.fields import STRICT, Decay, Share, format_count, parse_count
 
 RateKind = Literal["cosine", "linear", "constant", "wsd", "wsd_s"]
 OptimizerKind = Literal["adamw", "muon"]
+
+MUON_ITERATIONS = 5  # of Newton and Schulz in each step; torch's default
 
 _LEFT: dict[str, Callable[[float], float]] = {  # share of the way from peak to minimum that is left
     "cosine": lambda done: 0.5 * (1 + math.cos(math.pi * done)),
@@ -83,6 +85,16 @@ class RateSettings:
         """Return the last step that has the peak before the decay to step ``end``."""
         assert self.decay is not None, "this is rate=wsd or rate=wsd_s"
         return end - max(1, round(self.decay * end))
+
+
+def muon_flops(matrices: Iterable[tuple[int, ...]]) -> float:
+    """Count the FLOPs of the products in a step of Muon on matrices of these shapes, two for each multiply-add.
+
+    An iteration takes X, turned so that its m rows are not more than its n columns, to ``aX + (bA + cAA) X`` with
+    ``A = XX'`` (Jordan et al. 2024, as ``torch.optim.Muon``): ``2 m^2 n``, ``2 m^3`` and ``2 m^2 n`` FLOPs.
+    """
+    sides = (sorted(shape) for shape in matrices)
+    return MUON_ITERATIONS * float(sum(4 * m * m * n + 2 * m**3 for m, n in sides))
 
 
 COSINE = RateSettings()

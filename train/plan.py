@@ -9,10 +9,11 @@ from ucurve.training.config import RunSettings
 from ucurve.training.identity import config_sha256
 from ucurve.training.model.parameters import Parameters, flops_6nd
 from ucurve.training.model.precision import describe_precision
-from ucurve.training.optim import learning_rate
+from ucurve.training.optim import learning_rate, muon_flops
 
 _BYTES_PER_WEIGHT = 4
 _MOST_TOKENS_BETWEEN = 1_000  # start tokens; beyond it the plan warns
+_MOST_FLOPS = 2.0  # times 6ND; beyond it the plan warns
 _SPACES = {  # what a token is, where a reader may count words
     "word": "; a token is a word or a piece of one, a punctuation mark, or a single space",
     "char": "; a token is a character, spaces included",
@@ -63,10 +64,16 @@ class Plan:
         return flops_6nd(self.parameters.total, tokens)
 
     def flops_exact(self, tokens: int) -> float:
-        """Training FLOPs after ``tokens`` tokens, matrix products counted."""
-        settings = self.settings
-        predicted = settings.objective.mean_rate(tokens // settings.batch.tokens, self.steps)
-        return settings.model.design.count_flops(self.vocabulary, settings.batch.length, tokens, predicted)
+        """Training FLOPs after ``tokens`` tokens, matrix products counted, with those that Muon computes."""
+        settings, steps = self.settings, tokens // self.settings.batch.tokens
+        predicted = settings.objective.mean_rate(steps, self.steps)
+        of_model = settings.model.design.count_flops(self.vocabulary, settings.batch.length, tokens, predicted)
+        return of_model + steps * self.optimizer_flops
+
+    @property
+    def optimizer_flops(self) -> float:
+        """The FLOPs of the matrix products that the optimizer computes in a step, beside those of the model."""
+        return muon_flops(self.parameters.hidden) if self.settings.optimizer.kind == "muon" else 0.0
 
     def describe_checkpoint(self, step: int, data_sha256: str, corpus_tokens: int) -> CheckpointFacts:
         """Return what the manifest of the checkpoint at ``step`` holds."""
@@ -111,7 +118,6 @@ def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
 def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = None, tokens_note: str = "") -> str:
     """Return a plan as text, as ``dry_run=true`` prints it; the notes say where the numbers are from."""
     settings, tokens = plan.settings, plan.tokens
-    by_muon = settings.optimizer.kind == "muon"
     tied = "tied" if plan.parameters.tied else "not tied"
     lines = [
         f"run            {settings.run_name}",
@@ -126,12 +132,38 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         f"precision      {describe_precision(settings.engine.precision)}",
         f"start token    {describe_start_token(plan, stream)}",
         f"learning rate  {_describe_rate(plan)}",
-        *(["optimizer      Muon for matrices between embedding and output layer, AdamW for the rest"] * by_muon),
+        *([f"optimizer      {_describe_muon(plan)}"] if settings.optimizer.kind == "muon" else []),
         f"FLOPs          {plan.flops(tokens):.3e} (6ND), {plan.flops_exact(tokens):.3e} (matrix products)",
+        *([f"beyond 6ND     {warning}"] if (warning := warn_of_flops(plan)) else []),
         f"checkpoints    {len(plan.checkpoint_steps)}: {' '.join(map(str, plan.checkpoint_steps))}",
         f"disk           {plan.disk_bytes / 1e9:.2f} GB",
     ]
     return "\n".join(lines)
+
+
+def warn_of_flops(plan: Plan) -> str:
+    """Say that the matrix products of a plan are more than twice its 6ND, and what they are of; empty if not."""
+    ratio = plan.flops_exact(plan.tokens) / plan.flops(plan.tokens)
+    if ratio <= _MOST_FLOPS:
+        return ""
+    batch, share = plan.settings.batch, _muon_share(plan)
+    of_model = (
+        "6ND counts every parameter once, and not what attention or a scan computes over "
+        f"{batch.length:,} tokens (batch.length) nor that layers may share parameters"
+    )
+    of_muon = f"{100 * share:.0f} % of them are Muon's own, since a batch of {batch.tokens:,} tokens is small for it"
+    return f"warning: matrix products take {ratio:.1f} times the FLOPs of 6ND: {of_muon if share > 0.5 else of_model}"
+
+
+def _describe_muon(plan: Plan) -> str:
+    return (
+        "Muon for matrices between embedding and output layer, AdamW for the rest; "
+        f"{100 * _muon_share(plan):.2g} % of the matrix products are Muon's own"
+    )
+
+
+def _muon_share(plan: Plan) -> float:
+    return plan.steps * plan.optimizer_flops / plan.flops_exact(plan.tokens)
 
 
 def _describe_rate(plan: Plan) -> str:

@@ -54,6 +54,14 @@ def test_another_model_is_timed_for_itself():
     assert sorted(timed) == ["14m", "tiny"]
 
 
+def test_another_optimizer_is_timed_for_itself():
+    plans = [expect_run(cell.settings).plan for cell in expand_grid([*GRID, "optimizer=adamw,muon", "tokens=100k"])]
+    seconds = {"adamw": 1.0, "muon": 3.0}
+    rows = measure_costs(plans, lambda plan: seconds[plan.settings.optimizer.kind])
+    hours = {plan.settings.optimizer.kind: row["hours"] for plan, row in zip(plans, rows, strict=False)}
+    assert hours["muon"] == pytest.approx(3 * hours["adamw"])
+
+
 def test_masked_tokens_are_timed_as_many_as_a_mean_step_predicts(plans):
     assert random_batch(plans[0]).shape == (256, 65)
     keys = ["model=bert-14m", *GRID[1:3], "tokens=100k", "objective=masked", "objective.last_rate=0.45"]

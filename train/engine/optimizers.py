@@ -1,19 +1,19 @@
 """The optimizers of a run over groups of its parameters, and the full state of model and optimizers."""
 
 from collections.abc import Sequence
-from typing import Literal, TypedDict
+from typing import TypedDict
 
 import torch
 from torch import nn
 
 from ucurve.errors import RunError
-from ucurve.training.optim import OptimizerSettings
+from ucurve.training.model.parameters import decays, kinds_of_parameters
+from ucurve.training.optim import MUON_ITERATIONS, OptimizerSettings
 
 GENERATOR = "generator"  # of torch, the only one that training may draw from
 MOMENTS = ("exp_avg", "exp_avg_sq")
 _OF_ADAMW, _OF_MUON = ("step", *MOMENTS), ("momentum_buffer",)  # what an optimizer keeps of each parameter
 
-Kind = Literal["embedding", "output", "hidden", "rest"]
 Optimizers = Sequence[torch.optim.Optimizer]
 
 
@@ -37,7 +37,9 @@ def make_optimizers(model: nn.Module, settings: OptimizerSettings) -> list[torch
         # Updates have the size of AdamW's, so that its learning rate and weight decay fit (Liu et al. 2025, "Muon is
         # Scalable for LLM Training", section 2.2).
         rate = settings.learning_rate
-        optimizers.append(torch.optim.Muon(list(map(dict, muon)), lr=rate, adjust_lr_fn="match_rms_adamw"))
+        optimizers.append(
+            torch.optim.Muon(list(map(dict, muon)), lr=rate, ns_steps=MUON_ITERATIONS, adjust_lr_fn="match_rms_adamw")
+        )
     return optimizers
 
 
@@ -68,33 +70,13 @@ def parameter_groups(model: nn.Module, settings: OptimizerSettings) -> tuple[lis
     kinds = kinds_of_parameters(model)
     for parameter, kind in kinds.items():
         by_muon = settings.kind == "muon" and kind == "hidden"
-        decay, scale = settings.weight_decay if _decays(parameter) else 0.0, getattr(settings.scale, kind)
+        decay, scale = settings.weight_decay if decays(parameter) else 0.0, getattr(settings.scale, kind)
         group = groups.setdefault((by_muon, decay, scale), Group(params=[], weight_decay=decay, scale=scale))
         group["params"].append(parameter)
     # Those that decay first, whatever the first parameter of a model is.
     ordered = sorted(groups.items(), key=lambda one: -one[0][1])
     adamw, muon = ([group for (of_muon, _, _), group in ordered if of_muon == wanted] for wanted in (False, True))
     return adamw, muon
-
-
-def kinds_of_parameters(model: nn.Module) -> dict[nn.Parameter, Kind]:
-    """Tell embeddings (a tied output layer is one), the output layer, the matrices between them, and the rest."""
-    embeddings = {one for module in model.modules() if isinstance(module, nn.Embedding) for one in module.parameters()}
-    find_output = getattr(model, "get_output_embeddings", None)
-    output = set(find_output().parameters()) if find_output is not None else set()
-
-    def kind(parameter: nn.Parameter) -> Kind:
-        if parameter in embeddings:
-            return "embedding"
-        if parameter in output:
-            return "output"
-        return "hidden" if parameter.ndim == 2 and _decays(parameter) else "rest"
-
-    return {parameter: kind(parameter) for parameter in model.parameters()}
-
-
-def _decays(parameter: nn.Parameter) -> bool:
-    return parameter.ndim >= 2 and not getattr(parameter, "_no_weight_decay", False)  # see ``LibraryModel``
 
 
 def reserved_bytes(model: nn.Module, optimizers: Optimizers) -> int:

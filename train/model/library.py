@@ -12,7 +12,7 @@ from ucurve.errors import UserError, unknown_name
 from ucurve.huggingface.attention import register_without_mask
 from ucurve.huggingface.pretrained import new_model
 from ucurve.training.model.mamba import draw_as_authors
-from ucurve.training.model.parameters import EMBEDDING, OUTPUT, Parameters
+from ucurve.training.model.parameters import EMBEDDING, OUTPUT, Parameters, kinds_of_parameters
 from ucurve.training.model.refusals import hidden_states, refuse_behaviour, refuse_configuration
 
 if TYPE_CHECKING:  # torch and transformers are imported where a model is built
@@ -30,6 +30,8 @@ _OURS = {
     "use_cache": "training, which has none",
     "dtype": "engine.precision",
 }
+# Lengths to which the scans of Mamba 2, Bamba and others fill a sequence up, or into which they cut it.
+_CHUNKS = ("chunk_size", "mamba_chunk_size")
 # State matrices of Mamba, as its authors mark them in state-spaces/mamba, mamba_ssm/modules/mamba_simple.py; with their
 # attribute. transformers does not mark them.
 _WITHOUT_DECAY = (".A_log", ".D")
@@ -108,8 +110,6 @@ class LibraryModel:
                 module.padding_idx = None  # so that every row is trained
         with self._explaining():
             refuse_behaviour(model, self.architecture)
-        for name, parameter in model.named_parameters():
-            parameter._no_weight_decay = name.endswith(_WITHOUT_DECAY)  # type: ignore[attr-defined]
         _leave_out_mask(model, context)
         return model
 
@@ -129,6 +129,8 @@ class LibraryModel:
             raise UserError(
                 f"model.architecture={self.architecture}: its logits have a bias, which the loss does not add"
             )
+        for name, parameter in model.named_parameters():
+            parameter._no_weight_decay = name.endswith(_WITHOUT_DECAY)  # type: ignore[attr-defined]
         return model
 
     def _configuration(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedConfig":
@@ -150,6 +152,9 @@ class LibraryModel:
         if "max_position_embeddings" in known:
             run["max_position_embeddings"] = context
         configuration: PreTrainedConfig = AutoConfig.for_model(self.architecture, **json.loads(self.config), **run)
+        for key in _CHUNKS:
+            if getattr(configuration, key, 0) > context:
+                setattr(configuration, key, context)
         return configuration
 
     @contextlib.contextmanager
@@ -238,7 +243,8 @@ def parameters_by_group(model: "PreTrainedModel") -> Parameters:
         if parameter is output.bias:  # one for each token, in masked models
             group = EMBEDDING
         counts[group] = counts.get(group, 0) + parameter.numel()
-    return Parameters(counts)
+    kinds = kinds_of_parameters(model)
+    return Parameters(counts, tuple(tuple(one.shape) for one in model.parameters() if kinds[one] == "hidden"))
 
 
 def _group_of(path: str, kind: str) -> str:

@@ -33,7 +33,8 @@ class PythiaShape:
                 "mlp": self.layers * (2 * d * f + d + f),
                 "layer_norm": (2 * self.layers + 1) * 2 * d,
                 "output": vocabulary * d,
-            }
+            },
+            hidden=((3 * d, d), (d, d), (f, d), (d, f)) * self.layers,
         )
 
     def count_flops(self, vocabulary: int, context: int, tokens: int, predicted: float = 1.0) -> float:  # noqa: ARG002, all are

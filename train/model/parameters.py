@@ -1,7 +1,13 @@
-"""The number of parameters of a model by group, and the FLOPs of training it by ``6ND``."""
+"""The parameters of a model by group and by what changes them, and the FLOPs of training it by ``6ND``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:  # plans are made without torch
+    from torch import nn
+
+Kind = Literal["embedding", "output", "hidden", "rest"]
 
 EMBEDDING, OUTPUT = "embedding", "output"
 
@@ -14,6 +20,7 @@ class Parameters:
     """
 
     groups: Mapping[str, int]
+    hidden: tuple[tuple[int, ...], ...] = ()  # the shapes of the matrices between embedding and output layer
 
     @property
     def total(self) -> int:
@@ -39,3 +46,26 @@ def flops_6nd(parameters: int, tokens: int) -> float:
     """Training FLOPs by the rule ``C = 6ND`` (Liu et al., ZhoBLiMP, 5.2, after Hoffmann et al. 2022)."""
     # The paper does not say whether embeddings count as parameters.
     return 6.0 * parameters * tokens
+
+
+def kinds_of_parameters(model: "nn.Module") -> dict["nn.Parameter", Kind]:
+    """Tell embeddings (a tied output layer is one), the output layer, the matrices between them, and the rest."""
+    from torch import nn
+
+    embeddings = {one for module in model.modules() if isinstance(module, nn.Embedding) for one in module.parameters()}
+    find_output = getattr(model, "get_output_embeddings", None)
+    output = set(find_output().parameters()) if find_output is not None else set()
+
+    def kind(parameter: "nn.Parameter") -> Kind:
+        if parameter in embeddings:
+            return "embedding"
+        if parameter in output:
+            return "output"
+        return "hidden" if parameter.ndim == 2 and decays(parameter) else "rest"
+
+    return {parameter: kind(parameter) for parameter in model.parameters()}
+
+
+def decays(parameter: "nn.Parameter") -> bool:
+    """Tell whether weight decay acts on a parameter."""
+    return parameter.ndim >= 2 and not getattr(parameter, "_no_weight_decay", False)  # see ``LibraryModel``

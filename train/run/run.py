@@ -21,7 +21,7 @@ from ucurve.training.engine.execution import Execution, check_processes, choose_
 from ucurve.training.engine.processes import Processes, read_processes
 from ucurve.training.engine.signals import Interrupted, StopSignals
 from ucurve.training.identity import config_sha256, without_seeds
-from ucurve.training.plan import count_start_tokens, warn_of_start_token
+from ucurve.training.plan import count_start_tokens, warn_of_flops, warn_of_start_token
 from ucurve.training.run.group import score_in_all
 from ucurve.training.run.prepare import PreparedRun, check_inputs, prepare
 from ucurve.training.run.tracking import tracking_late_scores
@@ -101,8 +101,9 @@ def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
         check_same_data(run.plan.settings, run.store, before)
     _write_static_files(run, record, first_start=before is None)
     if before is None or not before.finished:
-        if warning := warn_of_start_token(run.plan, run.store):
-            log_line(f"{run.folder.name}: {warning}")
+        for warning in (warn_of_start_token(run.plan, run.store), warn_of_flops(run.plan)):
+            if warning:
+                log_line(f"{run.folder.name}: {warning}")
         evaluation.log_what_is_not_scored(run.folder, run.plan.settings.eval)
         record.write("running")
         return False

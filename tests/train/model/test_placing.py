@@ -26,6 +26,7 @@ def assert_same_bytes(stored, model, device):
         assert (name, value.shape, value.stride()) == (again, there.shape, there.stride())
         assert there.device == DEVICE, name
         assert torch.equal(device.values(there), value), name
+        assert getattr(there, "_no_weight_decay", None) == getattr(value, "_no_weight_decay", None), name
 
 
 @pytest.mark.parametrize("family", ["pythia", *FAMILIES, "mixtral"])

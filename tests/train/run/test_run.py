@@ -22,6 +22,7 @@ from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import checkpoints
 from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.optim import muon_flops
 from ucurve.training.run import saving
 from ucurve.training.run.prepare import prepare
 from ucurve.training.run.run import train_run
@@ -178,6 +179,17 @@ def test_documents_begin_with_their_separator(settings_of):
     stream = prepared.store.windows(torch.zeros(1, dtype=torch.int64).numpy(), prepared.store.length)[0]
     assert stream[0] == prepared.document_token
     assert (stream == prepared.document_token).sum() == prepared.store.documents == 200
+
+
+def test_a_run_that_muon_trains_says_what_it_costs_and_its_manifests_have_it(settings_of, capsys):
+    settings = settings_of("optimizer=muon", "engine=torch")
+    train_run(settings)
+    assert "warning: matrix products take " in capsys.readouterr().err
+    assert run_faults(settings.folder) == []
+    last, design = read_manifest(checkpoints(settings.folder)[-1]), settings.model.design
+    vocabulary = read_run_facts(settings.folder).vocabulary
+    of_muon = 12 * muon_flops(design.count_parameters(vocabulary, 16).hidden)
+    assert last.flops_exact == design.count_flops(vocabulary, 16, 12 * 8 * 16) + of_muon
 
 
 def test_a_loss_that_is_not_finite_keeps_the_last_good_state(settings_of, monkeypatch):
