@@ -48,8 +48,10 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
 
     def hours(plan: Plan) -> dict[str, float]:
         settings = plan.settings
-        model = (settings.model.design, plan.vocabulary, settings.batch, settings.engine, settings.objective)
-        step = (*model, settings.optimizer.kind)
+        step = (
+            *(settings.model.design, plan.vocabulary, settings.batch, settings.engine),
+            *(settings.objective, settings.optimizer.kind),
+        )
         measured[step] = seconds = measured.get(step) or measure(plan)
         scored = repr(settings.eval)
         if scored not in counts:

@@ -118,6 +118,7 @@ def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
 def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = None, tokens_note: str = "") -> str:
     """Return a plan as text, as ``dry_run=true`` prints it; the notes say where the numbers are from."""
     settings, tokens = plan.settings, plan.tokens
+    by_muon = settings.optimizer.kind == "muon"
     tied = "tied" if plan.parameters.tied else "not tied"
     lines = [
         f"run            {settings.run_name}",
@@ -132,7 +133,7 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         f"precision      {describe_precision(settings.engine.precision)}",
         f"start token    {describe_start_token(plan, stream)}",
         f"learning rate  {_describe_rate(plan)}",
-        *([f"optimizer      {_describe_muon(plan)}"] if settings.optimizer.kind == "muon" else []),
+        *(["optimizer      Muon for matrices between embedding and output layer, AdamW for the rest"] * by_muon),
         f"FLOPs          {plan.flops(tokens):.3e} (6ND), {plan.flops_exact(tokens):.3e} (matrix products)",
         *([f"beyond 6ND     {warning}"] if (warning := warn_of_flops(plan)) else []),
         f"checkpoints    {len(plan.checkpoint_steps)}: {' '.join(map(str, plan.checkpoint_steps))}",
@@ -146,24 +147,14 @@ def warn_of_flops(plan: Plan) -> str:
     ratio = plan.flops_exact(plan.tokens) / plan.flops(plan.tokens)
     if ratio <= _MOST_FLOPS:
         return ""
-    batch, share = plan.settings.batch, _muon_share(plan)
-    of_model = (
-        "6ND counts every parameter once, and not what attention or a scan computes over "
+    batch, share = plan.settings.batch, plan.steps * plan.optimizer_flops / plan.flops_exact(plan.tokens)
+    reason = (
+        f"{100 * share:.0f} % of them are Muon's own, since a batch of {batch.tokens:,} tokens is small for it"
+        if share > 0.5
+        else "6ND counts every parameter once, and not what attention or a scan computes over "
         f"{batch.length:,} tokens (batch.length) nor that layers may share parameters"
     )
-    of_muon = f"{100 * share:.0f} % of them are Muon's own, since a batch of {batch.tokens:,} tokens is small for it"
-    return f"warning: matrix products take {ratio:.1f} times the FLOPs of 6ND: {of_muon if share > 0.5 else of_model}"
-
-
-def _describe_muon(plan: Plan) -> str:
-    return (
-        "Muon for matrices between embedding and output layer, AdamW for the rest; "
-        f"{100 * _muon_share(plan):.2g} % of the matrix products are Muon's own"
-    )
-
-
-def _muon_share(plan: Plan) -> float:
-    return plan.steps * plan.optimizer_flops / plan.flops_exact(plan.tokens)
+    return f"warning: matrix products take {ratio:.1f} times the FLOPs of 6ND: {reason}"
 
 
 def _describe_rate(plan: Plan) -> str:

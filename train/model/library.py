@@ -30,6 +30,17 @@ _OURS = {
     "use_cache": "training, which has none",
     "dtype": "engine.precision",
 }
+# Keys of published configurations that transformers reads but does not list, each with two values that any model can
+# have, and those that it turns into ``rope_parameters``, with their names there.
+_PUBLISHED: dict[str, tuple[object, object]] = {
+    "rope_theta": (1e4, 2e4),
+    "rotary_emb_base": (1e4, 2e4),
+    "partial_rotary_factor": (1.0, 0.5),
+    "rotary_pct": (1.0, 0.5),
+    "rope_scaling": ({"rope_type": "linear", "factor": 2.0}, {"rope_type": "linear", "factor": 4.0}),
+    "head_dim": (16, 32),
+}
+_OF_ROTATION = {"rotary_emb_base": "rope_theta", "rotary_pct": "partial_rotary_factor"}
 # Lengths to which the scans of Mamba 2, Bamba and others fill a sequence up, or into which they cut it.
 _CHUNKS = ("chunk_size", "mamba_chunk_size")
 # State matrices of Mamba, as its authors mark them in state-spaces/mamba, mamba_ssm/modules/mamba_simple.py; with their
@@ -72,8 +83,23 @@ class LibraryModel:
         for key in json.loads(self.config):
             if key in set_by:
                 raise UserError(f"model.config.{key} is set by the run (by {set_by[key]}); leave it out")
-            if key not in known:
+            if key not in known and not (key in _PUBLISHED and self._takes(key)):
                 raise unknown_name(f"key of {self.architecture}", key, sorted(known - {*set_by}), "model.config")
+
+    def _takes(self, key: str) -> bool:
+        """Tell whether transformers takes a key that it does not list; one beside ``rope_parameters`` is refused."""
+        given = json.loads(self.config)
+        rotation = given.pop("rope_parameters", None)
+        with self._explaining():
+            is_read = _is_read(self.architecture, json.dumps(given), self.masked, key)
+        if is_read and rotation and key != "head_dim":
+            changed = given[key] or {} if key == "rope_scaling" else {_OF_ROTATION.get(key, key): given[key]}
+            line = str(rotation | changed).replace("'", "")
+            raise UserError(
+                f"model.config.{key} has no effect beside model.config.rope_parameters, or replaces them; write "
+                f"model.config.rope_parameters={line}"
+            )
+        return is_read
 
     @property
     def title(self) -> str:
@@ -167,8 +193,20 @@ class LibraryModel:
         except Exception as error:  # each family raises errors of its own
             reason = " ".join(str(error).split())
             raise UserError(
-                f"model.config: transformers makes no {self.architecture} of these values: {reason}"
+                f"model.config: transformers makes no {self.architecture} of these values: {reason}{self._heads_hint()}"
             ) from error
+
+    def _heads_hint(self) -> str:
+        """Name the key of the heads that have keys and values of their own where their number does not fit."""
+        with contextlib.suppress(Exception):  # a configuration that cannot be made has other faults
+            values = self._configuration(8, 8, 0).to_dict()
+            heads, own = values["num_attention_heads"], values["num_key_value_heads"]
+            return (
+                f"; num_attention_heads={heads} is no multiple of model.config.num_key_value_heads, which is {own}"
+                if heads % own
+                else ""
+            )
+        return ""
 
 
 def _leave_out_mask(model: "PreTrainedModel", context: int) -> None:
@@ -218,6 +256,24 @@ def _known_keys(architecture: str, masked: bool) -> frozenset[str]:
     kind = CONFIG_MAPPING[architecture]
     described = {"model_type", "architectures", "transformers_version"}
     return frozenset({*kind().to_dict(), *kind.attribute_map} - described)
+
+
+@cache
+def _is_read(architecture: str, config: str, masked: bool, key: str) -> bool:
+    """Tell whether a shape or a rotation of positions depends on a key, which transformers takes whether or not."""
+    import torch
+    from transformers import AutoConfig
+
+    def outcome(value: object) -> list[object]:
+        configuration = AutoConfig.for_model(architecture, **json.loads(config) | {key: value})
+        with torch.device("meta"):
+            model = new_model(configuration, "AutoModelForMaskedLM" if masked else "AutoModelForCausalLM")
+        rotations = (type(one)(configuration) for one in model.modules() if "RotaryEmbedding" in type(one).__name__)
+        angles = (buffer.tolist() for rotation in rotations for buffer in rotation.buffers())
+        return [*(one.shape for one in model.parameters()), *angles]
+
+    one, other = map(outcome, _PUBLISHED[key])
+    return one != other
 
 
 def _set_by_run(architecture: str) -> dict[str, str]:

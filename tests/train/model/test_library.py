@@ -106,6 +106,8 @@ MESSAGES = [
     ("granite", {**PLAIN, "logits_scaling": 8.0}, "; set model.config.logits_scaling=1"),
     ("mamba", {"rescale_prenorm_residual": True}, "; set model.config.rescale_prenorm_residual=False"),
     ("mixtral", SIZED, "; set model.config.router_aux_loss_coef=0.0"),
+    ("qwen3", {"num_key_value_heads": 32}, "num_attention_heads=4 is no multiple of model.config.num_key_value_heads, which is 32"),
+    ("stablelm", PLAIN, "num_attention_heads=4 is no multiple of model.config.num_key_value_heads, which is 32"),
     ("bert", BERT, "; set model.objective=masked"),
     ("xlnet", {"n_layer": 1, "dropout": 0.0}, "its logits have a bias, which the loss does not add"),
     ("gptj", GPTJ, "its logits have a bias, which the loss does not add"),
@@ -115,7 +117,66 @@ MESSAGES = [
 @pytest.mark.parametrize(("family", "keys", "message"), MESSAGES)
 def test_a_configuration_that_cannot_be_trained_is_refused_before_it_is_built(family, keys, message):
     with pytest.raises(UserError, match=re.escape(message)):
-        design(family, **keys).count_parameters(VOCABULARY, LENGTH)
+        made = design(family, **keys)
+        made.count_parameters(VOCABULARY, LENGTH)
+        made.count_flops(VOCABULARY, LENGTH, LENGTH)
+
+
+LINEAR = {"rope_type": "linear", "factor": 4.0}
+QWEN3_MOE = {**PLAIN, "num_key_value_heads": 2, "num_experts": 2, "moe_intermediate_size": 16}
+PUBLISHED = [
+    ("llama", PLAIN, {"rope_theta": 500_000}, {"rope_type": "default", "rope_theta": 500_000}),
+    ("llama", PLAIN, {"rope_theta": 10_000.0}, {"rope_type": "default", "rope_theta": 10_000.0}),  # as it is anyway
+    ("llama", PLAIN, {"rope_scaling": LINEAR, "rope_theta": 5e5}, {**LINEAR, "rope_theta": 5e5}),
+    ("llama", PLAIN, {"rope_scaling": None}, {"rope_type": "default", "rope_theta": 10_000.0}),
+    ("olmo2", PLAIN, {"rope_theta": 500_000}, {"rope_type": "default", "rope_theta": 500_000}),
+    ("stablelm", {**PLAIN, "num_key_value_heads": 2}, {"partial_rotary_factor": 0.5}, {"partial_rotary_factor": 0.5}),
+    ("gpt_neox", PLAIN, {"rotary_pct": 0.5, "rotary_emb_base": 500}, {"partial_rotary_factor": 0.5, "rope_theta": 500}),
+]
+
+
+@pytest.mark.parametrize(("family", "keys", "published", "rotation"), PUBLISHED)
+def test_keys_of_published_configurations_are_taken_as_transformers_takes_them(family, keys, published, rotation):
+    model = LibraryModel(family, json.dumps(keys | published)).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    assert rotation.items() <= model.config.rope_parameters.items()
+    [angles] = [one for name, one in model.named_buffers() if name.endswith("rotary_emb.inv_freq")]
+    share = rotation.get("partial_rotary_factor", 1)
+    pairs = torch.arange(0, WIDTH / 4 * share, 2) / (WIDTH / 4 * share)
+    assert torch.allclose(angles, model.config.rope_parameters["rope_theta"] ** -pairs / rotation.get("factor", 1))
+
+
+def test_the_width_of_heads_is_taken_where_transformers_reads_it_without_listing_it():
+    keys = QWEN3_MOE | {"head_dim": 16, "router_aux_loss_coef": 0.0}
+    model = LibraryModel("qwen3_moe", json.dumps(keys))._without_values(VOCABULARY, LENGTH)
+    assert model.model.layers[0].self_attn.q_proj.weight.shape == (4 * 16, WIDTH)
+
+
+WITHOUT_EFFECT = [
+    ("llama", PLAIN, {"partial_rotary_factor": 0.5}, "unknown key of llama 'partial_rotary_factor' in model.config"),
+    ("llama", PLAIN, {"rotary_emb_base": 500}, "unknown key of llama 'rotary_emb_base' in model.config"),
+    ("gpt_neox", PLAIN, {"rope_theta": 500}, "Did you mean 'rope_parameters'?"),
+    ("mamba", FAMILIES["mamba"], {"head_dim": 16}, "unknown key of mamba 'head_dim' in model.config"),
+    ("gpt2", FAMILIES["gpt2"], {"rope_scaling": None}, "unknown key of gpt2 'rope_scaling' in model.config"),
+    (
+        "olmo2",
+        {**PLAIN, "rope_parameters": {"rope_type": "default", "rope_theta": 500_000.0}},
+        {"rope_theta": 500},
+        "model.config.rope_theta has no effect beside model.config.rope_parameters, or replaces them; write "
+        "model.config.rope_parameters={rope_type: default, rope_theta: 500}",
+    ),
+    (
+        "olmo2",
+        {**PLAIN, "rope_parameters": {"rope_type": "default", "rope_theta": 500_000.0}},
+        {"rope_scaling": LINEAR},
+        "; write model.config.rope_parameters={rope_type: linear, rope_theta: 500000.0, factor: 4.0}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("family", "keys", "published", "message"), WITHOUT_EFFECT)
+def test_keys_of_published_configurations_without_effect_are_refused(family, keys, published, message):
+    with pytest.raises(UserError, match=re.escape(message)):
+        LibraryModel(family, json.dumps(keys | published))
 
 
 class Noise(torch.nn.Module):
