@@ -142,5 +142,5 @@ def model_sections(languages: LanguageScores) -> Iterator[ReportSection]:
 def _make(names: Iterable[str], *given: object) -> Iterator[ReportSection]:
     for name in names:
         module, function = name.split(":")
-        for section in getattr(import_module(f"analysis.{module}"), function)(*given):
+        for section in getattr(import_module(f"ucurve.analysis.{module}"), function)(*given):
             yield replace(section, question=_QUESTION_OF[name])

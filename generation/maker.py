@@ -97,7 +97,7 @@ def import_part(source: str, part: str) -> ModuleType:
     """Import a module of the maker of a source."""
     if source not in makers():
         raise unknown_name("source", source, makers())
-    return importlib.import_module(f"generation.{source}.{part}")
+    return importlib.import_module(f"ucurve.generation.{source}.{part}")
 
 
 class Chooser:

@@ -163,3 +163,19 @@ def test_no_module_imports_itself_over_others():
         for name in ready:
             del left[name]
     assert not left, f"a circle among {sorted(left)}"
+
+
+def named_in_strings(path: Path) -> Iterator[str]:
+    """The beginnings of the names of modules that a file hands to what imports them, as far as it writes them out."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "PackageLoader"):
+            first = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
+            if isinstance(first, ast.Constant):
+                yield str(first.value)
+
+
+def test_modules_that_are_named_in_strings_are_found_from_every_folder():
+    found = {name: path for path in MODULES.values() for name in named_in_strings(path)}
+    assert len(found) > 5
+    wrong = {name: path for name, path in found.items() if not name.startswith(("ucurve.", "IPython."))}
+    assert not wrong

@@ -301,6 +301,6 @@ def test_the_report_holds_the_parts_and_their_files_lie_beside_it(tmp_path: Path
 def test_every_section_is_made_of_what_its_list_gives(names: tuple[str, ...], given: list[type]) -> None:
     for name in names:
         module, function = name.split(":")
-        types = get_type_hints(getattr(import_module(f"analysis.{module}"), function))
+        types = get_type_hints(getattr(import_module(f"ucurve.analysis.{module}"), function))
         result = get_args(types.pop("return"))
         assert (list(types.values()), result) == (given, (ReportSection,)), name
