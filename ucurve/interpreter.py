@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IN_CHECKOUT = (ROOT / "pyproject.toml").is_file()
 _INSTALL = "pip install --constraint constraints.txt --editable ."
 _MODULE = "-m"  # what ``python -m`` is called while it imports the packages above a module
-_SCRIPTS = ("ucurve", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
+_SCRIPTS = ("ucurve", "ucurve.exe", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
 PROGRAMS = (_MODULE, *_SCRIPTS)
 _NAMED_LIKE_DATA = (
     "datasets",
@@ -62,6 +62,13 @@ def _hidden_library() -> str:
 
 
 def _problem() -> str:
+    try:
+        import fcntl  # noqa: F401 - to lock files; a part of Python itself, but not on Windows
+    except ImportError:
+        return (
+            "ucurve runs on Linux and macOS, and on Windows in WSL (the Windows Subsystem for Linux); this Python "
+            f"({sys.executable}) has no module 'fcntl', with which files are locked there"
+        )
     if sys.version_info < _OLDEST:
         oldest, this = (".".join(map(str, version)) for version in (_OLDEST, sys.version_info[:3]))
         return f"ucurve needs Python {oldest} or later, this is {this} ({sys.executable}): {_mend()}"

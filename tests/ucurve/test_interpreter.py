@@ -123,6 +123,54 @@ def test_an_older_python_can_read_what_it_is_told_by():
         assert next(target for target, _ in imports(package)) == "ucurve"
 
 
+WITHOUT_LOCKS = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name == "fcntl":
+            raise ModuleNotFoundError("No module named 'fcntl'", name=name)
+
+sys.modules.pop("fcntl", None)
+sys.meta_path.insert(0, Hidden())
+"""
+OTHER_SYSTEM = (
+    r"ucurve runs on Linux and macOS, and on Windows in WSL \(the Windows Subsystem for Linux\); this Python \(.*\) has no "
+    r"module 'fcntl', with which files are locked there"
+)
+
+
+@pytest.fixture
+def on_windows(tmp_path):
+    """A function that starts this Python without the module that Windows has not."""
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_LOCKS)
+    return lambda *words: started([sys.executable, *words], variables=os.environ | {"PYTHONPATH": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [*([script] for script in SCRIPTS), ["-m", "ucurve", "score", "list=true"], ["train.py", "--help"]],
+    ids=str,
+)
+def test_on_windows_a_command_names_the_systems_that_ucurve_runs_on(on_windows, words):
+    done = on_windows(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(f"error: {OTHER_SYSTEM}\n", done.stderr)
+
+
+@pytest.mark.parametrize("console", ["ucurve", "ucurve.exe"])
+def test_on_windows_the_console_command_does_too(on_windows, console):
+    done = on_windows("-c", f"import sys; sys.argv = ['bin/{console}', 'train']; from ucurve.cli import main; main()")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(f"error: {OTHER_SYSTEM}\n", done.stderr)
+
+
+def test_on_windows_a_notebook_gets_the_message_as_an_error(on_windows):
+    done = on_windows("-c", "import ucurve")
+    assert done.returncode == 1
+    assert re.fullmatch(f"ImportError: {OTHER_SYSTEM}", done.stderr.splitlines()[-1])
+
+
 def test_every_script_in_the_root_is_known():
     assert {Path(script).name for script in SCRIPTS} <= set(interpreter.PROGRAMS)
     assert {path.name for path in ROOT.glob("*.py")} <= set(interpreter.PROGRAMS)
