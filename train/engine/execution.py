@@ -70,7 +70,10 @@ def check_processes(settings: RunRequest, processes: Processes) -> None:
         given = "engine=deepspeed"
         if settings.engine.kind == "auto":
             given = "engine.config" if settings.engine.config else f"engine.zero_stage={settings.engine.zero_stage}"
-        raise UserError(f"{given}: the package deepspeed is not installed; install ucurve with the extra [deepspeed]")
+        raise UserError(
+            f"{given}: the package deepspeed is not installed; ucurve brings it along on Linux. Set engine=torch, which "
+            "trains on several processes too, or type: pip install deepspeed"
+        )
     if several and ":" in settings.engine.device:
         raise UserError(
             f"engine.device={settings.engine.device} names one device, and {processes.size} processes were started, "
@@ -92,6 +95,10 @@ def choose_execution(settings: RunRequest, processes: Processes) -> Execution:
     """Choose engine and device for settings that ``check_processes`` has passed, and connect the processes."""
     import torch
 
+    if settings.optimizer.kind == "muon" and not hasattr(torch.optim, "Muon"):
+        raise UserError(
+            f"optimizer=muon needs torch 2.9 or later, and torch {torch.__version__} is installed; allowed here: adamw"
+        )
     device = choose_device(settings.engine.device)
     if device.type == "cuda":
         device = torch.device("cuda", processes.local_rank if device.index is None else device.index)

@@ -8,11 +8,12 @@ from torch import nn
 
 from ucurve.errors import RunError
 from ucurve.training.model.parameters import decays, kinds_of_parameters
-from ucurve.training.optim import MUON_ITERATIONS, OptimizerSettings
+from ucurve.training.optim import MUON_ITERATIONS, OptimizerKind, OptimizerSettings
 
 GENERATOR = "generator"  # of torch, the only one that training may draw from
 MOMENTS = ("exp_avg", "exp_avg_sq")
-_OF_ADAMW, _OF_MUON = ("step", *MOMENTS), ("momentum_buffer",)  # what an optimizer keeps of each parameter
+# What an optimizer keeps of each parameter, in the order of ``make_optimizers``.
+_STATE_KEYS: dict[OptimizerKind, tuple[str, ...]] = {"adamw": ("step", *MOMENTS), "muon": ("momentum_buffer",)}
 
 Optimizers = Sequence[torch.optim.Optimizer]
 
@@ -102,9 +103,9 @@ def restore_plain(model: nn.Module, optimizers: Optimizers, state: dict[str, tor
     with torch.no_grad():
         for parameter, name in names.items():
             parameter.copy_(state[f"weights/{name}"])
-    for optimizer in optimizers:
+    for optimizer, keys in zip(optimizers, _STATE_KEYS.values(), strict=False):  # without Muon there is one
         for parameter in (one for group in optimizer.param_groups for one in group["params"]):
-            for key in _state_keys(isinstance(optimizer, torch.optim.Muon)):
+            for key in keys:
                 moment = state.get(f"optimizer/{key}/{names[parameter]}")
                 if moment is not None:
                     optimizer.state[parameter][key] = moment.to(parameter.device)
@@ -119,15 +120,11 @@ def check_state_complete(
     wanted = {GENERATOR, *(f"weights/{name}" for name, _ in model.named_parameters())}
     if step > 0 or any(name.startswith("optimizer/") for name in state):
         for name, parameter in model.named_parameters():
-            by_muon = settings.kind == "muon" and kinds[parameter] == "hidden"
-            wanted |= {f"optimizer/{key}/{name}" for key in _state_keys(by_muon)}
+            keys = _STATE_KEYS[settings.kind if kinds[parameter] == "hidden" else "adamw"]
+            wanted |= {f"optimizer/{key}/{name}" for key in keys}
     missing = sorted(wanted - set(state))
     if missing:
         raise RunError(
             f"the state after step {step} lacks {len(missing)} of {len(wanted)} parts, as {missing[0]}; "
             "continuing from it would reset the optimizer"
         )
-
-
-def _state_keys(by_muon: bool) -> tuple[str, ...]:
-    return _OF_MUON if by_muon else _OF_ADAMW
