@@ -1,13 +1,15 @@
-# Every target builds .venv first; UCURVE_PYTHON picks the interpreter.
+# Every target but lowest and clean builds .venv first; UCURVE_PYTHON picks the interpreter.
 UCURVE_PYTHON ?= python3
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 RUFF := $(VENV)/bin/ruff
 INSTALLED := $(VENV)/.installed
+LOWEST := .venv-lowest
+LOWEST_INSTALLED := $(LOWEST)/.installed
 DOCS_INSTALLED := $(VENV)/.installed-docs
 CODE := ucurve train eval generation validation analysis launch workbench tokenizers measurements studies tests train.py score.py analyze.py verify.py generate.py
 
-.PHONY: demo notebooks docs bench test long lint types unit format install clean
+.PHONY: demo notebooks docs bench lowest test long lint types unit format install clean
 
 demo: install
 	$(PYTHON) -m launch.demo
@@ -46,6 +48,10 @@ bench: install
 	$(PYTHON) measurements/gpu.py --device cpu --models tiny llama-14m --sequences 8 --length 32 --vocabulary 300 --steps 12 \
 		--most-pairs 400 --out cache/gpu
 
+# From a corpus to a report with the lowest versions that pyproject.toml allows, but the torch of constraints.txt.
+lowest: $(LOWEST_INSTALLED)
+	HF_HUB_OFFLINE=1 $(LOWEST)/bin/python -m tests.lowest
+
 format: install
 	$(RUFF) check --fix $(CODE)
 	$(RUFF) format $(CODE)
@@ -54,7 +60,7 @@ install: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(PYTHON) || $(UCURVE_PYTHON) -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev,russian,wandb]'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev,russian]'
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --no-deps natasha  # for its models alone
 	touch $(INSTALLED)
 
@@ -63,5 +69,10 @@ $(DOCS_INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $(DOCS_INSTALLED)
 
+$(LOWEST_INSTALLED): pyproject.toml constraints-lowest.txt
+	test -x $(LOWEST)/bin/python || $(UCURVE_PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable .
+	touch $(LOWEST_INSTALLED)
+
 clean:
-	rm -rf runs cache figures site build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(LOWEST) runs cache figures site build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

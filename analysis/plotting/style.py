@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
@@ -14,10 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.font_manager import findSystemFonts, fontManager
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter
-from matplotlib.typing import LineStyleType, RcKeyType
+from matplotlib.typing import LineStyleType
 from numpy.typing import NDArray
 
 from ucurve.fields import format_count
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2
@@ -39,7 +43,7 @@ class LineStyle:
     dashes: LineStyleType
 
 
-def settings() -> dict[RcKeyType, object]:
+def settings() -> "dict[RcKeyType, object]":
     """Return the matplotlib settings of every figure; a fixed salt makes SVG files repeat byte for byte."""
     return {
         "font.family": ["DejaVu Sans", *chinese_fonts()],

@@ -87,7 +87,8 @@ def check_tracker(settings: TrackerSettings) -> None:
     """Check that the tracker asked for is installed."""
     kind = settings.kind
     if kind != "none" and importlib.util.find_spec(kind) is None:
-        raise UserError(f"tracker={kind}: the package {kind} is not installed; install ucurve with the extra [{kind}]")
+        wanted = "'ucurve[trackio]'" if kind == "trackio" else kind
+        raise UserError(f"tracker={kind}: the package {kind} is not installed: pip install {wanted}")
 
 
 def start_tracker(settings: RunRequest, run: Path) -> Tracker | None:

@@ -158,10 +158,10 @@ def test_without_a_tracker_nothing_is_sent(settings_of, tmp_path):
     assert not list(tmp_path.glob("wandb"))
 
 
-@pytest.mark.parametrize("kind", ["wandb", "trackio"])
-def test_a_missing_package_names_the_extra(settings_of, monkeypatch, kind):
+@pytest.mark.parametrize(("kind", "wanted"), [("wandb", "wandb"), ("trackio", r"'ucurve\[trackio\]'")])
+def test_a_missing_package_is_named_with_what_to_type(settings_of, monkeypatch, kind, wanted):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=rf"tracker={kind}: .* install ucurve with the extra \[{kind}\]"):
+    with pytest.raises(UserError, match=rf"^tracker={kind}: .* is not installed: pip install {wanted}$"):
         check_tracker(settings_of(f"tracker={kind}").tracker)
 
 
