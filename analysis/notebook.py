@@ -1,7 +1,6 @@
 """A study in a notebook: a method for each table and chart of its runs, curves, pairs and tokens."""
 
 import inspect
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import TypeVar
 import pandas as pd
 
 from ucurve.analysis.charts.curves import Lines, flops_chart, learning_chart, loss_chart
-from ucurve.analysis.charts.offline import OfflineChart
+from ucurve.analysis.charts.offline import OfflineChart, empty_chart
 from ucurve.analysis.curves.by_column import column_table
 from ucurve.analysis.curves.charts import curve_chart, curve_tables
 from ucurve.analysis.curves.flops import flops_table, with_references
@@ -38,6 +37,7 @@ from ucurve.errors import UserError, short_traceback, unknown_name
 from ucurve.progress import log_line
 
 _LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
+_NO_SEEDS = "no two runs on the same pairs differ in the seed only"
 _PAIR = ["pair", "phenomenon", "paradigm", "good", "bad"]
 StudyClass = TypeVar("StudyClass")
 
@@ -55,9 +55,11 @@ def _with_short_tracebacks(study: type[StudyClass]) -> type[StudyClass]:
 class NotebookStudy(Study):
     """Runs that were read for a notebook; ``ucurve.open`` makes one.
 
-    Wherever several benchmarks were scored, ``benchmark`` names the one that is meant. ``linking`` is any linking
-    function, with any parameter, such as ``slln_lp:0.8``; without it, the one that the benchmark's card names.
-    Tables are data frames of pandas, in which accuracies are fractions of 1.
+    Wherever several benchmarks were scored, ``benchmark`` names the one that is meant; without it, the one that most
+    runs were scored on is taken, and a line says so. ``linking`` is any linking function, with any parameter, such as
+    ``slln_lp:0.8``; without it, the one that the benchmark's card names. Tables are data frames of pandas, in which
+    accuracies are fractions of 1. Where the runs lack what the tables of shapes, flips and agreement or the charts of
+    FLOPs and loss are made of, a sentence says so and they are empty.
     """
 
     _linked: dict[tuple[str, str], BenchmarkScores] = field(default_factory=dict, init=False)  # by name and function
@@ -66,7 +68,7 @@ class NotebookStudy(Study):
         return table_html(self.overview())
 
     def __repr__(self) -> str:
-        methods = "curve(), shapes(), items(), flips(run), margins(), tokens(), length_bias()"
+        methods = "curve(), shapes(), items(), flips(), margins(), tokens(), length_bias()"
         return f"{table_text(self.overview())}\ntables and charts: {methods}"
 
     def overview(self) -> pd.DataFrame:
@@ -95,14 +97,12 @@ class NotebookStudy(Study):
             'demo, slln_lp:0.8, ties counted half'
 
         Raises:
-            UserError: when several benchmarks were scored and none is named, when there is none of that name, or when
-                the stored scores lack what the linking function reads.
+            UserError: when none was scored, when there is none of that name, or when the stored scores lack what the
+                linking function reads.
         """
         if not self._named:
             raise UserError('no run of the study was scored; ucurve.score(RUNS, benchmarks=["NAME"]) scores them')
-        if benchmark is None and len(self._named) > 1:
-            raise UserError(f"several benchmarks were scored; name one of {', '.join(self._named)}")
-        name = next(iter(self._named)) if benchmark is None else benchmark
+        name = self._usual if benchmark is None else benchmark
         if name not in self._named:
             raise unknown_name("benchmark", name, self._named)
         if linking is None or linking == self._named[name].linking:
@@ -143,7 +143,7 @@ class NotebookStudy(Study):
         scored = self._with_checkpoints(benchmark, linking)
         points = flops_table(curve_table(scored.curve_rows(), self.runs), self.runs)
         if points.empty:
-            raise UserError(f"{scored.benchmark}: no checkpoint after step 0 is scored, so there are no FLOPs to draw")
+            return empty_chart(f"{scored.benchmark}: no checkpoint after step 0 is scored, so no FLOPs to draw")
         chart = flops_chart(with_references(points), scored.benchmark, band_note(points))
         return chart.properties(title=scored.curve_title)
 
@@ -174,7 +174,7 @@ class NotebookStudy(Study):
         """
         table = mark_unknown(loss_table(self.metrics, self.held_out), self.runs)
         if table.empty:
-            raise UserError("no run has training metrics with bits per byte, so there is no loss to draw")
+            return empty_chart("no run has training metrics with bits per byte, so there is no loss to draw")
         note = " ".join(["Loss in bits per byte.", *describe_unknown(self.runs)])
         return loss_chart(table, "Training curves", note).properties(title="Training curves")
 
@@ -236,37 +236,45 @@ class NotebookStudy(Study):
         return frequency_table(self._histories(self.scored(benchmark)))
 
     def flips(
-        self, run: str, step: int | None = None, benchmark: str | None = None, linking: str | None = None
+        self, run: str | None = None, step: int | None = None, benchmark: str | None = None, linking: str | None = None
     ) -> pd.DataFrame:
         """List the pairs that turned right or wrong at a checkpoint of a run, most wrong first.
 
         ``before`` and ``now`` are the verdicts at the checkpoint before and at this one; margins are the linked value
-        of the good sentence less that of the bad one. ``run`` is a label, or a part that one label alone has. Without a
+        of the good sentence less that of the bad one. ``run`` is a label, or a part that one label alone has, or a
+        group of runs that differ in the seed only, of which it is the first; without it, the first of all. Without a
         ``step`` it is the checkpoint at which most pairs turned from right to wrong.
 
         Examples:
-            >>> study.flips("s0")[["phenomenon", "good", "bad", "before", "now", "margin"]]
+            >>> study.flips()[["run", "step", "phenomenon", "good", "bad", "before", "now", "margin"]]
         """
         histories = {history.run.label: history for history in self._histories(self.scored(benchmark, linking))}
-        alike = [run] if run in histories else [label for label in histories if run in label]
+        first = [label for label, history in histories.items() if run in (None, history.run.group)]
+        alike = [run] if run in histories else first[:1] or [label for label in histories if str(run) in label]
         if len(alike) != 1:
-            raise unknown_name("run", run, histories)
+            raise unknown_name("run", str(run), histories)
         history = histories[alike[0]]
         steps = history.checkpoints["step"].tolist()
         if step is None and len(steps) > 1:
             lost = (history.verdicts[:-1] == RIGHT) & (history.verdicts[1:] == WRONG)
             step = steps[1 + int(lost.sum(axis=1).argmax())]
-        if step not in steps[1:]:
+        if len(steps) == 1:
+            log_line(f"{alike[0]}: only step {steps[0]} was scored, so no pair turned right or wrong")
+            step = steps[0]
+        elif step not in steps[1:]:
             there = ", ".join(map(str, steps[1:]))
             raise UserError(f"{alike[0]}: step {step} is no checkpoint that follows on another; there are {there}")
         place = steps.index(step)
-        changed = history.verdicts[place - 1] != history.verdicts[place]
+        before = max(place - 1, 0)
+        changed = history.verdicts[before] != history.verdicts[place]
         table: pd.DataFrame = history.pairs.loc[changed, _PAIR]
         table = table.assign(
-            before=[VERDICT_NAMES[verdict] for verdict in history.verdicts[place - 1, changed].tolist()],
+            before=[VERDICT_NAMES[verdict] for verdict in history.verdicts[before, changed].tolist()],
             now=[VERDICT_NAMES[verdict] for verdict in history.verdicts[place, changed].tolist()],
-            margin_before=history.margins[place - 1, changed],
+            margin_before=history.margins[before, changed],
             margin=history.margins[place, changed],
+            run=alike[0],
+            step=step,
         )
         return table.sort_values("margin", ignore_index=True)
 
@@ -371,7 +379,7 @@ class NotebookStudy(Study):
         lines = self._comparable_lines(self.scored(benchmark, linking))
         found = [table for line in lines if len(table := seed_components(line))]
         if not found:
-            raise UserError(" ".join(why_not_crossed(line) for line in lines))
+            raise UserError(" ".join(map(why_not_crossed, lines)) or f"{_NO_SEEDS}, so no variance can be split")
         return pd.concat(found, ignore_index=True)
 
     def column_curves(self, column: str, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
@@ -394,13 +402,18 @@ class NotebookStudy(Study):
         return column_table(with_frequencies(same_pairs(histories)[0], crossed), column, scored.ties_rule)
 
     @cached_property
+    def _usual(self) -> str:
+        """The benchmark that is meant where none is named; it is told once where there are several."""
+        runs = {name: (one.rows["run"].nunique(), one.scorer == "sentence") for name, one in self._named.items()}
+        name = max(runs, key=lambda each: runs[each])
+        if len(runs) > 1:
+            others = ", ".join(other for other in runs if other != name)
+            log_line(f"several benchmarks were scored; {name} is shown, and benchmark= names another one: {others}")
+        return name
+
+    @cached_property
     def _named(self) -> dict[str, BenchmarkScores]:
-        times = Counter(one.benchmark for one in self.benchmarks())
-        names = [
-            f"{one.benchmark} by {one.scorer}" if times[one.benchmark] > 1 else one.benchmark
-            for one in self.benchmarks()
-        ]
-        return dict(zip(names, self.benchmarks(), strict=True))
+        return {one.label: one for one in self.benchmarks()}
 
     def _with_checkpoints(self, benchmark: str | None, linking: str | None) -> BenchmarkScores:
         scored = self.scored(benchmark, linking)
@@ -425,12 +438,11 @@ class NotebookStudy(Study):
         return found
 
     def _comparable_lines(self, scored: BenchmarkScores) -> list[Line]:
-        """Return the lines of two runs or more on the same pairs, and tell which runs are on others."""
+        """Return the lines of two runs or more on the same pairs; tell of none, and which runs are on other pairs."""
         histories = self._histories(scored)
         left_out = describe_left_out(histories)
-        if not (found := lines_of(histories)):
-            reason = "no two runs on the same pairs differ in the seed only, so there is no agreement of seeds"
-            raise UserError(f"{scored.benchmark}: {reason}" + (f". {left_out}" if left_out else ""))
-        if left_out:
-            log_line(left_out)
+        found = lines_of(histories)
+        reason = "" if found else f"{scored.benchmark}: {_NO_SEEDS}, so there is no agreement of seeds."
+        if reason or left_out:
+            log_line(f"{reason} {left_out}".strip())
         return found

@@ -45,11 +45,10 @@ OF_MODELS = (  # of the BenchmarkScores and ModelScores of a benchmark
     "pairs.section:attractor_sections",
     "pairs.section:subset_sections",
     "pairs.section:filtering_sections",
-    "pairs.factors:factor_sections",
 )
 OF_LANGUAGES = (  # of the LanguageScores of a benchmark
     "languages.section:language_sections",
-    "pairs.factors:language_factor_sections",
+    "pairs.factors:factor_sections",
 )
 LAST = (  # of the Study
     "models.benchmarks:benchmark_sections",
@@ -62,8 +61,8 @@ LAST = (  # of the Study
     "paradigms.human:human_sections",
     "linking.ratings:correlation_sections",
     "linking.tokenizers:tokenizer_table_sections",
-    "summary:runs_sections",
 )
+AT_THE_END = ("summary:runs_sections",)  # of the Study and the sections that could not be made
 _WHAT_WAS_LEARNED = Question("learned", "What was learned, and when?")
 _SHAPES = Question("shapes", "Which curves turn?")
 _PAIRS = Question("pairs", "Which pairs, and do seeds agree on them?")
@@ -86,7 +85,7 @@ QUESTIONS = {  # in the order of the report, with the functions that answer them
     _PAIRS: (
         "items.section:item_sections", "items.margins:margin_sections", "curves.outliers:outlier_sections",
         "tokens.section:token_sections", "pairs.section:attractor_sections", "pairs.section:subset_sections",
-        "pairs.section:filtering_sections", "pairs.factors:factor_sections", "pairs.factors:language_factor_sections",
+        "pairs.section:filtering_sections", "pairs.factors:factor_sections",
     ),
     _LENGTH: (
         "linking.section:linking_sections", "linking.length_bias:length_bias_sections",
@@ -119,6 +118,7 @@ def make_report(study: Study) -> tuple[FirstScreen, list[ReportSection]]:
     for languages in group_languages(study):
         sections += model_sections(languages)
     sections += _make(LAST, study)
+    sections += _make(AT_THE_END, study, [section for section in sections if not section.content])
     first, order = first_screen(study, stories), list(QUESTIONS)
     return first, sorted(sections, key=lambda section: order.index(section.question) if section.question else -1)
 
@@ -135,7 +135,7 @@ def model_sections(languages: LanguageScores) -> Iterator[ReportSection]:
         # mink stores the sums that sentence has: only the filtering is not in the report yet.
         known = scored.scorer == "mink" and (scored.benchmark, "sentence") in targets(study.scores)
         yield from _make(["pairs.section:filtering_sections"] if known else OF_MODELS, scored, last)
-    if len(members) > 1:
+    if len(members) > 1 or not known:  # known of the only one
         yield from _make(OF_LANGUAGES, languages)
 
 

@@ -1,7 +1,7 @@
 """The first and last sections of the report: headline numbers, curves, what the runs are, and what is missing."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 import pandas as pd
@@ -89,12 +89,14 @@ def _describe_training(facts: RunFacts) -> dict[str, object]:
     }  # fmt: skip
 
 
-def missing(study: Study) -> pd.DataFrame:
+def missing(study: Study, not_made: Iterable[ReportSection] = ()) -> pd.DataFrame:
     """List what is missing: checkpoints, scores, linking functions, and benchmarks on which other runs were scored.
 
-    The columns are ``run``, ``missing`` (the kind) and ``detail``.
+    The sections that could not be made follow, of ``all`` runs. The columns are ``run``, ``missing`` (the kind) and
+    ``detail``.
     """
     rows = [(run.label, *problem) for run in study.runs for problem in _find_problems(run, study)]
+    rows += [("all", section.heading, section.left_out) for section in not_made]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 
 
@@ -186,9 +188,9 @@ def headline_sections(study: Study) -> Iterator[ReportSection]:
     yield ReportSection("Overall accuracy", (accuracies, view))
 
 
-def runs_sections(study: Study) -> Iterator[ReportSection]:
-    """Tabulate the runs and what is missing; name steps of equal weights."""
-    runs, absent = provenance(study), missing(study)
+def runs_sections(study: Study, not_made: list[ReportSection]) -> Iterator[ReportSection]:
+    """Tabulate the runs and what is missing, with the sections that could not be made; name steps of equal weights."""
+    runs, absent = provenance(study), missing(study, not_made)
     note = "As run.json of each run says; the full hashes and versions are there."
     gaps = (
         TableView("Not there when this was written; nothing was filled in.", _MISSING, absent)

@@ -200,9 +200,19 @@ def parse_subset(asked: object) -> Subset:
     return Subset(int(found[2]), first=found[1] is not None)
 
 
+def split_name(benchmark: str) -> tuple[str, str, str]:
+    """Split the name of a benchmark into family, language and subset, of which the last two may be empty.
+
+    ``tse/hin@6`` gives ``tse``, ``hin`` and ``@6``; ``blimp`` has no languages of its own and is its own family.
+    """
+    full, mark, subset = benchmark.partition(SUBSET_MARK)
+    family, _, language = full.partition("/")
+    return family, language, mark + subset
+
+
 def full_name(benchmark: str) -> str:
     """Remove the mark of a subset: ``blimp@20`` and ``blimp@first20`` give ``blimp``."""
-    return benchmark.partition(SUBSET_MARK)[0]
+    return benchmark.removesuffix(split_name(benchmark)[2])
 
 
 def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0, *, first: bool = False) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.custom import CustomBenchmark
 from ucurve.eval.benchmarks.files.unpacking import UNPACKED
+from ucurve.eval.benchmarks.names import known_names
 from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import TiesRule
@@ -129,7 +130,7 @@ class ScoreSettings(ScorerSettings):
             raise ValueError("bow_correction corrects regions; it goes with scorer=region")
         if self.benchmark_revision and self.benchmark_root is not None:
             raise ValueError("benchmark_revision is for benchmarks of the hub; benchmark_root=DIR reads local files")
-        scored = {part for name in self.benchmarks for part in (name, name.partition("/")[0])}
+        scored = {part for name in self.benchmarks for part in known_names(name)}
         for name in self.benchmark_revision or ():
             if name not in scored:
                 raise ValueError(f"benchmark_revision: {name!r} is not among benchmarks={list(self.benchmarks)}")
@@ -149,7 +150,7 @@ class ScoreSettings(ScorerSettings):
     def revision(self, benchmark: str) -> str | None:
         """Return the revision of a benchmark's source that is asked for, by its name or its family's."""
         asked = self.benchmark_revision or {}
-        return asked.get(benchmark, asked.get(benchmark.partition("/")[0]))
+        return next((asked[name] for name in known_names(benchmark) if name in asked), None)
 
     @property
     def chosen(self) -> Preset | None:
@@ -170,9 +171,8 @@ class ScoreSettings(ScorerSettings):
 
     def reported(self, benchmark: str) -> Reported:
         """Return what is shown first of a benchmark: what the preset says, else its card."""
-        if self.chosen is None:
-            return reported_by_card(card_of(full_name(benchmark)))
-        return Reported(self.chosen.linking[0], self.chosen.ties_rule, self.chosen.aggregate)
+        card, preset = reported_by_card(card_of(full_name(benchmark))), self.chosen
+        return Reported(preset.linking[0], preset.ties_rule, preset.aggregate, card.maker) if preset else card
 
     def linkings(self, scorer: type[Scorer], benchmark: str) -> tuple[str, ...]:
         """Return the linking functions for the scores of a scorer on a benchmark: the usual ones and its card's."""

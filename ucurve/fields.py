@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Annotated, Protocol
 
@@ -75,6 +75,12 @@ def format_seconds(seconds: float) -> str:
     name, unit = next(((name, unit) for name, unit in _SECONDS if seconds >= 2 * unit), _SECONDS[-1])
     count = max(1, math.ceil(seconds / unit))
     return f"{count:,} {name.removesuffix('s') if count == 1 else name}"
+
+
+def format_names(names: Sequence[str], most: int = 3) -> str:
+    """Write the first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def as_tuple(value: object) -> object:

@@ -87,6 +87,11 @@ class PanelChart(_Offline, altair.FacetChart):
 OfflineChart = LayeredChart | PanelChart
 
 
+def empty_chart(why: str) -> LayeredChart:
+    """Return a chart of nothing, whose title says why."""
+    return LayeredChart(data=altair.InlineData(values=[]), layer=[altair.Chart().mark_point()], title=why)
+
+
 def _page(chart: dict[str, Any], script: str) -> str:
     return _PAGE.render(key=_key(chart), script=script, chart=chart)
 

@@ -121,13 +121,13 @@ class LanguageScores:
 
     @property
     def family(self) -> str:
-        """The name of the benchmark without the language."""
-        return self.first.benchmark.partition("/")[0]
+        """The name of the benchmark, without the language where there are several."""
+        return self.first.family if len(self.members) > 1 else self.first.benchmark
 
     @property
     def file_name(self) -> str:
         """What its files are named after."""
-        return self.first.file_name.replace(self.first.benchmark.replace("/", "-"), self.family)
+        return self.first.file_name.replace(*(name.replace("/", "-") for name in (self.first.benchmark, self.family)))
 
     @property
     def title(self) -> str:
@@ -137,14 +137,14 @@ class LanguageScores:
     @property
     def by_language(self) -> dict[str, ModelScores]:
         """The scores by the code of the language."""
-        return {scored.benchmark.partition("/")[2]: last for scored, last in self.members}
+        return {scored.language: last for scored, last in self.members}
 
 
 def group_languages(study: Study) -> Iterator[LanguageScores]:
     """Read the last scores of every benchmark that has some, its languages together, by the way of scoring."""
     groups: dict[tuple[str, str], list[BenchmarkScores]] = {}
     for scored in study.benchmarks():
-        groups.setdefault((scored.benchmark.partition("/")[0], scored.scorer), []).append(scored)
+        groups.setdefault((scored.family, scored.scorer), []).append(scored)
     for group in groups.values():
         if members := [(scored, last) for scored in group if (last := load_last_scores(scored)) is not None]:
             yield LanguageScores(members)

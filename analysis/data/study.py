@@ -1,9 +1,9 @@
 """A study: what is read of the runs, once, and each benchmark in it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import cast
+from typing import TypeVar, cast
 
 import pandas as pd
 import pyarrow.compute
@@ -31,8 +31,10 @@ from ucurve.analysis.data.user_tables import (
     read_models,
 )
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.benchmarks.names import benchmarks_meant, known_names
 from ucurve.eval.metrics.accuracy import TiesRule
 from ucurve.eval.metrics.levels import MEANS
+from ucurve.eval.pairs import full_name, split_name
 from ucurve.eval.store.keys import check_pairs
 from ucurve.eval.store.ratings import read_ratings_beside
 from ucurve.eval.store.reported import OVER_PAIRS, Reported, read_reported
@@ -42,6 +44,7 @@ from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import METRICS
 
 MEANS_OVER = dict(zip(MEANS, ("paradigms", "phenomena"), strict=True))
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,6 +133,35 @@ class BenchmarkScores:
         there = list(dict.fromkeys(self.rows["linking"].astype(str)))
         return self.study.settings.linking or self.reported.choose_linking(there)
 
+    @cached_property
+    def pairs(self) -> pd.DataFrame | None:
+        """Its pairs (``Study.pairs``) in the folder of the first run that has them; None where none has."""
+        runs = set(self.rows["run"].astype(str))
+        tables = (self.study.pairs(run, self.benchmark) for run in self.study.runs if run.label in runs)
+        return next((table for table in tables if table is not None), None)
+
+    @cached_property
+    def language(self) -> str:
+        """The code of its language that its pairs have, else that in its name; empty where neither says it."""
+        stored = "und" if self.pairs is None else str(self.pairs.get("language", pd.Series("und")).iloc[0])
+        return split_name(self.benchmark)[1] if stored == "und" else stored
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names by which a table of benchmarks may know it, the nearest first (``known_names``)."""
+        return known_names(self.benchmark, self.language, self.reported.maker)
+
+    def look_up(self, entries: Mapping[str, Entry]) -> Entry | None:
+        """Return the entry of a table by the names of benchmarks that is nearest to it; None where there is none."""
+        return next((entries[name] for name in self.names if name in entries), None)
+
+    @cached_property
+    def family(self) -> str:
+        """The name of all its languages together, with the mark of the subset where the study has several subsets."""
+        family, _, own = split_name(self.benchmark)
+        others = (split_name(one.benchmark) for one in self.study.benchmarks())
+        return family + own * any(other == family and subset != own for other, _, subset in others)
+
     @property
     def rows(self) -> pd.DataFrame:
         """The rows of ``study.scores`` that are about it."""
@@ -163,10 +195,19 @@ class BenchmarkScores:
         return rows[rows["linking"] == self.linking].assign(overall=self.overall)
 
     @property
+    def label(self) -> str:
+        """Its name, with the scorer where the benchmark was scored in several ways."""
+        return f"{self.benchmark} by {self.scorer}" if self.in_several_ways else self.benchmark
+
+    @property
     def file_name(self) -> str:
         """What its files are named after; the scorer is added where the benchmark was scored in several ways."""
-        several = sum(name == self.benchmark for name, _ in targets(self.study.scores)) > 1
-        return self.benchmark.replace("/", "-") + (f"-{self.scorer}" if several else "")
+        return self.benchmark.replace("/", "-") + (f"-{self.scorer}" if self.in_several_ways else "")
+
+    @property
+    def in_several_ways(self) -> bool:
+        """Whether the benchmark was scored by several scorers."""
+        return sum(one.benchmark == self.benchmark for one in self.study.benchmarks()) > 1
 
     @property
     def heading(self) -> str:
@@ -250,18 +291,35 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     if not scores.empty:
         scores = _choose_rows(runs, scores, settings)
     over_pairs = scores["paradigm"] == "all"
-    user_tables = _read_user_tables(runs, scores[over_pairs], settings)
-    return Study(runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, user_tables)
+    study = Study(
+        runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, UserTables()
+    )  # fmt: skip
+    return replace(study, user_tables=_read_user_tables(study))
 
 
-def _read_user_tables(runs: Sequence[Run], scores: pd.DataFrame, settings: AnalyzeSettings) -> UserTables:
+def _read_user_tables(study: Study) -> UserTables:
     """Read all of them, so that a mistake in one is reported even where no section needs it."""
-    names = scores["benchmark"], scores["phenomenon"]
+    given, scored = study.settings, study.benchmarks()
     return UserTables(
-        models=read_models(settings.models, [run.label for run in runs]) if settings.models else None,
-        languages=read_languages(settings.languages) if settings.languages else None,
-        factors=read_factors(settings.factors) if settings.factors else None,
-        matches=read_matches(settings.matches, zip(*names, strict=True)) if settings.matches else None,
+        models=read_models(given.models, [run.label for run in study.runs]) if given.models else None,
+        languages=read_languages(given.languages, (one.language for one in scored)) if given.languages else None,
+        factors=read_factors(
+            given.factors,
+            (
+                f"{name} {pair}"
+                for one in scored
+                for name in (one.benchmark, full_name(one.benchmark))
+                for pair in (() if one.pairs is None else one.pairs["pair"])
+            ),
+        )
+        if given.factors
+        else None,
+        matches=read_matches(
+            given.matches,
+            ((name, phenomenon) for one in scored for name in one.names for phenomenon in set(one.rows["phenomenon"])),
+        )
+        if given.matches
+        else None,
     )
 
 
@@ -273,10 +331,8 @@ def read_reported_of(runs: Sequence[Run], rows: pd.DataFrame, benchmark: str) ->
 
 def _choose_rows(runs: Sequence[Run], scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
     if settings.benchmark is not None:
-        present = set(scores["benchmark"].astype(str))
-        if settings.benchmark not in present:
-            raise unknown_name("benchmark", settings.benchmark, present, "benchmark")
-        scores = scores[scores["benchmark"] == settings.benchmark]
+        meant = benchmarks_meant(settings.benchmark, set(scores["benchmark"].astype(str)))
+        scores = scores[scores["benchmark"].isin(meant)]
     functions = set(scores["linking"].astype(str))
     if settings.linking is not None and settings.linking not in functions:
         raise unknown_name("linking function", settings.linking, functions, "linking")

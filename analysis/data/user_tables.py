@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.pairs import full_name
+from ucurve.fields import format_names
 from ucurve.storage.tabular import Rows, read_number, read_rows
 
 PHENOMENON = "phenomenon"
@@ -48,8 +50,8 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def read_languages(path: Path) -> pd.DataFrame:
-    """Read names, frequencies and sets of languages.
+def read_languages(path: Path, scored: Iterable[str] | None = None) -> pd.DataFrame:
+    """Read names, frequencies and sets of languages, of which one at least must be among those that were ``scored``.
 
     The file has the column ``language`` (ISO 639-3, as in ``multiblimp/nld``) and any of ``name`` (else the code),
     ``frequency`` (a number above 0, such as sentences in Common Crawl; else NaN) and further columns, each the set of
@@ -62,13 +64,16 @@ def read_languages(path: Path) -> pd.DataFrame:
         "name": [row.get("name") or row["language"] for _, row in rows],
         "frequency": _read_cells(path, rows, "frequency", _positive_number, _POSITIVE),
     })  # fmt: skip
+    check_some_match("languages", path, "languages", table["language"], scored)
     sets = [name for name in rows[0][1] if name not in table]
     found = {name: _read_cells(path, rows, name, _truth, "a set of languages takes yes or no") for name in sets}
     return table.assign(**found)
 
 
-def read_factors(path: Path) -> pd.DataFrame:
+def read_factors(path: Path, scored: Iterable[str] | None = None) -> pd.DataFrame:
     """Read numbers about pairs, to be factors of the linear model.
+
+    One pair at least must be among those that were ``scored``, each written as ``blimp 7``.
 
     The file has ``benchmark``, ``pair`` (its number in ``pairs.parquet``) and one column of numbers for each factor;
     ``yes`` and ``true`` count 1, ``no`` and ``false`` 0; an empty cell is missing.
@@ -81,6 +86,9 @@ def read_factors(path: Path) -> pd.DataFrame:
     })  # fmt: skip
     if not factors:
         raise UserError(f"factors: {path}:1: no column beside benchmark and pair; give one for each factor")
+    check_some_match(
+        "factors", path, "benchmarks and pairs", table["benchmark"] + " " + table["pair"].astype(str), scored
+    )
     if taken := [name for name in factors if name in NO_FACTORS]:
         raise UserError(
             f"factors: {path}:1: a factor cannot be called {taken[0]!r}, the model has a column of that name; rename it"
@@ -91,7 +99,8 @@ def read_factors(path: Path) -> pd.DataFrame:
 def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
     """Read which phenomena of several benchmarks are about the same thing: ``match``, ``benchmark``, ``phenomenon``.
 
-    ``known`` has benchmark and phenomenon of all that was scored; lines about other benchmarks are passed over.
+    ``known`` has benchmark and phenomenon of all that was scored; lines about other benchmarks are passed over, but
+    one at least must be about one of these.
     """
     rows = _read_unique(path, "matches", ("match", "benchmark", "phenomenon"))
     scored = set(known)
@@ -101,6 +110,7 @@ def read_matches(path: Path, known: Iterable[tuple[str, str]]) -> pd.DataFrame:
         if benchmark in benchmarks and (benchmark, phenomenon) not in scored:
             there = [name for other, name in scored if other == benchmark]
             raise unknown_name(f"phenomenon of {benchmark}", phenomenon, there, f"{path}:{line}")
+    check_some_match("matches", path, "benchmarks", [row["benchmark"] for _, row in rows], sorted(benchmarks))
     return pd.DataFrame([row for _, row in rows])[["match", "benchmark", "phenomenon"]]
 
 
@@ -115,6 +125,22 @@ def read_human(path: Path) -> pd.DataFrame:
         given = f"{path}:{rows[place][0]}: {name}: {correct:g} correct of {total:g}"
         raise UserError(f"{given} is not a count of answers; allowed: 0 to the total")
     return table
+
+
+def factors_of(factors: pd.DataFrame, benchmark: str) -> pd.DataFrame:
+    """Return the lines of ``read_factors`` about a benchmark; a subset has the numbers of pairs of the whole."""
+    own = factors["benchmark"] == benchmark
+    return factors[own if own.any() else factors["benchmark"] == full_name(benchmark)].drop(columns="benchmark")
+
+
+def check_some_match(setting: str, path: Path, kinds: str, values: Iterable[str], there: Iterable[str] | None) -> None:
+    """Refuse a table of which no line is about the study, whose values of these kinds are ``there``; None: any."""
+    given, known = list(dict.fromkeys(values)), list(dict.fromkeys(there or ()))
+    if there is not None and set(given).isdisjoint(known):
+        raise UserError(
+            f"{setting}={path}: none of its lines is about what was scored: they have the {kinds} "
+            f"{format_names(given)}, and the study has {format_names(known) or 'none'}"
+        )
 
 
 def _read_unique(path: Path, setting: str, required: Sequence[str], keys: Sequence[str] = ()) -> Rows:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from ucurve.analysis.data.frames import pool_pairs
 from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
-from ucurve.analysis.languages.frequency import OVER, UNDER, fit_logistic, residual_table
+from ucurve.analysis.languages.frequency import FEWEST, OVER, UNDER, fit_logistic, residual_table
 from ucurve.analysis.languages.groups import EVERY, HIGH, LOW, MID, group_members, group_table, language_table
 from ucurve.analysis.models.charts import draw_scatter
 from ucurve.analysis.models.mcnemar import (
@@ -33,7 +33,9 @@ _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
 
 
 def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
-    """Compare models by language, and by groups of languages."""
+    """Compare models by language, and by groups of languages; nothing of one language."""
+    if len(languages.members) == 1:
+        return
     last, file_name, title = languages.by_language, languages.file_name, languages.title
     columns = ["model", "n", "effective", "accuracy"]
     parts = [one.overall[columns].assign(language=language) for language, one in last.items()]
@@ -53,9 +55,15 @@ def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
         content.append(_versus_view(compared, ranked[0], files))
         scatter = draw_scatter(compared, ranked[0], "languages", f"against_{file_name}", title, _first_sets(known))
         content.append(scatter)
-    if known is not None and known["frequency"].notna().any():
+    if known is not None:
         drawing = _draw_frequency(points.merge(known, on="language"), ranked, f"frequency_{file_name}", title)
         content += [drawing] if drawing else []
+        if drawing is None:
+            yield ReportSection(
+                f"Accuracy and frequency of the languages of {languages.family}", (),
+                left_out=f"a curve takes different frequencies of {FEWEST} languages; languages= has those of "
+                f"{known['frequency'].count()} of the {len(last)} that were scored",
+            )  # fmt: skip
     yield ReportSection(f"Languages of {languages.family}", tuple(content))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ucurve.analysis.data.frames import last_scored, overall, pool_pairs
+from ucurve.analysis.data.frames import last_scored, overall, pool_pairs, stack
 from ucurve.analysis.data.study import MEANS_OVER, Study
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.yaml_files import read_yaml
@@ -50,7 +50,7 @@ def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate models by benchmark; nothing where there is one benchmark."""
     if study.scores.empty:
         return
-    table = benchmark_table(_pool_languages(overall(_last_rows_by_model(study))))
+    table = benchmark_table(_pool_languages(overall(_last_rows_by_model(study)), study))
     benchmarks = [name for name in table.columns if name not in ("model", "mean")]
     if len(benchmarks) < 2:
         return
@@ -68,13 +68,20 @@ def match_sections(study: Study) -> Iterator[ReportSection]:
     """Set phenomena that several benchmarks share beside each other; nothing where they share none."""
     if study.scores.empty:
         return
-    matches = study.user_tables.matches
+    matches, heading = study.user_tables.matches, "One phenomenon in several benchmarks"
+    lines = dict(iter((load_matches() if matches is None else matches).groupby("benchmark")))
+    here = {one.label: part for one in study.benchmarks() if (part := one.look_up(lines)) is not None}
     rows = _last_rows_by_model(study)
     rows = rows[(rows["split"] == "all") & (rows["phenomenon"] != "all")]
-    table = matched_phenomena(rows, load_matches() if matches is None else matches)
-    shared = table.groupby("match")["benchmark"].nunique()
+    table = matched_phenomena(
+        rows, stack((part.assign(benchmark=name) for name, part in here.items()), ["match", "benchmark", "phenomenon"])
+    )
+    known = {name: part["benchmark"].iloc[0] for name, part in here.items()}  # of a subset, the whole
+    shared = table["benchmark"].map(known).groupby(table["match"]).nunique()
     table = table[table["match"].map(shared) > 1].reset_index(drop=True)
     if table.empty:
+        if matches is not None:
+            yield ReportSection(heading, (), left_out="of no match in matches= two benchmarks were scored")
         return
     gaps = largest_gaps(table)
     shown = table.merge(gaps, on=["match", "model"])
@@ -89,12 +96,14 @@ def match_sections(study: Study) -> Iterator[ReportSection]:
         "over its pairs, and the gap between the benchmarks where a model is best and worst."
     )
     view = TableView(note, columns, shown, {"matched_phenomena": shown})
-    yield ReportSection("One phenomenon in several benchmarks", (view,))
+    yield ReportSection(heading, (view,))
 
 
-def _pool_languages(rows: pd.DataFrame) -> pd.DataFrame:
+def _pool_languages(rows: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Pool the languages of benchmarks that have many: ``model``, ``benchmark`` and ``accuracy``, over pairs."""
-    family = rows["benchmark"].str.partition("/")[0]
+    family = rows["benchmark"].map(
+        {one.label: one.label.replace(one.benchmark, one.family, 1) for one in study.benchmarks()}
+    )
     languages = rows["benchmark"].groupby(family).transform("nunique")
     named = rows.assign(benchmark=rows["benchmark"].where(languages <= _MOST, family))
     return pool_pairs(named, ["model", "benchmark"])
@@ -120,5 +129,5 @@ def _last_rows_by_model(study: Study) -> pd.DataFrame:
     rows = last_scored(study.shown_rows())
     names = dict.fromkeys(("run", "benchmark", "scorer", "phenomenon", "paradigm", "split"), str)
     rows = rows.astype(names).rename(columns={"run": "model"})
-    several = rows.groupby("benchmark")["scorer"].transform("nunique") > 1
-    return rows.assign(benchmark=rows["benchmark"].where(~several, rows["benchmark"] + " (" + rows["scorer"] + ")"))
+    labels = {(one.benchmark, one.scorer): one.label for one in study.benchmarks()}
+    return rows.assign(benchmark=[labels[where] for where in zip(rows["benchmark"], rows["scorer"], strict=True)])

@@ -20,6 +20,7 @@ from ucurve.analysis.plotting.facets import draw_panels, panels_by
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import line_styles, log_axis, percent_axis, power_label
 from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.eval.pairs import split_name
 from ucurve.fields import format_count
 from ucurve.yaml_files import read_yaml
 
@@ -141,13 +142,13 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repor
 
 def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Draw accuracy against the complexity of the intervening phrase; nothing where no suites differ in it."""
-    series = load_complexity().get(scored.benchmark)
-    if series is None:
-        return
-    levels = levels_table(series)
+    series, heading = scored.look_up(load_complexity()), f"Complexity of the intervening phrase in {scored.benchmark}"
+    levels = levels_table(series or {})
     points = last.points[["model", "suite", "accuracy"]].merge(_families(scored), on="model", how="left")
     table, name = complexity_table(points, levels), scored.file_name
     if table.empty:
+        if scored.look_up({split_name(known)[0]: known for known in load_complexity()}):  # its other languages have
+            yield ReportSection(heading, (), left_out="its paradigms do not differ in it")
         return
     note = (
         "Accuracy against the complexity of the phrase between subject and predicate, 1 the simplest (TSE, Figure 3). "
@@ -166,7 +167,7 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     )  # fmt: skip
     change = "Mean change over all models from each level to the next."
     view = TableView(change, columns, steps, {f"complexity_steps_{name}": steps})
-    yield ReportSection(f"Complexity of the intervening phrase in {scored.benchmark}", (drawing, view))
+    yield ReportSection(heading, (drawing, view))
 
 
 def _families(scored: BenchmarkScores) -> pd.DataFrame:

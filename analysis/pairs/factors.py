@@ -8,8 +8,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
-from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE
+from ucurve.analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE, factors_of
 from ucurve.analysis.pairs.clustered_errors import clustered_errors
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
 from ucurve.analysis.plotting.style import drawing_style, line_styles
@@ -18,7 +17,8 @@ from ucurve.eval.linking import nll_per_token
 from ucurve.eval.metrics.sampling import CONFIDENCE
 
 OF_SCORES = ("sentence_length", "perplexity", "subword_delta")
-PUBLISHED = ("distance", "has_attractors", "congruent_attractors", "incongruent_attractors")  # in some benchmarks
+ATTRACTORS = ("all_congruent", "all_incongruent")  # as ``generation.multiblimp`` names them
+PUBLISHED = ("distance", *ATTRACTORS, "has_attractors")  # in some benchmarks
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,8 @@ def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Gather what pairs and scores say of each pair (``delta_lp``: MultiBLiMP, section 6.3).
 
     ``sentence_length`` and ``perplexity`` are of the tokens of the good sentence, ``subword_delta`` their number less
-    that of the bad one. ``distance`` is without its sign, which is the word order.
+    that of the bad one. ``distance`` is without its sign, which is the word order. Where it is known whether attractors
+    agree, these are two factors, whose effects are opposite, and whether there are any is none.
     """
     lp, n = scores["lp_good"].to_numpy(np.float64), scores["n_good"].to_numpy(np.float64)
     table = pd.DataFrame({
@@ -48,7 +49,8 @@ def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
         "perplexity": np.exp(nll_per_token(lp, n)),
         "subword_delta": n - scores["n_bad"].to_numpy(np.float64),
     })  # fmt: skip
-    for name in (name for name in PUBLISHED if name in pairs):
+    known = PUBLISHED[:-1] if set(ATTRACTORS) <= set(pairs) else PUBLISHED
+    for name in (name for name in known if name in pairs):
         values = pd.to_numeric(pairs[name], errors="coerce").to_numpy(np.float64)
         table[name] = np.abs(values) if name == "distance" else values
     return table
@@ -110,13 +112,7 @@ _MODELS = 2  # drawn; the paper's figure has its two best models
 _ROWS = 60
 
 
-def factor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
-    """Fit the linear model of Delta on the pairs of a benchmark of one language."""
-    if "/" not in scored.benchmark:
-        yield from language_factor_sections(LanguageScores([(scored, last)]))
-
-
-def language_factor_sections(languages: LanguageScores) -> Iterator[ReportSection]:
+def factor_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     """Fit Delta of every model scored on all languages, where some factor is more than what the scores hold."""
     last, given = languages.by_language, languages.first.study.user_tables
     accuracy = pd.concat([one.credit for one in last.values()]).mean().sort_values(ascending=False, kind="stable")
@@ -143,7 +139,7 @@ def factor_table(
         if frequency is not None and frequency.notna().any():
             part[FREQUENCY] = np.log10(frequency.get(language, np.nan))
         if factors is not None:
-            own = factors[factors["benchmark"] == one.benchmark].drop(columns="benchmark")
+            own = factors_of(factors, one.benchmark)
             joined = one.pairs[["pair"]].merge(own, on="pair", how="left").drop(columns="pair")
             part = part.join(joined)
         parts.append(part)

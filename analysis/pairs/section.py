@@ -12,7 +12,6 @@ from ucurve.analysis.pairs.filtering import DRAWS, filtering_table
 from ucurve.analysis.pairs.length_groups import length_table, load_attractors, paradigm_differences
 from ucurve.analysis.pairs.subsets import HANDMADE, SUBSETS, subset_table
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
-from ucurve.eval.pairs import full_name
 
 LINES = 8
 _MINK = re.compile(r"mink(\d+)_good")
@@ -69,16 +68,20 @@ def length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repo
 
 def attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Compare paradigms with and without an attractor, where it is known which they are."""
-    pairs = load_attractors().get(full_name(scored.benchmark))
-    table = paradigm_differences(last.points, pairs) if pairs else pd.DataFrame()
+    pairs, heading = scored.look_up(load_attractors()) or {}, f"Attractors on {scored.heading}"
+    table = paradigm_differences(last.points, pairs)
     if table.empty:
+        if pairs:
+            yield ReportSection(
+                heading, (), left_out=f"not scored: {'; '.join(' and '.join(both) for both in pairs.values())}"
+            )
         return
     note = (
         "Paradigms with an attractor between subject and predicate against those without (RuBLiMP, section 5); "
         "Newcombe's 95 % interval for the difference of two independent shares, over different edits."
     )
     view = TableView(note, _DIFFERENCES, table, {f"attractors_{scored.file_name}": table})
-    yield ReportSection(f"Attractors on {scored.heading}", (view,))
+    yield ReportSection(heading, (view,))
 
 
 def subset_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:

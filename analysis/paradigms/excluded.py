@@ -9,7 +9,7 @@ from ucurve.analysis.linking.tables import order_by_linking
 from ucurve.analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
 from ucurve.analysis.paradigms.human import load_human_agreement
 from ucurve.analysis.report.html import Column, ReportSection, TableView
-from ucurve.eval.pairs import SUBSET_MARK
+from ucurve.eval.pairs import full_name, split_name
 
 _SUFFIX = "-excluded"
 _VIEW = (
@@ -49,8 +49,7 @@ def excluded_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of every benchmark whose excluded paradigms were scored too."""
     scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}
     for (benchmark, scorer), one in scored.items():
-        name, mark, subset = benchmark.partition(SUBSET_MARK)
-        other = scored.get((name + _SUFFIX + mark + subset, scorer))
+        other = scored.get((full_name(benchmark) + _SUFFIX + split_name(benchmark)[2], scorer))
         table = pd.DataFrame() if other is None else _compare_benchmarks(one, other)
         if other is not None and not table.empty:
             files = {f"excluded_{one.file_name}": table}

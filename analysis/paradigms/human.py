@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.data.user_tables import check_some_match
 from ucurve.analysis.report.html import Column, ReportSection, TableView
-from ucurve.errors import UserError
 from ucurve.eval.pairs import counted
 
 _VIEW = (
@@ -118,10 +118,7 @@ def _stored_choices(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame
     choices = scored.judgments
     if choices is None or "right" not in choices:
         return None
-    runs = set(scored.rows["run"].astype(str))
-    tables = (scored.study.pairs(run, scored.benchmark) for run in scored.study.runs if run.label in runs)
-    pairs = next((table for table in tables if table is not None), None)
-    return None if pairs is None else (choices, pairs)
+    return None if scored.pairs is None else (choices, scored.pairs)
 
 
 def human_sections(study: Study) -> Iterable[ReportSection]:
@@ -130,14 +127,11 @@ def human_sections(study: Study) -> Iterable[ReportSection]:
         return
     tables = [(scored.benchmark, load_human_agreement(scored)) for scored in study.benchmarks()]
     found = [table.assign(benchmark=name) for name, table in tables if table is not None]
-    if not found and study.settings.human is None:
-        return
+    if study.human is not None and study.settings.human is not None:
+        there = [name for scored in study.benchmarks() for name in scored.paradigms["paradigm"]]
+        check_some_match("human", study.settings.human, "paradigms (UID)", study.human["paradigm"], there)
     if not found:
-        names = ", ".join(dict.fromkeys(name for name, _ in tables))
-        raise UserError(
-            f"human={study.settings.human}: no UID of it is a paradigm of {names}; its lines are joined to the "
-            "benchmark by the names of the paradigms"
-        )
+        return
     notes = dict.fromkeys(circular_note(name, table) for name, table in tables if table is not None)
     table = pd.concat(found, ignore_index=True).drop_duplicates()
     table = table[[*(column.name for column in _VIEW), "majorities_followed"]]

@@ -81,7 +81,7 @@ class ReportSection:
     heading: str
     content: tuple[str | TableView | Drawing, ...]
     files: Tables = field(default_factory=dict)  # written as CSV although no table of the section shows them
-    left_out: str = ""  # why the page does not show it; its files are written all the same
+    left_out: str = ""  # why the page does not show it, though its files are written; without content: why it has none
     question: Question | None = None  # below which it is folded
     not_shown: tuple[Drawing, ...] = ()  # figures that are written although the section does not show them
 

@@ -7,6 +7,7 @@ from ucurve.analysis.shape.over_flops import read_flops_shapes
 from ucurve.analysis.shape.over_sizes import read_size_shapes
 from ucurve.analysis.shape.section import read_shapes
 from ucurve.errors import UserError
+from ucurve.progress import log_line
 
 _SHAPES = {
     "group": "group", "phenomenon": "phenomenon", "shape": "shape", "class_these_pairs": "these_pairs",
@@ -18,12 +19,12 @@ _LIMITS = {"detectable_dip": "detectable_dip", "limited_by": "limited_by", "more
 
 
 def list_shapes(scored: BenchmarkScores) -> pd.DataFrame:
-    """List the curves of each line over tokens, with what limits them."""
-    found = read_shapes(scored)
+    """List the curves of each line over tokens, with what limits them; say so where none could be tested."""
+    found, names = read_shapes(scored), _SHAPES | _LIMITS
     if found is None or found.classes.empty:
-        notes = found.notes if found else ()
-        raise UserError(" ".join([f"{scored.benchmark}: no curve could be tested.", *notes]))
-    return _dips_first(found.classes, _SHAPES | _LIMITS)
+        log_line(" ".join([f"{scored.benchmark}: no curve could be tested.", *(found.notes if found else ())]))
+        return pd.DataFrame(columns=list(names.values()))
+    return _dips_first(found.classes, names)
 
 
 def list_size_shapes(scored: BenchmarkScores) -> pd.DataFrame:

@@ -41,6 +41,7 @@ from ucurve.analysis.shape.smoothing import (
 from ucurve.eval.metrics.clusters import EDIT
 from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import CONFIDENCE, FEWEST_CLUSTERS
+from ucurve.fields import format_names
 
 SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it
 ITEMS_ONLY, ITEMS_AND_SEEDS, SEEDS_ONLY = "items", "items and seeds", "seeds"
@@ -107,7 +108,7 @@ def find_shapes(
     if without:
         gathered.notes.append(
             "Shapes are not tested without the scores of each pair, with what the linking function reads; there are "
-            f"none of {_format_names(without)}."
+            f"none of {format_names(without, most=6)}."
         )
     for group, members in lines.items():
         gathered.add_line(group, members)
@@ -359,8 +360,3 @@ def _p_of_class(row: Row) -> float:
     if row["class"] == "undetermined":
         return float(min(row["holm_rise"], row["holm_fall"]))
     return float(row[f"holm_{TEST_OF[row['class']]}"])
-
-
-def _format_names(names: Sequence[str], most: int = 6) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

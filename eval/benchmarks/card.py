@@ -17,6 +17,7 @@ from ucurve.eval.benchmarks.pairing.layouts import Either, SentenceRows
 from ucurve.eval.benchmarks.ratings.section import Ratings
 from ucurve.eval.benchmarks.rows import find_rows
 from ucurve.eval.linking import parse_linking
+from ucurve.eval.pairs import split_name
 from ucurve.fields import STRICT, Texts, named
 from ucurve.yaml_files import read_yaml
 
@@ -167,7 +168,12 @@ class Benchmark(Card):
     @property
     def family(self) -> str:
         """The name without the language: that of the folder under ``benchmark_root``."""
-        return self.name.partition("/")[0]
+        return split_name(self.name)[0]
+
+    @property
+    def made_by(self) -> str | None:
+        """The folder of ``generation`` that made its pairs, or whose checks they should pass."""
+        return self.maker or str(self.made.get("source", "")) or None
 
     @property
     def members(self) -> dict[str, "Benchmark"]:

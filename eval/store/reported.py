@@ -27,6 +27,7 @@ class Reported:
     linking: str | None = None
     ties_rule: TiesRule | None = None
     aggregate: str | None = None  # ``paradigm`` of the overall number's row, where ``phenomenon=all``
+    maker: str | None = None  # of a user's own benchmark, which is shown as the published ones that it makes anew
 
     def choose_linking(self, there: Collection[str]) -> str:
         """Return the linking function that is shown first, of those that are there (at least one)."""
@@ -53,7 +54,7 @@ class Reported:
 
 def reported_by_card(card: Benchmark) -> Reported:
     """Return what a card says."""
-    return Reported(card.linking, card.ties_rule, card.aggregate)
+    return Reported(card.linking, card.ties_rule, card.aggregate, card.made_by if card.place else None)
 
 
 def reported_path(folder: Path, benchmark: str) -> Path:

@@ -38,5 +38,5 @@ def make(settings: Settings, seed: int) -> Made:
         for (phenomenon, paradigm), rows in pairs.groupby(["phenomenon", "paradigm"], sort=False)
     ]
     said = {name: getattr(card, name) for name in ("language", "citation", "license", "scorer", "linking")}
-    given = {name: value for name, value in said.items() if value is not None}
+    given = {name: value for name, value in {**said, "maker": card.made_by}.items() if value is not None}
     return Made(paradigms=paradigms, card=given, inputs=card.matching(root))

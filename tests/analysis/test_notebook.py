@@ -83,11 +83,11 @@ def test_without_what_a_chart_shows_there_is_none(make_run: MakeRun, tmp_path: P
     study = open_study(f"{tmp_path}/elsewhere")
     with pytest.raises(UserError, match="zho: no checkpoints of a training run were scored on it"):
         study.curve()
-    with pytest.raises(UserError, match="no run has training metrics"):
-        study.loss_curve()
+    assert study.loss_curve().to_dict()["title"].startswith("no run has training metrics")
     make_run([score_row(0, 0.5)], seed=1)
-    with pytest.raises(UserError, match="no checkpoint after step 0 is scored"):
-        open_study(f"{tmp_path}/runs/*s1").flops_curve()
+    chart = open_study(f"{tmp_path}/runs/*s1").flops_curve()
+    assert chart.to_dict()["title"].startswith("zho: no checkpoint after step 0 is scored")
+    assert "no checkpoint after step 0" in chart._repr_mimebundle_()["text/html"]
 
 
 STEPS = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55)
@@ -156,6 +156,40 @@ def test_flips_are_the_pairs_whose_verdicts_changed(study: NotebookStudy) -> Non
         assert row["good"] == PAIRS["good"][pair]
 
 
+def test_flips_are_of_the_first_run_unless_one_is_named(study: NotebookStudy) -> None:
+    first = study.flips()
+    assert set(first["run"]) == {"14m-10M-char-demo-s0"}
+    assert first["step"].nunique() == 1
+    pd.testing.assert_frame_equal(first, study.flips("s0"))
+    pd.testing.assert_frame_equal(first, study.flips("14m-10M-char-demo"))  # the first run of the line
+
+
+def test_what_needs_several_checkpoints_or_seeds_says_so_and_is_empty(make_run: MakeRun, tmp_path, capsys) -> None:
+    make_item_run(make_run, PAIRS, {8: np.full(60, 2)})
+    study = open_study(f"{tmp_path}/runs/*")
+    flips, agreement = study.flips(), study.agreement()
+    assert list(flips) == [
+        *("pair", "phenomenon", "paradigm", "good", "bad", "before", "now", "margin_before", "margin", "run", "step")
+    ]
+    assert (len(flips), len(agreement)) == (0, 0)
+    assert {"phenomenon", "kappa", "agreement"} <= set(agreement)
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        "14m-10M-char-demo-s0: only step 8 was scored, so no pair turned right or wrong",
+        "zho: no two runs on the same pairs differ in the seed only, so there is no agreement of seeds.",
+    ]
+    with pytest.raises(UserError, match="no two runs on the same pairs differ in the seed only"):
+        study.seed_components()
+
+
+def test_shapes_of_curves_that_cannot_be_tested_are_an_empty_table(make_run: MakeRun, tmp_path, capsys) -> None:
+    make_run(_rows())  # without scores of pairs
+    shapes = open_study(f"{tmp_path}/runs/*").shapes()
+    assert shapes.empty
+    assert {"phenomenon", "shape", "dip", "limited_by"} <= set(shapes)
+    assert "zho: no curve could be tested." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("run", "step", "message"),
     [
@@ -182,11 +216,17 @@ def test_tables_have_a_row_for_each_curve_and_pair(study: NotebookStudy) -> None
     assert set(study.length_bias(linking="slln_lp:0.8")["linking"]) == {"slln_lp", "slln_lp:0.8"}
 
 
-def test_of_several_benchmarks_one_is_named(make_run: MakeRun, tmp_path: Path) -> None:
+def test_of_several_benchmarks_the_one_of_most_runs_is_shown_and_named(make_run: MakeRun, tmp_path, capsys) -> None:
     make_run(_rows() + _rows(benchmark="blimp") + _rows(scorer="mink"))
+    make_run(_rows() + _rows(scorer="mink"), seed=1)
     study = open_study(f"{tmp_path}/runs/*")
-    with pytest.raises(UserError, match="several benchmarks were scored; name one of blimp, zho by mink, zho by sent"):
-        study.curve()
+    assert study.curve().to_dict()["title"] == study.curve("zho by sentence").to_dict()["title"]
+    study.flops_curve()
+    assert capsys.readouterr().err == (  # once
+        "several benchmarks were scored; zho by sentence is shown, and benchmark= names another one: blimp, zho by mink\n"
+    )
+    with pytest.raises(UserError, match="unknown benchmark 'zho'; allowed: blimp, zho by mink, zho by sentence"):
+        study.curve("zho")
     assert study.curve("zho by mink").to_dict()["title"] == "zho (scored by mink, ties counted half)"
     assert "blimp " in study.overview()["last_accuracy"].tolist()[0]
     assert len(open_study(f"{tmp_path}/runs/*", benchmark="blimp").curve().to_dict()["layer"])

@@ -1,7 +1,11 @@
 """The notebooks run top to bottom on run folders, after a change of one line, and hold no logic."""
 
 import ast
+import json
+import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -12,8 +16,10 @@ from nbclient import NotebookClient
 
 import ucurve
 from tests.analysis.item_runs import make_item_run, pair_table
-from tests.analysis.notebooks import NOTEBOOKS, read, run_on, running_kernel, source_of
+from tests.analysis.notebooks import NOTEBOOKS, ROOT, read, run_on, running_kernel, source_of
 from tests.analysis.synthetic import run_maker
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import find_benchmark
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
 MOST_COLUMNS = 12  # of a table: more do not fit on a screen
@@ -51,6 +57,14 @@ def test_a_notebook_is_stored_without_outputs_and_holds_no_logic(name: str) -> N
     )
     assert len(notebook.cells) <= MOST_CELLS or name == "study"
     assert modules <= {"ucurve.analysis.api", *OF_STUDIES.get(name, ())}
+
+
+def test_nothing_that_a_reader_copies_names_a_run_by_its_seed() -> None:
+    """Only runs that differ in nothing else have names in which the seed alone tells them apart."""
+    texts = [*ROOT.glob("docs/*.md"), ROOT / "README.md", *NOTEBOOKS, *ROOT.glob("analysis/**/*.py")]
+    named = [path for path in texts if re.search(r"[\"']s\d+\\?[\"']", path.read_text(encoding="utf-8"))]
+    assert len(texts) > 100
+    assert named == []
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +116,70 @@ def test_a_notebook_runs_on_other_runs_after_a_change_of_its_path(
     assert name == "own_pairs" or any(
         "image/png" in one or any(mark in one.get("text/html", "") for mark in drawn) for one in data
     )
+
+
+MINI = ["model.name=mini", "model.layers=1", "model.width=32", "model.heads=2", "model.feed_forward=64"]
+BERT = ["model=bert-14m", "model.name=bert-mini", "model.config.hidden_size=32", "model.config.num_hidden_layers=1",
+        "model.config.num_attention_heads=2", "model.config.intermediate_size=64"]  # fmt: skip
+TRAINED = {  # by name, with the folders it is in
+    "tiny-3K-char-texts-s0": ([], "one tokenizers sizes architectures benchmarks"),
+    "tiny-3K-word-texts-s0": (["tokenizer=word"], "tokenizers benchmarks"),
+    "tiny-3K-bpe-texts-s0": (["tokenizer=bpe"], "tokenizers"),
+    "tiny-3K-char-texts-s1": (["seed=1"], "sizes"),
+    "mini-3K-char-texts-s0": (MINI, "sizes"),
+    "mini-3K-char-texts-s1": ([*MINI, "seed=1"], "sizes"),
+    "bert-mini-3K-char-texts-s0": (BERT, "architectures"),
+}
+KINDS = {  # of folders, with what the first lines on the screen begin with
+    "one": "", "tokenizers": "", "sizes": "",
+    "architectures": "several benchmarks were scored; demo@4 by sentence is shown",
+    "benchmarks": "several benchmarks were scored; demo@4 is shown",
+}  # fmt: skip
+OWN = ["三本书|三书", "两本书|两书", "五本书|五书", "十本书|十书", "一本书|一书"]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders of runs that were trained and scored on the demo's pairs; those of ``benchmarks`` on others too."""
+    root = tmp_path_factory.mktemp("kinds")
+    sentences = load_benchmark(find_benchmark("demo"))["good"]
+    texts = "".join(json.dumps({"text": sentence}, ensure_ascii=False) + "\n" for sentence in sentences)
+    (root / "texts.jsonl").write_text(texts, encoding="utf-8")
+    given = ["model=tiny", "tokenizer=char", "tokens=3K", "batch.sequences=8", "batch.length=32", "schedule.count=4",
+             "eval.benchmarks=[demo]", "eval.subset=4", f"data.path={root / 'texts.jsonl'}",
+             *(f"paths.{name}={root / name}" for name in ("runs", "cache", "tokenizers"))]  # fmt: skip
+    for name, (own, kinds) in TRAINED.items():
+        chosen = {key.partition("=")[0] for key in own}
+        ucurve.train(*(key for key in given if key.partition("=")[0] not in chosen), *own)
+        for kind in kinds.split():
+            shutil.copytree(root / "runs" / name, root / kind / name)
+    (root / "own").mkdir()
+    (root / "own" / "card.yaml").write_text("name: own\nlanguage: zho\ncolumns: {paradigm: UID}\n", encoding="utf-8")
+    members = [[f"李阿姨买了{each}。" for each in pair.split("|")] for pair in OWN]
+    rows = [{"UID": "p", "phenomenon": "f", "sentence_good": good, "sentence_bad": bad} for good, bad in members]
+    (root / "own" / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    ucurve.score(f"{root}/benchmarks/*", benchmarks=[str(root / "own")])
+    return root
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "study"])
+def test_a_notebook_runs_on_run_folders_of_every_kind(
+    name: str, kind: str, folders: Path, kernel: KernelManager
+) -> None:
+    done = run_on(name, f"{folders}/{kind}/*", kernel)
+    shown = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
+    said = "".join(output.text for output in shown if output.output_type == "stream")
+    if name == "own_pairs":
+        assert said == ""
+        return
+    assert said.startswith(KINDS[kind])
+    assert "Warning" not in said
+    # One line about the benchmark that is shown, and one about each table that is empty.
+    assert said.count("several benchmarks were scored") == bool(KINDS[kind])
+    lacks_seeds = "no two runs on the same pairs differ in the seed only"
+    assert (lacks_seeds in said) == (name == "flips" and kind != "sizes")
 
 
 @pytest.mark.parametrize("name", ON_FILES)

@@ -22,7 +22,7 @@ from ucurve.analysis.pairs.length_groups import load_attractors
 from ucurve.analysis.pairs.section import attractor_sections, length_sections, subset_sections
 from ucurve.analysis.report.html import ReportSection, TableView
 from ucurve.analysis.run import analyze
-from ucurve.analysis.sections import FIRST, LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, model_sections
+from ucurve.analysis.sections import AT_THE_END, FIRST, LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, model_sections
 from ucurve.errors import UserError
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.significance import comparison_table
@@ -295,7 +295,7 @@ def test_the_report_holds_the_parts_and_their_files_lie_beside_it(tmp_path: Path
     ("names", "given"),
     [
         (FIRST + LAST, [Study]), (OF_BENCHMARK, [BenchmarkScores]), (OF_MODELS, [BenchmarkScores, ModelScores]),
-        (OF_LANGUAGES, [LanguageScores]),
+        (OF_LANGUAGES, [LanguageScores]), (AT_THE_END, [Study, list[ReportSection]]),
     ],
 )  # fmt: skip
 def test_every_section_is_made_of_what_its_list_gives(names: tuple[str, ...], given: list[type]) -> None:

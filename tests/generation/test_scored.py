@@ -1,9 +1,17 @@
 """What every source makes is scored and reported with no further setting."""
 
+from itertools import product
+
 import pandas as pd
 import pytest
+import yaml
 
-from tests.generation.multiblimp.toy import GOOD, treebank
+from tests.generation.multiblimp.toy import GOOD, PL, SG, noun, sentence, treebank, verb
+from ucurve.analysis.data.last_scores import group_languages
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.analysis.data.study import read_study
+from ucurve.analysis.pairs.factors import factor_sections
 
 GRAMMAR = "eval/templates/demo_grammar"
 
@@ -41,6 +49,59 @@ def test_made_benchmarks_are_scored_and_reported(run, model, tmp_path, capsys):
     score_and_report(run, model, [made / name for name in ("chinese", "toy", "swedish", "fewer")], tmp_path)
 
 
+FORMS = {  # by number
+    SG: ({"kato": "kato", "hundo": "hundo"}, {"kuri": "kuras", "boji": "bojas"}),
+    PL: ({"kato": "katoj", "hundo": "hundoj"}, {"kuri": "kurajn", "boji": "bojajn"}),
+}
+
+
+def _with_attractors():
+    """Sentences without an attractor, and with one of either number; before some verbs there is an adverb too."""
+    for number, (nouns, verbs) in FORMS.items():
+        for (lemma, subject), (verb_lemma, form), attractor in product(nouns.items(), verbs.items(), (None, SG, PL)):
+            between = ["tre/tre/ADV//1/advmod"] if verb_lemma == "boji" else []
+            if attractor is not None:
+                other = noun(FORMS[attractor][0]["hundo"], "hundo", attractor, 1, "nmod")
+                between = ["de/de/ADP//3/case", other, *between]
+            words = noun(subject, lemma, number, 2 + len(between)), *between, verb(form, verb_lemma, number)
+            yield sentence(f"{subject}-{form}-{attractor}", *words)
+
+
+def test_both_attractors_are_factors_of_pairs_that_are_made(run, model, tmp_path):
+    (tmp_path / "toy.conllu").write_text(treebank(*_with_attractors()), encoding="utf-8")
+    run(
+        "generate",
+        "source=multiblimp",
+        f"treebanks=[{tmp_path / 'toy.conllu'}]",
+        "language=epo",
+        f"out={tmp_path / 'toy'}",
+    )
+    run("score", f"model={model}", f"benchmarks=[{tmp_path / 'toy'}]", f"out={tmp_path / 'scores'}")
+    settings = AnalyzeSettings(runs=str(tmp_path / "scores"), out="out")
+    (languages,) = group_languages(read_study(find_runs(settings.runs), settings))
+    assert list(languages.by_language) == ["epo"]
+    pairs = languages.by_language["epo"].pairs
+    assert pairs[["all_congruent", "all_incongruent"]].sum().tolist() == [8, 8]  # of 24, a third each
+    (section,) = factor_sections(languages)
+    terms = set(section.tables["factor_models_toy"]["term"])
+    assert {"all_congruent", "all_incongruent"} <= terms
+    assert "has_attractors" not in terms
+
+
+def test_a_maker_is_kept_with_what_is_taken_of_its_pairs(run, tmp_path):
+    (tmp_path / "toy.conllu").write_text(treebank(*GOOD), encoding="utf-8")
+    run(
+        "generate",
+        "source=multiblimp",
+        f"treebanks=[{tmp_path / 'toy.conllu'}]",
+        "language=epo",
+        f"out={tmp_path / 'toy'}",
+    )
+    run("generate", "source=folder", f"benchmark={tmp_path / 'toy'}", f"out={tmp_path / 'fewer'}", "pairs=1")
+    card = yaml.safe_load((tmp_path / "fewer" / "card.yaml").read_text(encoding="utf-8"))
+    assert (card["maker"], card["made"]["source"]) == ("multiblimp", "folder")
+
+
 @pytest.mark.long
 def test_benchmarks_made_of_the_published_resources_are_scored_and_reported(run, model, shared, tmp_path):
     pytest.importorskip("pymorphy3")
@@ -51,6 +112,8 @@ def test_benchmarks_made_of_the_published_resources_are_scored_and_reported(run,
     scored = score_and_report(run, model, [made / "suites", made / "russian"], tmp_path)
     assert set(scored.loc[scored["benchmark"].str.startswith("suites"), "scorer"]) == {"conditional"}
     assert {"suites/eus", "suites/hin", "suites/swa", "russian"} == set(scored["benchmark"])
+    figures = {file.name for file in (tmp_path / "figures").glob("*.csv")}
+    assert {"complexity_suites-hin.csv", "complexity_suites-swa.csv"} <= figures  # as of the published suites
 
 
 def score_and_report(run, model, folders, tmp_path):

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ucurve.analysis.data.user_tables import read_factors, read_languages, read_matches, read_models
+from ucurve.analysis.data.user_tables import factors_of, read_factors, read_languages, read_matches, read_models
 from ucurve.errors import UserError
 
 KNOWN = ("xglm-564M", "xglm-1.7B")
@@ -101,6 +101,40 @@ def test_a_broken_file_of_languages_is_named(write, text: str, message: str) -> 
 def test_a_broken_file_of_factors_is_named(write, text: str, message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
         read_factors(write(text))
+
+
+def test_a_table_of_which_no_line_is_about_the_study_is_refused(write) -> None:
+    languages = write("language\ndeu\nfra\nita\nspa\n")
+    with pytest.raises(UserError) as error:
+        read_languages(languages, iter(["eus", "hin"]))
+    assert str(error.value) == (
+        f"languages={languages}: none of its lines is about what was scored: they have the languages deu, fra, ita and "
+        "1 more, and the study has eus, hin"
+    )
+    assert error.value.exit_code == 2
+    factors = write("benchmark,pair,depth\nblimp,7,1\n")
+    with pytest.raises(
+        UserError, match=r"factors=.*the benchmarks and pairs blimp 7, and the study has blimp 1, sling 7"
+    ):
+        read_factors(factors, ["blimp 1", "sling 7"])
+    matches = write("match,benchmark,phenomenon\nagreement,blimp,sva\n")
+    with pytest.raises(UserError, match=r"matches=.*they have the benchmarks blimp, and the study has sling"):
+        read_matches(matches, [("sling", "Anaphor")])
+    with pytest.raises(UserError, match=r"they have the benchmarks blimp, and the study has none"):
+        read_matches(matches, [])
+
+
+def test_one_line_about_the_study_is_enough(write) -> None:
+    assert len(read_languages(write("language\ndeu\neus\n"), ["eus", "hin"])) == 2
+    assert len(read_factors(write("benchmark,pair,depth\nblimp,7,1\nother,1,1\n"), ["blimp 7"])) == 2
+
+
+def test_factors_of_a_subset_are_those_of_the_whole_unless_it_has_its_own(write) -> None:
+    table = read_factors(write("benchmark,pair,depth\ntse/hin,7,1\nblimp,1,2\nblimp@6,1,3\n"))
+    assert factors_of(table, "tse/hin@6").to_dict("list") == {"pair": [7], "depth": [1.0]}
+    assert factors_of(table, "blimp@6")["depth"].tolist() == [3.0]
+    assert factors_of(table, "blimp")["depth"].tolist() == [2.0]
+    assert factors_of(table, "sling").empty
 
 
 def test_an_unknown_phenomenon_is_named_with_the_nearest(write) -> None:

@@ -148,4 +148,8 @@ def test_factors_of_pairs_by_hand() -> None:
     assert table["subword_delta"].tolist() == [1, 0]
     assert table["distance"].tolist() == [2, 1]
     assert table["has_attractors"].tolist() == [1, 0]
-    assert "congruent_attractors" not in table
+    assert "all_congruent" not in table
+    both = pair_factors(pairs.assign(all_congruent=[True, False], all_incongruent=[False, False]), scores)
+    assert both["all_congruent"].tolist() == [1, 0]
+    assert both["all_incongruent"].tolist() == [0, 0]
+    assert "has_attractors" not in both  # it would merge two effects of opposite signs

@@ -151,5 +151,7 @@ def test_circular_agreement_is_marked_wherever_it_stands(make_run: MakeRun, tmp_
 
 def test_a_file_about_nothing_that_was_scored_is_refused(make_run: MakeRun, file, tmp_path: Path) -> None:
     make_run(paradigm_rows(0, PARADIGMS))
-    with pytest.raises(UserError, match=r"human=.*human\.csv: no UID of it is a paradigm of zho; its lines"):
+    with pytest.raises(
+        UserError, match=r"human=.*human\.csv: none of its lines .* paradigms \(UID\) x, and the study has a1, a2, b1"
+    ):
         list(human_sections(study_of(tmp_path, human=file("x,1,2,.5,A"))))

@@ -133,6 +133,14 @@ def test_what_an_own_card_or_a_preset_says_is_kept_beside_the_pairs(run, own, ro
     assert read_reported(run, "own").linking == "lp"
 
 
+def test_the_maker_of_own_pairs_is_kept_too(run, own):
+    score(run, benchmarks=[own("made: {source: tse}\n")], steps=[8])
+    assert read_reported(run, "own").maker == "tse"
+    assert verify_scores(run) == []
+    score(run, benchmarks=[own("made: {source: folder}\nmaker: rublimp\n")], preset="multiblimp", steps=[8])
+    assert read_reported(run, "own") == Reported("lp", "wrong", "all", "rublimp")
+
+
 def test_a_changed_or_foreign_file_is_refused(run, own):
     score(run, benchmarks=[own()], steps=[8])
     reported_path(run, "own").write_text("{}")

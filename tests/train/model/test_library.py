@@ -106,7 +106,11 @@ MESSAGES = [
     ("granite", {**PLAIN, "logits_scaling": 8.0}, "; set model.config.logits_scaling=1"),
     ("mamba", {"rescale_prenorm_residual": True}, "; set model.config.rescale_prenorm_residual=False"),
     ("mixtral", SIZED, "; set model.config.router_aux_loss_coef=0.0"),
-    ("qwen3", {"num_key_value_heads": 32}, "num_attention_heads=4 is no multiple of model.config.num_key_value_heads, which is 32"),
+    (
+        "qwen3",
+        {"num_key_value_heads": 32},
+        "num_attention_heads=4 is no multiple of model.config.num_key_value_heads, which is 32",
+    ),
     ("stablelm", PLAIN, "num_attention_heads=4 is no multiple of model.config.num_key_value_heads, which is 32"),
     ("bert", BERT, "; set model.objective=masked"),
     ("xlnet", {"n_layer": 1, "dropout": 0.0}, "its logits have a bias, which the loss does not add"),
