@@ -127,7 +127,7 @@ class LanguageScores:
     @property
     def file_name(self) -> str:
         """What its files are named after."""
-        return self.first.file_name.replace(*(name.replace("/", "-") for name in (self.first.benchmark, self.family)))
+        return self.first.file_name.replace(self.first.benchmark.replace("/", "-"), self.family.replace("/", "-"))
 
     @property
     def title(self) -> str:

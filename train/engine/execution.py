@@ -71,7 +71,7 @@ def check_processes(settings: RunRequest, processes: Processes) -> None:
         if settings.engine.kind == "auto":
             given = "engine.config" if settings.engine.config else f"engine.zero_stage={settings.engine.zero_stage}"
         raise UserError(
-            f"{given}: the package deepspeed is not installed; ucurve brings it along on Linux. Set engine=torch, which "
+            f"{given}: the package deepspeed is not installed; ucurve brings it on Linux. Set engine=torch, which "
             "trains on several processes too, or type: pip install deepspeed"
         )
     if several and ":" in settings.engine.device:

@@ -113,11 +113,6 @@ def held_out_columns(settings: RunSettings) -> tuple[str, ...]:
     return MASKED_COLUMNS if settings.has_masks else HELD_OUT_COLUMNS
 
 
-def sum_loss(model: PreTrainedModel, ids: NDArray[np.int64], length: int, separator: int) -> LossSums:
-    """Return both sums of ``window_losses`` over all ids but the first, in windows of ``length`` inputs."""
-    return add_up(window_losses(model, ids[:-1], ids[1:], length, separator))
-
-
 def add_up(losses: dict[int, LossSums]) -> LossSums:
     """Add up losses in the order of their numbers, which one process and several have in common."""
     return functools.reduce(operator.add, (losses[number] for number in sorted(losses)), np.zeros(2))

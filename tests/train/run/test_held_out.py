@@ -15,7 +15,7 @@ from tests.train.run.interrupting import train_cut_off
 from ucurve.errors import RunError, UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.run_folder import HELD_OUT, HELD_OUT_COLUMNS, checkpoints
-from ucurve.training.run.held_out import add_up, sum_loss, window_losses
+from ucurve.training.run.held_out import add_up, window_losses
 from ucurve.training.run.prepare import prepare
 from ucurve.training.run.run import train_run
 from ucurve.training.verify import run_faults
@@ -180,7 +180,8 @@ def test_every_token_but_the_first_is_predicted_once(finished, length):
         predicted = model(window[None, :-1]).logits[0].log_softmax(-1)
         expected -= predicted.gather(1, window[1:, None]).sum().item()
         of_separators -= predicted.gather(1, window[1:, None])[window[1:] == separator].sum().item()
-    assert sum_loss(model, ids, length, separator) == pytest.approx([expected, of_separators], rel=1e-5)
+    found = add_up(window_losses(model, ids[:-1], ids[1:], length, separator))
+    assert found == pytest.approx([expected, of_separators], rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -214,4 +215,4 @@ def test_several_processes_measure_what_one_measures(finished, processes):
     shares = [window_losses(model, ids[:-1], ids[1:], 16, 0, rank, processes) for rank in range(processes)]
     losses = {number: loss for share in shares for number, loss in share.items()}
     assert len(losses) == sum(map(len, shares)) == 5, "512 positions at a time, and the rest"
-    assert add_up(losses).tolist() == sum_loss(model, ids, 16, 0).tolist()
+    assert add_up(losses).tolist() == add_up(window_losses(model, ids[:-1], ids[1:], 16, 0)).tolist()
