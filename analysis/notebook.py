@@ -407,8 +407,10 @@ class NotebookStudy(Study):
         runs = {name: (one.rows["run"].nunique(), one.scorer == "sentence") for name, one in self._named.items()}
         name = max(runs, key=lambda each: runs[each])
         if len(runs) > 1:
-            others = ", ".join(other for other in runs if other != name)
-            log_line(f"several benchmarks were scored; {name} is shown, and benchmark= names another one: {others}")
+            log_line(
+                f"several benchmarks were scored; {name} is shown, and benchmark= names another one: "
+                f"{', '.join(sorted(runs.keys() - {name}))}"
+            )
         return name
 
     @cached_property

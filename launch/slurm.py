@@ -110,8 +110,8 @@ def directives(settings: SlurmSettings, nodes: int, runs: int) -> list[str]:
 def array_script(options: Sequence[str], start: Start, runs: Sequence[Sequence[str]]) -> str:
     """Return the script of a job array; ``runs`` are the arguments of ``train.py`` for each run."""
     environment = Environment(
-        loader=PackageLoader("ucurve.launch"), autoescape=select_autoescape(), undefined=StrictUndefined, trim_blocks=True,
-        keep_trailing_newline=True,
+        loader=PackageLoader("ucurve.launch"), autoescape=select_autoescape(), undefined=StrictUndefined,
+        trim_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     template = environment.get_template("array.sbatch")
     return template.render(options=options, start=start, runs=[shlex.join(run) for run in runs])

@@ -15,6 +15,7 @@ from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.errors import UserError, did_you_mean
 from ucurve.eval.linking import FAMILIES, Linking
 from ucurve.eval.metrics.ratings import FEWEST_RATED, SENTENCE, rating_correlation, read_ratings
+from ucurve.fields import format_names
 from ucurve.storage.run_folder import EVAL
 from ucurve.storage.tabular import read_rows
 
@@ -81,7 +82,8 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
     parts = [part for run in runs for part in _correlate_run(run, human, linkings, places)]
     if not parts:
         raise UserError(
-            f"ratings={ratings}: no run has scores of its sentences; make them with: python score.py run=... "
+            f"ratings={ratings}: no run has scores of its sentences ({format_names(human[SENTENCE].tolist(), 2)}); "
+            "make them with: python score.py run=... "
             f"fit.on=ratings fit.ratings={ratings}"
         )
     return _mean_over_runs(pd.concat(parts, ignore_index=True))

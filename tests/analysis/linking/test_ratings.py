@@ -108,7 +108,10 @@ def test_without_ratings_there_is_no_table(make_run: MakeRun, tmp_path: Path) ->
 
 def test_ratings_that_were_not_scored_say_how_to_score_them(make_run: MakeRun, tmp_path: Path, ratings: Path) -> None:
     make_run([score_row(8, 0.6)])
-    with pytest.raises(UserError, match=r"no run has scores of its sentences; make them with: python score\.py run="):
+    with pytest.raises(
+        UserError,
+        match=r"no run has scores of its sentences \(.+, .+ and \d+ more\); make them with: python score\.py run=",
+    ):
         list(correlation_sections(study_of(tmp_path, ratings=ratings)))
 
 

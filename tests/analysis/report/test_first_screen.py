@@ -24,7 +24,7 @@ from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import drawing_style
 from ucurve.analysis.report.html import FirstScreen, ReportSection
 from ucurve.analysis.run import analyze
-from ucurve.analysis.sections import LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, QUESTIONS, make_report
+from ucurve.analysis.sections import AT_THE_END, LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, QUESTIONS, make_report
 
 SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 _CLIPPED = """() => [...document.querySelectorAll('h1, h2, h3, p, th, td, summary, a, button')].filter(one => {
@@ -89,7 +89,7 @@ def test_what_one_model_cannot_answer_is_left_out_and_named(
 def test_every_section_answers_a_question() -> None:
     answered = [name for names in QUESTIONS.values() for name in names]
     assert len(answered) == len(set(answered))
-    assert set(answered) >= {*OF_BENCHMARK, *OF_MODELS, *OF_LANGUAGES, *LAST}
+    assert set(answered) >= {*OF_BENCHMARK, *OF_MODELS, *OF_LANGUAGES, *LAST, *AT_THE_END}
 
 
 def test_the_first_screen_fits_a_screen_and_sections_are_folded(page: Any) -> None:
