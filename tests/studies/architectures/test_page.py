@@ -105,6 +105,7 @@ def test_the_page_says_what_was_planted(docs):
     page = (docs / "architectures-study.md").read_text(encoding="utf-8")
     assert "`gpt_neox` 80.5 (80.0 to 81.0), `lstm` 65.5 (65.0 to 66.0), `bert` 55.0. The architectures differ" in page
     assert "All were trained on P1 in float32." in page
+    assert "Mamba was trained" not in page  # there are no runs of it
     assert "`bert` by pseudo-log-likelihood" in page
     assert "Bigrams of the same tokens get 70.0 %" in page
     assert all((docs / "images" / f"architectures_{name}.png").is_file() for name in ("flops", "loss", "bits_overall"))
@@ -116,4 +117,5 @@ def test_the_page_is_made_of_its_files_alone(docs):
 
 def test_the_committed_page_is_made_of_the_committed_files():
     committed = Path(__file__).parents[3] / "docs"
+    assert "Mamba was trained from other first weights" in PAGE.render(committed)
     assert PAGE.render(committed) == (committed / "architectures-study.md").read_text(encoding="utf-8")
