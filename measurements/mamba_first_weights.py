@@ -97,7 +97,7 @@ def loss_in(model: torch.nn.Module, text: torch.Tensor) -> float:
     """Return the mean loss in nats."""
     hidden_states = make_hidden_states("float32")
     with torch.no_grad():
-        parts = [summed_loss(model, part[:, :-1], part[:, 1:], hidden_states) for part in text.split(32)]
+        parts = [summed_loss(model, part[:, :-1], part[:, 1:], hidden_states)[0] for part in text.split(32)]
     return float(sum(parts)) / text[:, 1:].numel()
 
 
