@@ -28,6 +28,8 @@ from ucurve.arguments import BRACKETS, SEARCHPATH, shorten, with_implied_choices
 from ucurve.config_files import NO_VALUE, choices, groups, known_keys, load, package
 from ucurve.errors import UserError, did_you_mean, unknown_name
 
+# Where Hydra looks for more choices. Folders there would be groups, as those beside this file without an answer.
+_NO_FOLDERS = "pkg://ucurve.token_stream"
 _HYDRA_ERRORS = (HydraException, OmegaConfBaseException)
 _OTHER_ERRORS = (ValueError, TypeError, RecursionError, yaml.YAMLError)  # YAML: of a folder of --config-dir
 _QUOTE = (
@@ -73,7 +75,7 @@ def compose_command_line(
             found.append(cell)
 
     with _explaining_errors(name, found), _stored(name):
-        hydra.main(version_base="1.3", config_path=None, config_name=name)(collect)()
+        hydra.main(version_base="1.3", config_path=_NO_FOLDERS, config_name=name)(collect)()
         if unresolved:
             raise unresolved[0]
     return found

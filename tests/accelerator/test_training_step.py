@@ -50,7 +50,7 @@ def test_the_plan_counts_the_flops(counted):
 
 
 def test_the_loss_that_is_not_compiled_moves_a_bounded_number_of_bytes(counted):
-    assert 0 < counted["steps"][1]["bytes"]["train/model/loss.py"] <= PLAIN_LOSS_BYTES
+    assert 0 < counted["steps"][1]["bytes"]["ucurve/training/model/loss.py"] <= PLAIN_LOSS_BYTES
 
 
 @pytest.mark.long

@@ -181,7 +181,7 @@ def test_command_ends_by_naming_the_report(make_run: MakeRun, tmp_path: Path) ->
     assert said[0].split()[:4] == ["run", "benchmark", "before", "last"]
     assert said[1].split()[:4] == ["14m-10M-char-demo-s0", "zho", "50.0", "80.0"]
     assert said[-2] == "report: figures/report.html"
-    assert re.fullmatch(r"next: python .*workbench runs='runs/\*'", said[-1])
+    assert re.fullmatch(r"next: ucurve workbench runs='runs/\*'", said[-1])
     assert done.stdout.count("next: ") == 1
     assert len(said) <= 12
     assert {path.name for path in tmp_path.iterdir()} == {"runs", "figures"}

@@ -41,7 +41,9 @@ def batches_of(documents: list[str], length: int, sequences: int, seed: int = 0)
     ids = np.array([one for text in documents for one in (EOS, *(IDS[letter] for letter in text))], dtype=np.uint16)
     token_bytes = np.array([0, *(len(letter.encode()) for letter in LETTERS)], dtype=np.int32)
     unigrams, starts = np.bincount(ids, minlength=len(token_bytes)), np.flatnonzero(ids == EOS)
-    store = TokenStore(len(documents), len(ids), "0" * 64, token_bytes, unigrams, None, (ids,), starts)
+    store = TokenStore(
+        len(documents), len(ids), "0" * 64, token_bytes, unigrams, None, ((len(ids), 1.0),), (ids,), starts
+    )
     return Batches.over(store, seed, length, sequences)
 
 

@@ -145,7 +145,7 @@ def test_a_mistake_that_all_cells_share_is_said_once():
 
 def test_a_grid_is_not_for_several_processes(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    message = r"a grid of 2 runs under a launcher of 2 processes: .* launch\.workers gpus=2.* launch\.emit"
+    message = r"a grid of 2 runs under a launcher of 2 processes: .*ucurve workers gpus=2.*ucurve emit"
     with pytest.raises(UserError, match=message):
         train_command(given("tokens=10M", "seed=0,1"))
 

@@ -52,7 +52,7 @@ def finished(finished_run):
 def test_a_finished_run_is_what_the_contract_says(finished):
     assert finished.name == "tiny-1536-char-small_corpus-s0"
     assert [folder.name for folder in checkpoints(finished)] == [f"step{step:08d}" for step in (0, 1, 2, 5, 12)]
-    keys = {"step", "tokens", "loss", "bits_per_byte", "lr", "grad_norm", "tokens_per_second"}
+    keys = {"step", "tokens", "loss", "bits_per_byte", "separator_bits", "lr", "grad_norm", "tokens_per_second"}
     assert [set(line) for line in metrics(finished)] == [keys] * 12
     record = read_run_facts(finished)
     assert record.status == "finished"
