@@ -1,11 +1,10 @@
 """Agreement between runs, and what initialization and data order contribute, against other ways to compute them."""
 
 import re
-from itertools import re
+from itertools import product
 
 import numpy as np
 import pandas as pd
-import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
