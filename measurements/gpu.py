@@ -47,7 +47,7 @@ ENGINES = {
 }
 TRAINERS = ("ours", "trainer", *ENGINES)
 SCORERS = ("ours", "lm-eval")
-PACKAGES = {"ours": "eval", "lm-eval": "lm_eval"}
+PACKAGES = {"ours": "ucurve", "lm-eval": "lm_eval"}
 Facts = dict[str, Any]
 
 

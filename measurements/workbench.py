@@ -76,7 +76,7 @@ def make_study(options: argparse.Namespace) -> list[str]:
 @contextlib.contextmanager
 def started_server(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """Start a workbench on the study, with its cache beside it; its token becomes a cookie of all later requests."""
-    command = [sys.executable, "-m", "workbench", "port=0", f"runs={folder.absolute()}/m*"]
+    command = [sys.executable, "-m", "ucurve", "workbench", "port=0", f"runs={folder.absolute()}/m*"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     server = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -53,7 +53,7 @@ def main() -> None:
 @contextmanager
 def started(folder: Path) -> Iterator[str]:
     """Start a workbench on the runs of a folder; gives the address that lets a browser in."""
-    command = [sys.executable, "-m", "workbench", "port=0", "runs=runs/*"]
+    command = [sys.executable, "-m", "ucurve", "workbench", "port=0", "runs=runs/*"]
     environment = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
     server = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
