@@ -10,6 +10,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
 from pydantic.dataclasses import dataclass as checked
 
+from ucurve.interpreter import IN_CHECKOUT, ROOT
+
 Word = Annotated[str, Field(pattern=r"^[^\s]+$", coerce_numbers_to_str=True)]
 _Time = Annotated[str, Field(pattern=r"^(\d+-)?\d{1,3}:\d{2}:\d{2}$")]
 
@@ -79,7 +81,7 @@ def train_script(launcher: str) -> str:
 
 def python_script(name: str) -> list[str]:
     """Return the words after ``python`` that start a command with a script of its own, as ``train`` and ``score``."""
-    return [f"{name}.py"] if Path(f"{name}.py").is_file() else ["-m", "ucurve", name]
+    return [f"{name}.py"] if IN_CHECKOUT and Path.cwd() == ROOT else ["-m", "ucurve", name]
 
 
 def directives(settings: SlurmSettings, nodes: int, runs: int) -> list[str]:
