@@ -67,15 +67,15 @@ def _with_attractors():
             yield sentence(f"{subject}-{form}-{attractor}", *words)
 
 
+def make_toy(run, folder, sentences):
+    """Make the pairs of a toy treebank."""
+    (folder / "toy.conllu").write_text(treebank(*sentences), encoding="utf-8")
+    treebanks = f"treebanks=[{folder / 'toy.conllu'}]"
+    run("generate", "source=multiblimp", treebanks, "language=epo", f"out={folder / 'toy'}")
+
+
 def test_both_attractors_are_factors_of_pairs_that_are_made(run, model, tmp_path):
-    (tmp_path / "toy.conllu").write_text(treebank(*_with_attractors()), encoding="utf-8")
-    run(
-        "generate",
-        "source=multiblimp",
-        f"treebanks=[{tmp_path / 'toy.conllu'}]",
-        "language=epo",
-        f"out={tmp_path / 'toy'}",
-    )
+    make_toy(run, tmp_path, _with_attractors())
     run("score", f"model={model}", f"benchmarks=[{tmp_path / 'toy'}]", f"out={tmp_path / 'scores'}")
     settings = AnalyzeSettings(runs=str(tmp_path / "scores"), out="out")
     (languages,) = group_languages(read_study(find_runs(settings.runs), settings))
@@ -89,14 +89,7 @@ def test_both_attractors_are_factors_of_pairs_that_are_made(run, model, tmp_path
 
 
 def test_a_maker_is_kept_with_what_is_taken_of_its_pairs(run, tmp_path):
-    (tmp_path / "toy.conllu").write_text(treebank(*GOOD), encoding="utf-8")
-    run(
-        "generate",
-        "source=multiblimp",
-        f"treebanks=[{tmp_path / 'toy.conllu'}]",
-        "language=epo",
-        f"out={tmp_path / 'toy'}",
-    )
+    make_toy(run, tmp_path, GOOD)
     run("generate", "source=folder", f"benchmark={tmp_path / 'toy'}", f"out={tmp_path / 'fewer'}", "pairs=1")
     card = yaml.safe_load((tmp_path / "fewer" / "card.yaml").read_text(encoding="utf-8"))
     assert (card["maker"], card["made"]["source"]) == ("multiblimp", "folder")
