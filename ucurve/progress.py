@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Self, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from ucurve.fields import format_seconds
@@ -33,7 +33,7 @@ class ProgressBar:
 
     def __enter__(self) -> Self:
         if _console.is_terminal:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
             note = TextColumn("{task.fields[note]}")
             self._bar = Progress(*columns, note, console=_console, transient=self._transient)
             self._bar.add_task(self._title, total=self._total, completed=self._done, note="")
@@ -46,26 +46,26 @@ class ProgressBar:
             with _while_terminal_is_there():
                 self._bar.stop()
 
-    def advance(self, units: int = 1, note: str = "") -> None:
-        """Count ``units`` more as finished."""
+    def advance(self, units: int = 1, note: str = "", seconds_left: float | None = None) -> None:
+        """Count ``units`` more as finished; without ``seconds_left`` the rest is expected to go on as it did so far."""
         self._done += units
+        now = time.monotonic()
+        told = ", ".join(filter(None, [note, self._time_left(now - self._begun, seconds_left)]))
         if self._bar is not None:
             with _while_terminal_is_there():
-                self._bar.update(self._bar.task_ids[0], completed=self._done, note=note)
+                self._bar.update(self._bar.task_ids[0], completed=self._done, note=told)
             return
-        now = time.monotonic()
-        passed = now - self._begun
-        if now - self._last_line >= max(_SECONDS_BETWEEN_LINES, _SHARE_BETWEEN_LINES * passed):
+        if now - self._last_line >= max(_SECONDS_BETWEEN_LINES, _SHARE_BETWEEN_LINES * (now - self._begun)):
             self._last_line = now  # what is done sooner needs no lines
-            told = ", ".join(filter(None, [note, self._time_left(passed)]))
             log_line(f"{self._title}: {self._done}/{self._total} {told}")
 
-    def _time_left(self, passed: float) -> str:
+    def _time_left(self, passed: float, seconds_left: float | None) -> str:
         """Say how long the rest will take; nothing before a unit is done, as when a batch was too large."""
         done = self._done - self._done_before
-        if done <= 0:
+        if done <= 0 or self._done == self._total:
             return ""
-        return f"about {format_seconds(passed / done * (self._total - self._done))} left"
+        left = passed / done * (self._total - self._done) if seconds_left is None else seconds_left
+        return f"about {format_seconds(left)} left"
 
 
 def log_line(text: str) -> None:

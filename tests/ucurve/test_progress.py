@@ -1,4 +1,5 @@
 import pytest
+from rich.console import Console
 
 from ucurve import progress
 from ucurve.progress import ProgressBar
@@ -50,3 +51,18 @@ def test_work_that_lost_its_first_units_has_no_time_left_yet(monkeypatch, capsys
         now[0] = 21.0
         bar.advance(-2, "smaller batches")
     assert capsys.readouterr().err == "scoring: 0/10 smaller batches\n"
+
+
+def test_work_that_knows_its_time_left_says_it(clock, capsys):
+    with ProgressBar("run", 100) as bar:
+        clock[0] = 20.0
+        bar.advance(10, "loss 3.1", seconds_left=600.0)
+    assert capsys.readouterr().err == "run: 10/100 loss 3.1, about 10 minutes left\n"
+
+
+def test_a_bar_on_a_terminal_says_the_time_left(clock, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_console", Console(stderr=True, force_terminal=True, width=100))
+    with ProgressBar("run", 100) as bar:
+        clock[0] = 20.0
+        bar.advance(10, "loss 3.1", seconds_left=600.0)
+    assert "10/100 loss 3.1, about 10 minutes left" in capsys.readouterr().err.replace("\x1b[0m", "")

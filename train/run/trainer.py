@@ -2,7 +2,9 @@
 
 import contextlib
 import math
+import statistics
 import time
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +37,8 @@ from ucurve.training.run_folder.background import HostCopy
 from ucurve.training.run_folder.checkpoint import take_weights
 from ucurve.training.run_folder.records import MetricsLog, RunRecord
 from ucurve.training.run_folder.resume import find_newest_state, load_state, metrics_sha256
+
+_RECENT_STEPS = 101  # by which the time of a step is judged
 
 
 class Trainer:
@@ -166,14 +170,51 @@ class Trainer:
                 self._signals,
                 lambda group: evaluation.score_checkpoint(folder, settings, step, group),
             )
-        if log is not None and log.tracker is not None:
-            track_checkpoint(log.tracker, folder, step, held_out)
+        if log is not None:
+            log.pace.count_checkpoint()
+            if log.tracker is not None:
+                track_checkpoint(log.tracker, folder, step, held_out)
 
     def _finish(self, log: "StepLog | None") -> None:
         assert log is not None, "rank 0 has the log"
         check_checkpoints(self._run.folder, self._plan)
         log.metrics.sync()
         self._record.write("finished", steps=self._plan.steps, metrics_sha256=log.metrics.sha256)
+
+
+class Pace:
+    """What the steps and the checkpoints of a run took so far, each by its median, and how long those left will take.
+
+    The time of a checkpoint is that of writing and scoring it. In a logarithmic schedule most of them come early.
+    """
+
+    def __init__(self, steps: int, checkpoints: int) -> None:
+        self._steps, self._checkpoints = steps, checkpoints  # which are left
+        self._of_steps: deque[float] = deque(maxlen=_RECENT_STEPS)
+        self._of_checkpoints: list[float] = []
+        self._new_checkpoints = 0  # since the last step
+        self._last_step = time.monotonic()
+
+    def count_checkpoint(self) -> None:
+        """Count a checkpoint that is written and scored."""
+        self._new_checkpoints += 1
+
+    def count_step(self, seconds: float) -> None:
+        """Count a step that is done and took ``seconds`` by itself."""
+        now = time.monotonic()
+        passed = now - self._last_step
+        if self._new_checkpoints:
+            self._of_checkpoints.append((passed - seconds) / self._new_checkpoints)
+        self._of_steps.append(seconds if self._new_checkpoints else passed)
+        self._steps -= 1
+        self._checkpoints -= self._new_checkpoints
+        self._new_checkpoints, self._last_step = 0, now
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds that the steps and checkpoints which are left will take."""
+        left = ((self._steps, self._of_steps), (self._checkpoints, self._of_checkpoints))
+        return sum(count * statistics.median(seconds) for count, seconds in left if seconds)
 
 
 class StepLog:
@@ -186,6 +227,7 @@ class StepLog:
         self.tracker = start_tracker(settings, folder)
         self._share_of_peak = share_of_peak
         self._bar = ProgressBar(settings.run_name, run.plan.steps, done)
+        self.pace = Pace(run.plan.steps - done, sum(step >= done for step in run.plan.checkpoint_steps))
 
     def __enter__(self) -> "StepLog":
         self._bar.__enter__()
@@ -200,6 +242,7 @@ class StepLog:
 
     def write(self, step: int, windows: NDArray[np.int64], result: StepResult, rate: float, seconds: float) -> None:
         """Write the line of one step on a global batch, of the shape that ``Engine`` says."""
+        self.pace.count_step(seconds)
         tokens = self._batch_tokens
         values: dict[str, float] = {"step": step, "tokens": step * tokens}
         if isinstance(self._batches, Batches):
@@ -217,7 +260,7 @@ class StepLog:
         self.metrics.append(values)
         if self.tracker is not None:
             self.tracker.log_step(step, values)
-        self._bar.advance(note=note)
+        self._bar.advance(note=note, seconds_left=self.pace.seconds_left)
 
 
 def check_logs(run: Path, facts: RunFacts) -> None:
