@@ -17,9 +17,9 @@ from ucurve.eval.metrics.levels import MEANS
 from ucurve.eval.store.keys import check_owner
 from ucurve.eval.store.tables import ACCURACY
 from ucurve.eval.store.views import open_table
-from ucurve.storage.facts import own_faults
+from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import HELD_OUT, METRICS, refuse_faults
+from ucurve.storage.run_folder import HELD_OUT, METRICS, lasting, refuse_faults
 
 _READ = (
     *("step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule"),
@@ -73,7 +73,7 @@ def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
     frames = []
     for run in runs:
         if run.facts and HELD_OUT in run.facts.files and run.facts.objective == "causal":
-            refuse_faults(own_faults(run.folder, run.facts, [HELD_OUT]), "restore it from a copy")
+            refuse_faults(lasting(lambda run=run: _held_out_faults(run)), "restore it from a copy")
             frames.append(_with_run_names(run, read_table(run.folder / HELD_OUT, HELD_OUT_COLUMNS)))
     return _concatenate(frames, ["run", "group", *HELD_OUT_COLUMNS])
 
@@ -149,6 +149,11 @@ def _read_metrics(run: Run) -> pd.DataFrame:
     if digest not in (None, sha256_file(path)):
         raise DamagedError(f"{path}: not what was written; restore it from a copy")
     return _with_run_names(run, records.drop_duplicates("step", keep="last"))
+
+
+def _held_out_faults(run: Run) -> list[str]:
+    """Compare the held-out losses with what ``run.json`` says now, as training may have added some since."""
+    return own_faults(run.folder, read_run_facts(run.folder), [HELD_OUT])
 
 
 def _digest(run: Run) -> str | None:

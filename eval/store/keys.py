@@ -1,6 +1,5 @@
 """Checks that a stored score is what was written, and of the run, checkpoint, benchmark and pairs where it lies."""
 
-import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,12 +11,11 @@ from ucurve.errors import DamagedError
 from ucurve.eval.pairs import data_hash
 from ucurve.storage.facts import Manifest, RunIdentity, read_manifest, read_run_facts
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import EVAL, MANIFEST, STEPS, checkpoint_folder, parse_step
+from ucurve.storage.run_folder import EVAL, MANIFEST, STEPS, checkpoint_folder, lasting, parse_step
 from ucurve.storage.score_key import ScoreKey, key_path, read_key
 
 PAIRS = "pairs.parquet"
 ADVICE = "score it again, or delete scores, key and rows to leave a gap"
-_TRIES, _PAUSE = 5, 0.05  # a reader may meet a score that is just being replaced, and tries again
 
 
 @dataclass(frozen=True)
@@ -150,13 +148,7 @@ def score_fault(folder: Path, scores: Path) -> str | None:
 
     Where no score of the folder has a key, somebody made them in another way, and they are taken as they are.
     """
-    for attempt in range(_TRIES):
-        if attempt:
-            time.sleep(_PAUSE)
-        problem = _problem(folder, scores)
-        if problem is None:
-            break
-    return problem
+    return lasting(lambda: _problem(folder, scores))
 
 
 def _problem(folder: Path, scores: Path) -> str | None:

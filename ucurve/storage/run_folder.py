@@ -13,12 +13,16 @@ A folder that a model alone is scored into has only ``eval/``.
 import glob
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ucurve.errors import DamagedError
 from ucurve.storage.files import sha256_file
+
+_Fault = TypeVar("_Fault")
+_TRIES, _PAUSE = 5, 0.05  # of a reader, and seconds between them
 
 CONFIGURATION = "config.yaml"
 RECORD = "run.json"
@@ -98,6 +102,15 @@ def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str
         if not (folder / name).is_file() or sha256_file(folder / name) != listed[name]:
             problems.append(f"{folder / name}: its hash is not {by}'s")
     return problems
+
+
+def lasting(find: Callable[[], _Fault]) -> _Fault:
+    """Return the fault that is still found after some tries: a reader may meet files that are just being replaced."""
+    for _ in range(_TRIES - 1):
+        if not (fault := find()):
+            return fault
+        time.sleep(_PAUSE)
+    return find()
 
 
 def refuse_faults(problems: Iterable[str], advice: str) -> None:

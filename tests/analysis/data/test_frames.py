@@ -1,11 +1,14 @@
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
+from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row, write_held_out
+from tests.facts import change_run
 from ucurve.analysis.data.frames import (
     AGGREGATES,
+    held_out_frame,
     last_scored,
     metric_frame,
     one_ties_rule,
@@ -15,7 +18,7 @@ from ucurve.analysis.data.frames import (
     with_gaps,
 )
 from ucurve.analysis.data.runs import find_runs
-from ucurve.errors import UserError
+from ucurve.errors import DamagedError, UserError
 
 
 def test_frame_has_every_row_with_its_run_and_line(make_run: MakeRun, tmp_path) -> None:
@@ -113,3 +116,17 @@ def test_broken_scores_name_file_and_line(make_run: MakeRun, tmp_path) -> None:
     path.write_text(path.read_text().replace("0.67,", "oops,"))
     with pytest.raises(UserError, match=r"accuracy\.csv:3: column accuracy holds 'oops'"):
         score_frame(find_runs([f"{tmp_path}/runs/*"]))
+
+
+def test_a_run_that_writes_a_held_out_loss_after_it_was_opened_is_read(make_run: MakeRun, tmp_path: Path) -> None:
+    folder = make_run(status="running", held_out={0: 8.0})
+    runs = find_runs([str(tmp_path / "runs/*")])
+    change_run(folder, files=write_held_out(folder, {0: 8.0, 1: 7.0}, 1_000_000))
+    assert held_out_frame(runs)["step"].tolist() == [0, 1]
+
+
+def test_held_out_losses_that_were_changed_are_refused(make_run: MakeRun, tmp_path: Path) -> None:
+    folder = make_run(status="running", held_out={0: 8.0})
+    write_held_out(folder, {0: 1.0}, 1_000_000)
+    with pytest.raises(DamagedError, match="restore it from a copy"):
+        held_out_frame(find_runs([str(tmp_path / "runs/*")]))
