@@ -21,6 +21,7 @@ PAIR_COLUMNS = ("benchmark", "language", "paradigm", "phenomenon", "pair", "good
 RESERVED = ("all", "macro", "macro_phenomena")  # these names stand for aggregates in accuracy.csv
 SET = "set"  # column of benchmarks with more than two candidates; the pairs of one set share its value
 COUNTED = "counted"  # column of benchmarks that publish more pairs than their papers count
+TOO_LONG = "too_long"  # in a table's attributes: how many pairs were left out as too long for the model
 UNNAMED = "unnamed"  # the phenomenon of pairs published without one
 _LARGEST = 2**63  # of an int64
 _EXACT = 2**53  # up to it, every integer is a float64

@@ -213,10 +213,10 @@ def check_benchmarks(
     cache: SweepCache | None = None,
     masked: bool = False,
 ) -> None:
-    """Check that benchmarks and their ratings are complete, and that ``context`` tokens hold each sentence."""
+    """Check that benchmarks and their ratings are complete, and that ``context`` tokens hold what is to be scored."""
     from ucurve.eval.models.folder import start_token
     from ucurve.eval.scoring.masked.frame import read_frame
-    from ucurve.eval.scoring.text.sentences import check_length, encode
+    from ucurve.eval.scoring.text.sentences import TooLongError, check_length, encode
 
     around = 0
     if masked:
@@ -227,7 +227,11 @@ def check_benchmarks(
     cache = cache or SweepCache()
     for pairs in load_benchmarks(settings, cache):
         encoded = encode(pairs, tokenizer, leading_space=settings.leading_space)
-        check_length(pairs, encoded, context, trainable=True, frame=around)
+        try:
+            check_length(pairs, encoded, context, trainable=True, frame=around)
+        except TooLongError as error:
+            if settings.too_long == "error" or not error.fits.any():
+                raise
         cache.ratings(pairs, settings.benchmark_root, settings.benchmark_unpacked)
 
 

@@ -1,7 +1,7 @@
 """What may be asked of scoring, checked at the border."""
 
 from pathlib import Path
-from typing import Annotated, Self, TypeVar, get_args
+from typing import Annotated, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -96,6 +96,7 @@ class ScoreSettings(ScorerSettings):
     benchmark_revision: dict[str, str] | None = None
     benchmark_unpacked: Annotated[int, BeforeValidator(parse_count)] = UNPACKED
     custom: Annotated[CustomBenchmark | None, _none_without("path")] = None
+    too_long: Literal["error", "skip"] = "error"
     subset: Annotated[int | str, BeforeValidator(lambda asked: parse_subset(asked).asked)] | None = None
     preset: Annotated[str, named(find_preset)] | None = None
     scorer: Names = None

@@ -7,6 +7,7 @@ from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
 from ucurve.analysis.curves.learning import curve_table, draw_learning_curves
 from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
+from ucurve.analysis.data.frames import overall
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.paradigms.human import reference_lines
 from ucurve.analysis.plotting.figures import Drawing
@@ -18,7 +19,7 @@ from ucurve.progress import log_line
 def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw accuracy against tokens; the section says so where only models from elsewhere were scored."""
     nothing = ("No checkpoints of a training run were scored on it: no curves.",)
-    curves = tuple(_draw_curves(scored)) or nothing
+    curves = (*_describe_unequal(scored), *_draw_curves(scored)) or nothing
     yield ReportSection(f"Curves on {scored.benchmark} (scored by {scored.scorer})", curves)
 
 
@@ -52,6 +53,15 @@ def _describe_cost(study: Study) -> Iterator[str]:
         span = f"{each[0]:.2g}" if len(each) == 1 else f"{each[0]:.2g} to {each[-1]:.2g}"
         total = f"{len(costs)} finished run{'s' if len(costs) > 1 else ''} took {sum(costs.values()):.2g} FLOPs"
         yield f"{total}, {span} each (6 times parameters times tokens)."
+
+
+def _describe_unequal(scored: BenchmarkScores) -> Iterator[str]:
+    """Say so where lines are of different numbers of pairs, as when those that are too long were left out."""
+    rows = overall(scored.curve_rows())
+    pairs = rows.astype({"group": str}).groupby("group")["n"].max().astype(int)
+    if pairs.nunique() > 1:
+        listed = ", ".join(f"{line} {n:,}" for line, n in pairs.items())
+        yield f"These lines are not of the same pairs, and their accuracies do not compare as they stand: {listed}."
 
 
 def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:

@@ -19,12 +19,13 @@ from ucurve.eval.models.chat_tokens import between_documents, delimits_messages
 from ucurve.eval.models.folder import Kind, Start, StartToken, context_length, start_token
 from ucurve.eval.models.model_info import ModelInfo, Unigrams
 from ucurve.eval.models.unigram import unseen
-from ucurve.eval.pairs import identical, in_accuracies
+from ucurve.eval.pairs import TOO_LONG, identical, in_accuracies
 from ucurve.eval.scoring.loading import Device, Dtype, Workspace, check_vocabulary, int8_method, load_model
 from ucurve.eval.scoring.text.layout import TokenLayout, make_layout
 from ucurve.eval.scoring.text.sentences import Advance, NotFiniteError, Scores, Sentences, check_length, describe
 from ucurve.eval.scoring.text.spans import Part
 from ucurve.eval.scoring.text.tokenize import WORD_MARKS
+from ucurve.eval.scoring.text.unknown import describe_unknown
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -169,6 +170,8 @@ class Scorer(ABC):
         if self.unigrams.seen is not None:
             scored = sentences.tokens[sentences.scored]
             notes["unseen_tokens"], notes["unseen_types"] = unseen(self.unigrams.seen, scored)
+        if TOO_LONG in self.pairs.attrs:
+            notes["pairs_too_long"] = self.pairs.attrs[TOO_LONG]
         if "commit" in self.pairs.attrs:
             notes["benchmark_commit"] = self.pairs.attrs["commit"]
         return notes
@@ -260,7 +263,11 @@ class TokenScorer(Scorer):
             yield f"{across:,} sentences have a token across a border of what is scored; it counts"
         if tokens := notes.get("unseen_tokens"):
             types = notes["unseen_types"]
-            yield f"{tokens:,} tokens ({types:,} types) have no unigram count; they get that of the smoothing alone"
+            yield (
+                f"{tokens:,} tokens ({types:,} different ones) never occur in the training text; linking functions "
+                "that read unigram probabilities give them the smallest one (add_k)"
+            )
+        yield from describe_unknown(self.sentences, self.info.tokenizer)
 
     def score_messages(self, scores: pd.DataFrame) -> Iterator[str]:
         """Warn of a foreign model that is no better than a uniform guess, as with the tokenizer of another model."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ucurve.eval.pairs import counted, identical, in_accuracies
+from ucurve.eval.pairs import TOO_LONG, counted, identical, in_accuracies
 from ucurve.eval.scoring.base import TokenScorer
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.sweep.checks import log_equal_revisions, log_left_out
@@ -38,6 +38,11 @@ def log_new(lines: Iterable[str], said: set[str]) -> None:
 
 def _describe_benchmarks(jobs: Sequence[Job]) -> Iterator[str]:
     for name, job in {job.benchmark: job for job in jobs}.items():
+        if too_long := job.pairs.attrs.get(TOO_LONG):
+            yield (
+                f"{name}: {too_long:,} of {len(job.pairs) + too_long:,} pairs have a sentence that is longer than the "
+                "model's context; they are not scored, and no accuracy counts them"
+            )
         left_out = int(identical(job.pairs).sum())
         if left_out:
             yield f"{name}: {left_out} pairs of identical sentences are left out of every accuracy"

@@ -14,10 +14,10 @@ from ucurve.eval.models.folder import Kind
 from ucurve.eval.models.hub_weights import HubWeights
 from ucurve.eval.models.model_info import ModelInfo, read_model_info
 from ucurve.eval.models.targets import Target
-from ucurve.eval.pairs import data_hash, full_name
+from ucurve.eval.pairs import TOO_LONG, data_hash, full_name
 from ucurve.eval.scoring.base import Scorer
 from ucurve.eval.scoring.scorers import check_kind, find_scorer
-from ucurve.eval.scoring.text.sentences import Sentences
+from ucurve.eval.scoring.text.sentences import Sentences, TooLongError
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.scores import score_path
 from ucurve.eval.store.views import RATED
@@ -83,10 +83,24 @@ def prepare(
     tokenizer, tokenizer_files = cache.tokenizer(target.folder)
     info = read_model_info(target, tokenizer, tokenizer_files, settings.unigrams, settings.add_k)
     return [
-        _make_job(info, scorer, pairs, settings, cache)
+        job
         for pairs in benchmarks
-        for scorer in choose_scorers(pairs, info.kind, settings)
+        for job in _make_jobs(info, choose_scorers(pairs, info.kind, settings), pairs, settings, cache)
     ]
+
+
+def _make_jobs(
+    info: ModelInfo, scorers: Sequence[type[Scorer]], pairs: pd.DataFrame, settings: ScoreSettings, cache: SweepCache
+) -> list[Job]:
+    """Make the jobs of a benchmark; pairs too long for one of the scorers are left out of all, if that is wanted."""
+    try:
+        return [_make_job(info, scorer, pairs, settings, cache) for scorer in scorers]
+    except TooLongError as error:
+        if settings.too_long == "error" or not error.fits.any():
+            raise
+        fitting = pairs[error.fits].reset_index(drop=True)
+    fitting.attrs[TOO_LONG] = len(pairs) - len(fitting) + pairs.attrs.get(TOO_LONG, 0)
+    return _make_jobs(info, scorers, fitting, settings, cache)
 
 
 def _make_job(

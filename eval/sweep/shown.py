@@ -10,6 +10,7 @@ from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import TiesRule, winner_by_length
 from ucurve.eval.metrics.bootstrap import LENGTH_BIASES
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.eval.pairs import TOO_LONG
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.rows import ScoreRows
 from ucurve.eval.store.tables import ACCURACY, STATISTICS, TableFile
@@ -65,9 +66,10 @@ def _title(jobs: Sequence[Job], settings: ScoreSettings) -> str:
     """Name the run and its benchmarks, and say what accuracy is the mean over and what a tie counts."""
     kinds: dict[str, list[str]] = {}
     for job in {job.benchmark: job for job in jobs}.values():
+        fitting = f" ({len(job.pairs):,} pairs that fit the context)" if TOO_LONG in job.pairs.attrs else ""
         rules = dict.fromkeys(rule for _, rule in shown_columns(job, settings))
         how = f"{_MEANS[settings.reported(job.benchmark).overall]}, {' or '.join(_TIES[rule] for rule in rules)}"
-        kinds.setdefault(how, []).append(job.benchmark)
+        kinds.setdefault(how, []).append(f"{job.benchmark}{fitting}")
     first, *others = (f"{_shorten(names)}: {how}" for how, names in kinds.items())
     about = "; ".join([first.replace(": ", ": accuracy (%) ", 1), *others])
     change = "; change from the step before" if jobs[0].target.run is not None else ""

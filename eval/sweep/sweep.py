@@ -73,7 +73,8 @@ class Sweep:
         return TokenStore(self.folder, self.settings)
 
     def _score_all(self, plan: Plan, computer: Computer, claims: Claims) -> None:
-        for pairs in (*self.benchmarks, *self._rated_pairs):
+        scored = {job.benchmark: job.pairs for job in plan.jobs}
+        for pairs in (*scored.values(), *self._rated_pairs):
             share_pairs(self.folder, pairs, claims)
         results = Results(self.folder, self.settings, claims)
         results.keep_what_cards_say(self.benchmarks, self.cache)

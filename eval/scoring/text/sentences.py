@@ -170,10 +170,18 @@ def describe(pairs: pd.DataFrame, sentences: Sentences, sentence: int) -> str:
     return f"{describe_pair(pairs, row)}, sentence {sentences.texts[sentence]!r}"
 
 
+class TooLongError(UserError):
+    """Some sentences are longer than the model can read; nothing is ever cut."""
+
+    def __init__(self, message: str, fits: npt.NDArray[np.bool_]) -> None:
+        super().__init__(message)
+        self.fits = fits  # [pairs]: whether the model can read both sentences
+
+
 def check_length(
     pairs: pd.DataFrame, sentences: Sentences, context: int | None, trainable: bool = False, frame: int = 0
 ) -> None:
-    """Refuse sentences longer than ``context``, the most tokens the model can read; nothing is ever cut.
+    """Raise a ``TooLongError`` for sentences longer than ``context``, the most tokens the model can read.
 
     Users can choose the context of ``trainable`` models. ``frame`` counts tokens that are put around each sentence.
     """
@@ -181,13 +189,14 @@ def check_length(
     if context is None or lengths.max() <= context:
         return
     item = describe(pairs, sentences, int(lengths.argmax()))
-    fits = int((np.maximum(lengths[sentences.good], lengths[sentences.bad]) <= context).sum())
+    fits = np.maximum(lengths[sentences.good], lengths[sentences.bad]) <= context
     remedy = (
         f". A run that is trained with batch.length={lengths.max()} or more holds all; pairs that generate.py makes "
         f"with longest={context} tokenizer=FOLDER fit this one"
     )
-    raise UserError(
+    raise TooLongError(
         f"{item}: {lengths.max()} tokens, but the model's context holds {context} "
-        f"({int((lengths > context).sum())} of {len(lengths)} sentences are too long; {fits} of {len(pairs)} pairs fit)"
-        f"{remedy if trainable else ''}"
+        f"({int((lengths > context).sum())} of {len(lengths)} sentences are too long; {fits.sum()} of {len(pairs)} "
+        f"pairs fit{', and too_long=skip scores these alone' if fits.any() else ''}){remedy if trainable else ''}",
+        fits,
     )

@@ -1,4 +1,6 @@
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -263,3 +265,45 @@ def test_context_too_short_before_anything_is_scored(run, settings, make_model, 
     with pytest.raises(UserError, match=r"benchmark zhoblimp, paradigm \w+, pair \d+, .*the model's context holds 10"):
         score_run(run, settings)
     assert not (run / "eval").exists()
+
+
+@pytest.fixture
+def short_run(run, make_model, write_checkpoint):
+    """The same weights, of models that read 12 tokens at most."""
+    folder = run.parent / "short"
+    for step in (0, 8):
+        write_checkpoint(folder / "checkpoints" / f"step{step:08d}", make_model(seed=step, positions=12), step)
+    shutil.copytree(run / "tokenizer", folder / "tokenizer")
+    return folder
+
+
+def test_pairs_that_are_too_long_are_left_out_where_that_is_wanted(run, short_run, settings, capsys):
+    with pytest.raises(UserError, match="500 pairs fit, and too_long=skip scores these alone"):
+        score_run(short_run, settings)
+    score_run(run, replace(settings, linking=("lp",)))
+    score_run(short_run, replace(settings, linking=("lp",), too_long="skip"))
+    whole = pd.read_parquet(folder_of(run) / "step00000008.parquet").set_index("pair")
+    fits = whole[["n_good", "n_bad"]].max(axis=1) <= 12  # the last token is not read, the start token is
+    kept = pd.read_parquet(short_run / "eval/zhoblimp/pairs.parquet")
+    assert 0 < fits.sum() < 500
+    assert kept["pair"].tolist() == np.flatnonzero(fits).tolist()
+    found = pd.read_parquet(folder_of(short_run) / "step00000008.parquet").set_index("pair")
+    np.testing.assert_allclose(found["lp_good"], whole.loc[found.index, "lp_good"], atol=1e-4)
+    overall = read_accuracy(short_run / "eval/accuracy.csv").query("phenomenon == 'all' and split == 'all'")
+    assert set(overall.query("paradigm == 'all'")["n"]) == {fits.sum()}
+    left_out = 500 - fits.sum()
+    assert json.loads((folder_of(short_run) / "step00000008.json").read_text())["notes"]["pairs_too_long"] == left_out
+    told = capsys.readouterr()
+    assert f"zhoblimp: {left_out} of 500 pairs have a sentence that is longer than the model's context" in told.err
+    assert f"zhoblimp ({fits.sum()} pairs that fit the context)" in told.out
+
+
+def test_a_benchmark_of_which_no_pair_fits_is_refused(
+    make_model, write_checkpoint, write_benchmark, records, tmp_path, settings
+):
+    folder = tmp_path / "runs" / "shortest"
+    write_checkpoint(folder / "checkpoints" / "step00000000", make_model(positions=1), 0)
+    long = [record for record in records if len(record["sentence_good"]) > 1]
+    root = write_benchmark(tmp_path / "long", long)
+    with pytest.raises(UserError, match=rf"0 of {len(long)} pairs fit\)"):
+        score_run(folder, replace(settings, benchmark_root=root, too_long="skip"))
