@@ -71,7 +71,8 @@ def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> Non
         file.write(f"{name}: {steps}, {size}; every sequence {what}\n")
         file.writelines(_format_sequence(seen, settings.ids) for seen in sequences)
         return
-    left_out = {name for name, is_shown in (("ids", settings.ids), ("masked", batches.masking)) if not is_shown}
+    left_out = set() if settings.ids else {"ids", "inputs", "targets"}
+    left_out |= set() if batches.masking else {"masked", "inputs", "targets"}
     names = [field.name for field in fields(SeenSequence) if field.name not in left_out]
     records = ({name: getattr(seen, name) for name in names} for seen in sequences)
     if settings.format == "jsonl":

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,7 +35,11 @@ class SeenSequence:
     documents: list[int]  # indices of the documents it touches, in the order of the corpus
     ids: list[int]  # inputs and their last target, so one more than the sequence length; without masks
     text: str  # special tokens shown
-    masked: str = ""  # of a run that predicts masked tokens: the text as the model sees it
+    # Of a run that predicts masked tokens: the text as the model sees it, its ids, and the ids to predict at each place,
+    # ``NOT_PREDICTED`` where there is none.
+    masked: str = ""
+    inputs: list[int] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -56,15 +60,18 @@ class SeenBatches:
         """Yield the sequences of 1-based ``step`` in the order of the global batch."""
         order, store, size = self.batches.order, self.batches.store, self.run.sequences
         starts, windows = self.batches.starts_of_step(step), self.batches.of_step(step)
-        inputs = None
+        masks: list[dict[str, Any]] = [{}] * size
         if self.masking is not None:  # which the last target is no part of
             windows = windows[:, :-1]
-            inputs = self.masking.apply(step, (step - 1) * size, windows)[:, 0].tolist()
+            masks = [
+                {"masked": self._decode(inputs), "inputs": inputs, "targets": targets}
+                for inputs, targets in self.masking.apply(step, (step - 1) * size, windows).tolist()
+            ]
         epochs = order.epochs_at(np.arange((step - 1) * size, step * size, dtype=np.uint64)).tolist()
         for place, (start, ids, epoch) in enumerate(zip(starts.tolist(), windows.tolist(), epochs, strict=True)):
             first, last = (store.find_document(position) for position in (start, start + len(ids) - 1))
-            masked = "" if inputs is None else self._decode(inputs[place])
-            yield SeenSequence(step, place, epoch, start, list(range(first, last + 1)), ids, self._decode(ids), masked)
+            documents = list(range(first, last + 1))
+            yield SeenSequence(step, place, epoch, start, documents, ids, self._decode(ids), **masks[place])
 
     def _decode(self, ids: list[int]) -> str:
         return str(self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))

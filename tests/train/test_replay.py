@@ -72,6 +72,9 @@ def test_masked_tokens_are_shown_as_the_model_sees_them(settings_of, monkeypatch
     assert shown[4::4] == [one.masked for one in seen.of_step(2)]
     [line, *_] = show(settings.folder, capsys, 1, 2, format="jsonl").splitlines()
     assert list(json.loads(line))[-2:] == ["text", "masked"]
+    with_ids = show(settings.folder, capsys, 1, 2, format="jsonl", ids=True).splitlines()
+    read = [[(record := json.loads(line))["inputs"], record["targets"]] for line in with_ids]
+    np.testing.assert_array_equal(read, fed[2])
 
 
 def test_epochs_documents_and_text_are_those_of_the_corpus(run, corpus):
