@@ -19,7 +19,7 @@ _OF_LOGITS: dict[str, float | None] = {
     "logits_mup_width_multiplier": 1,
     "lm_head_bias": 0,
 }
-_OF_EXPERTS = ("router_aux_loss_coef", "aux_loss_coef")
+_EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 _UNUSED_DROPOUT = ("classifier", "summary")  # of layers that a language model does not have
 _POSITIONS = 8
 _TOLERANCE = 1e-4
@@ -42,11 +42,12 @@ def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False
         values,
         "the logits would be changed after the output layer, which the loss does not do",
     )
-    _refuse(
-        {key: 0.0 for key in _OF_EXPERTS if values.get(key)},
-        values,
-        "the loss is that of the predicted tokens alone, without one that balances experts",
-    )
+    experts = [f"model.config.{key} is {values[key]}" for key in _EXPERTS if values.get(key)]
+    if experts:
+        raise UserError(
+            f"{experts[0]}: model.architecture={configuration.model_type} is a mixture of experts, and those are not "
+            "trained here: there is no loss that balances the experts, and torch counts no FLOPs of their products"
+        )
     _refuse(
         {"rescale_prenorm_residual": False} if values.get("rescale_prenorm_residual") else {},
         values,

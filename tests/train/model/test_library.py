@@ -105,7 +105,8 @@ MESSAGES = [
     ("cohere", PLAIN, "; set model.config.logit_scale=1"),
     ("granite", {**PLAIN, "logits_scaling": 8.0}, "; set model.config.logits_scaling=1"),
     ("mamba", {"rescale_prenorm_residual": True}, "; set model.config.rescale_prenorm_residual=False"),
-    ("mixtral", SIZED, "; set model.config.router_aux_loss_coef=0.0"),
+    ("mixtral", SIZED, "model.config.num_local_experts is 8: model.architecture=mixtral is a mixture of experts"),
+    ("olmoe", SIZED, "model.config.num_experts is 64: model.architecture=olmoe is a mixture of experts"),
     (
         "qwen3",
         {"num_key_value_heads": 32},
@@ -127,7 +128,6 @@ def test_a_configuration_that_cannot_be_trained_is_refused_before_it_is_built(fa
 
 
 LINEAR = {"rope_type": "linear", "factor": 4.0}
-QWEN3_MOE = {**PLAIN, "num_key_value_heads": 2, "num_experts": 2, "moe_intermediate_size": 16}
 PUBLISHED = [
     ("llama", PLAIN, {"rope_theta": 500_000}, {"rope_type": "default", "rope_theta": 500_000}),
     ("llama", PLAIN, {"rope_theta": 10_000.0}, {"rope_type": "default", "rope_theta": 10_000.0}),  # as it is anyway
@@ -150,8 +150,8 @@ def test_keys_of_published_configurations_are_taken_as_transformers_takes_them(f
 
 
 def test_the_width_of_heads_is_taken_where_transformers_reads_it_without_listing_it():
-    keys = QWEN3_MOE | {"head_dim": 16, "router_aux_loss_coef": 0.0}
-    model = LibraryModel("qwen3_moe", json.dumps(keys))._without_values(VOCABULARY, LENGTH)
+    keys = {**PLAIN, "num_key_value_heads": 2, "head_dim": 16}
+    model = LibraryModel("granite", json.dumps(keys))._without_values(VOCABULARY, LENGTH)
     assert model.model.layers[0].self_attn.q_proj.weight.shape == (4 * 16, WIDTH)
 
 
