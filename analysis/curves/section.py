@@ -11,9 +11,7 @@ from ucurve.analysis.data.frames import overall
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.paradigms.human import reference_lines
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import chinese_fonts
 from ucurve.analysis.report.html import ReportSection
-from ucurve.progress import log_line
 
 
 def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
@@ -68,12 +66,6 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
     rows = scored.curve_rows()
     if rows.empty:
         return []
-    letters = "".join(map(str, rows["phenomenon"].unique()))
-    if any("\u4e00" <= letter <= "\u9fff" for letter in letters) and not chinese_fonts():
-        log_line(
-            "warning: no font with Chinese characters is installed; such labels show as boxes in the figures "
-            "(Debian: apt-get install fonts-wqy-microhei)"
-        )
     table = curve_table(rows, scored.study.runs)
     drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.curve_title)
     return add_learning_charts(drawings, scored)

@@ -19,6 +19,7 @@ from ucurve.analysis.models.mcnemar import (
     count_best,
     count_better,
     mcnemar_table,
+    name_leaders,
     with_model_first,
 )
 from ucurve.analysis.models.side_by_side import MODELS, ROWS
@@ -126,7 +127,7 @@ def _language_view(table: pd.DataFrame, file_name: str) -> TableView:
     models = [name for name in table.columns if name not in ("language", "name", "frequency", "split", "n")]
     values = table[models]
     shown = table[["language", "name", "split", "n"]].assign(
-        mean=values.mean(axis=1), leader=values.idxmax(axis=1), highest=values.max(axis=1)
+        mean=values.mean(axis=1), leader=name_leaders(values), highest=values.max(axis=1)
     )
     columns = (
         Column("language", "Code"), Column("name", "Language"), Column("split", "Resources"),

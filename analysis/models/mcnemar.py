@@ -12,6 +12,7 @@ from ucurve.analysis.data.frames import stack
 from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 from ucurve.eval.metrics.significance import cluster_mcnemar, mcnemar
+from ucurve.fields import format_names
 
 Array = npt.NDArray[np.float64]
 BEST_LEVEL = 0.1  # MultiBLiMP, footnote 3
@@ -109,8 +110,20 @@ def count_best(best: pd.DataFrame, models: Sequence[str]) -> pd.Series:
 
 def leads_or_ties(accuracies: pd.DataFrame) -> pd.Series:
     """Count the rows in which each column has the highest accuracy, alone or with others (Swe-BLiMP, section 6)."""
-    leading = accuracies.ge(accuracies.max(axis=1) - _TIED, axis=0) & accuracies.notna()
-    return leading.sum().astype(int)
+    return _is_leading(accuracies).sum().astype(int)
+
+
+def name_leaders(accuracies: pd.DataFrame) -> pd.Series:
+    """Name the columns that have the highest accuracy of each row, as several may: some of them, or that all have."""
+    names = np.array(accuracies.columns.astype(str))
+    tied = [names[row] for row in _is_leading(accuracies).to_numpy()]
+    every = f"all {len(names)}"
+    told = [every if len(row) == len(names) > 1 else format_names([*row]) for row in tied]
+    return pd.Series(told, index=accuracies.index)
+
+
+def _is_leading(accuracies: pd.DataFrame) -> pd.DataFrame:
+    return accuracies.ge(accuracies.max(axis=1) - _TIED, axis=0) & accuracies.notna()
 
 
 def _with_tests(table: pd.DataFrame, one: str, other: str) -> pd.DataFrame:

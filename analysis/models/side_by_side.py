@@ -25,6 +25,7 @@ from ucurve.analysis.models.mcnemar import (
     count_better,
     leads_or_ties,
     mcnemar_table,
+    name_leaders,
     with_model_first,
 )
 from ucurve.analysis.plotting.figures import Drawing
@@ -160,7 +161,7 @@ def _order_cells(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
 def _category_view(compared: Comparison, name: str) -> TableView:
     table, models = compared.categories, list(compared.summary["model"])
     values, means = table[models], compared.summary["over_paradigms"]
-    shown = table[["category", "mean", "sd"]].assign(leader=values.idxmax(axis=1), highest=values.max(axis=1))
+    shown = table[["category", "mean", "sd"]].assign(leader=name_leaders(values), highest=values.max(axis=1))
     note = (
         f"Paradigms by their mean over {len(models)} models, sd the sample standard deviation over them. The mean over "
         f"the models' means over paradigms is {100 * means.mean():.2f} % (population sd over the models "

@@ -1,10 +1,13 @@
 """Figures as objects, the files they are written to, and the layout of a figure whose rows have names."""
 
 import io
+import re
 import textwrap
+import unicodedata
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +17,7 @@ from matplotlib.figure import Figure
 
 from ucurve.analysis.plotting.style import ONE_COLUMN, TWO_COLUMNS, drawing_style, readable
 from ucurve.errors import UserError
+from ucurve.progress import log_line
 from ucurve.storage.files import new_file, write_text
 
 if TYPE_CHECKING:
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 
 Format = Literal["png", "svg", "pdf"]
 
+_MISSING = r"Glyph (\d+) .* missing from font"  # what matplotlib warns of
+_EAST = ("Hangul", "Hiragana", "Katakana")
 _PIXELS_PER_INCH = 110  # on a screen, a little larger than in print
 _PIXELS_PER_INCH_ALONE = 180  # of one panel, which would take up a third of the page's width
 _DOTS_PER_PIXEL = 20 / 11  # screens have up to two; 200 dots per inch of sheets
@@ -73,10 +79,24 @@ def render(drawing: Drawing, kind: Format) -> bytes:
     """Return the figure as the bytes of a file; they are the same for the same drawing."""
     buffer = io.BytesIO()
     dots = _DOTS_PER_PIXEL * drawing.pixels_per_inch
-    with drawing_style(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # ucurve.analysis.sections warns once
+    with drawing_style(), warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", message=_MISSING)
         drawing.figure.savefig(buffer, format=kind, dpi=dots, metadata=_METADATA[kind])
+    for warning in caught:
+        if letter := re.match(_MISSING, str(warning.message)):
+            _tell_script(unicodedata.name(chr(int(letter[1])), "an unknown script").split()[0].capitalize())
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return buffer.getvalue()
+
+
+@cache  # once a script
+def _tell_script(name: str) -> None:
+    package = "fonts-wqy-microhei" if name == "Cjk" else "fonts-noto-cjk" if name in _EAST else "fonts-noto-core"
+    log_line(
+        f"warning: no installed font has the {name if name != 'Cjk' else 'Chinese'} characters of a label, which is "
+        f"drawn as boxes (Debian: apt-get install {package})"
+    )
 
 
 def write_drawing(drawing: Drawing, png: bytes, out: Path, formats: Sequence[Format]) -> list[Path]:

@@ -33,6 +33,10 @@ _CHINESE_FONTS = (
     "WenQuanYi Micro Hei", "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "SimHei", "Droid Sans Fallback",
     "AR PL UMing CN", "Arial Unicode MS", "Noto Sans CJK JP",  # the name of the whole collection in Debian's package
 )  # fmt: skip
+_OTHER_FONTS = (  # of scripts that DejaVu has not
+    "Noto Sans CJK KR", "Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Telugu",
+    "Noto Sans Thai", "Noto Sans Ethiopic", "Lohit Devanagari", "Nirmala UI", "Malgun Gothic",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class LineStyle:
 def settings() -> "dict[RcKeyType, object]":
     """Return the matplotlib settings of every figure; a fixed salt makes SVG files repeat byte for byte."""
     return {
-        "font.family": ["DejaVu Sans", *chinese_fonts()],
+        "font.family": ["DejaVu Sans", *chinese_fonts(), *installed_fonts(_OTHER_FONTS)],
         "font.size": 7.5,
         "axes.titlesize": 7.5,
         "axes.titley": 1.0,  # fixed: placing it around the ticks takes most of the time of drawing
@@ -76,8 +80,14 @@ def chinese_fonts() -> tuple[str, ...]:
     """Return the installed fonts that have Chinese characters, best first; empty where there is none."""
     if not set(_CHINESE_FONTS) & set(fontManager.get_font_names()):
         _add_new_fonts()
+    return installed_fonts(_CHINESE_FONTS)
+
+
+@cache
+def installed_fonts(names: Sequence[str]) -> tuple[str, ...]:
+    """Return which of some fonts are installed, in their order."""
     installed = set(fontManager.get_font_names())
-    return tuple(name for name in _CHINESE_FONTS if name in installed)
+    return tuple(name for name in names if name in installed)
 
 
 def _add_new_fonts() -> None:

@@ -12,6 +12,7 @@ from ucurve.analysis.models.mcnemar import (
     count_better,
     leads_or_ties,
     mcnemar_table,
+    name_leaders,
     squared_differences,
     with_model_first,
 )
@@ -139,6 +140,12 @@ def test_a_model_without_scores_of_a_group_stays_out_of_it() -> None:
 def test_leading_and_tying() -> None:
     table = pd.DataFrame({"a": [0.9, 0.5, np.nan], "b": [0.9, 0.6, 0.4], "c": [0.1, 0.2, 0.3]})
     assert leads_or_ties(table).to_dict() == {"a": 1, "b": 3, "c": 0}
+
+
+def test_models_that_share_the_highest_accuracy_are_all_named() -> None:
+    rows = [[1.0, 1.0, 1.0], [0.5, 1.0, 1.0], [0.5, 0.9, 0.2], [float("nan"), 0.9, 0.9]]
+    table = pd.DataFrame(rows, columns=["a", "b", "c"])
+    assert name_leaders(table).tolist() == ["all 3", "b, c", "b", "b, c"]
 
 
 def test_comparisons_are_turned_to_one_model() -> None:

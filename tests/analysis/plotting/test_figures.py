@@ -62,12 +62,17 @@ def test_chinese_labels_are_drawn_in_a_font_that_has_them(kind: str) -> None:
         figure.savefig(io.BytesIO(), format=kind)
 
 
-def test_without_such_a_font_labels_are_boxes_and_nothing_is_said_twice() -> None:
+def test_a_script_without_a_font_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     figure = Figure()
-    figure.text(0.5, 0.5, "\U00012000")  # cuneiform: no font here has it
+    figure.text(0.5, 0.5, "\U00012000\U00012001")  # cuneiform: no font here has it
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert render(Drawing("n", "t", "n", figure, pd.DataFrame()), "png")
+        for kind in ("png", "svg"):
+            assert render(Drawing("n", "t", "n", figure, pd.DataFrame()), kind)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "warning: no installed font has the Cuneiform characters of a label, which is drawn as boxes"
+    )
 
 
 @pytest.mark.parametrize("form", ["{:.2f}", "{:,.0f}", "{:.0%} of all the pairs"])
