@@ -19,8 +19,10 @@ notebooks: install
 	mkdir -p cache/notebooks
 	OMP_NUM_THREADS=1 $(VENV)/bin/jupyter execute --output='../../cache/notebooks/{notebook_name}' analysis/notebooks/*.ipynb studies/*/*.ipynb
 
-# The site, in site/; a warning or a broken link is an error. NO_MKDOCS_2_WARNING hides an announcement of the theme.
+# The site, in site/, with the outputs of the notebooks; a warning or a broken link is an error. NO_MKDOCS_2_WARNING hides
+# an announcement of the theme.
 docs: $(DOCS_INSTALLED)
+	test -e cache/notebooks/first_look.ipynb || $(MAKE) demo notebooks
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build
 
 test: lint types unit

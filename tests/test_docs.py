@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 
 from ucurve.arguments import quoted_where_needed
 from ucurve.config import compose, sweep
@@ -38,7 +39,7 @@ def printed_commands(page):
         found = COMMAND.match(line.strip())
         name = re.split(r"[./]", found.group(1))[-1] if found else None
         if name in CONFIGURATIONS:
-            arguments = shlex.split(re.split(r" {3,}|;", found.group(2))[0])
+            arguments = shlex.split(found.group(2).partition(";")[0], comments=True)
             yield name, [argument for argument in arguments if not PLACEHOLDER.fullmatch(argument)]
 
 
@@ -96,3 +97,11 @@ def test_every_source_of_pairs_is_explained():
     text = (ROOT / "docs" / "generate.md").read_text(encoding="utf-8")
     sources = [path.stem for path in (ROOT / "conf" / "source").glob("*.yaml")]
     assert [name for name in sources if not re.search(rf"\b{name}\b", text)] == []
+
+
+@pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+def test_no_line_of_a_sentence_begins_a_list(page):
+    text = page.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    lists = [token for token in MarkdownIt().parse(text) if token.type.endswith("list_open") and token.level == 0]
+    assert [lines[token.map[0]] for token in lists if token.map[0] and lines[token.map[0] - 1].strip()] == []
