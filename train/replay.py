@@ -33,9 +33,9 @@ class SeenSequence:
     epoch: int
     position: int  # index of its first token in the token stream
     documents: list[int]  # indices of the documents it touches, in the order of the corpus
-    ids: list[int]  # inputs and their last target, so one more than the sequence length; without masks
+    ids: list[int]  # inputs and their last target, so one more than the length; without masks
     text: str  # special tokens shown
-    # Of a run that predicts masked tokens: the text as the model sees it, its ids, and the ids to predict at each place,
+    # Of a run that predicts masked tokens: the text as the model sees it, its ids, and those to predict at each place,
     # ``NOT_PREDICTED`` where there is none.
     masked: str = ""
     inputs: list[int] = field(default_factory=list)

@@ -209,7 +209,7 @@ def _explaining_errors(name: str, composed: Sequence[Composed] = ()) -> Iterator
 def _unknown_key(key: str, name: str) -> str:
     allowed = known_keys(name)
     if key in allowed:
-        return f"the key {key!r} is not for what is chosen for {key.partition('.')[0]}=; {_choices_with(key)}"
+        return f"the key {key!r} goes with {_choices_with(key)}; give that too"
     same = sorted({one for one in allowed if one.rpartition(".")[2] == key}, key=lambda one: one.startswith("eval."))
     hint = f" Did you mean {' or '.join(map(repr, same))}?" if same else did_you_mean(key, allowed)
     return f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups.{hint}"
@@ -219,7 +219,7 @@ def _choices_with(key: str) -> str:
     """Say which choices of its group have a key."""
     group, _, inner = key.partition(".")
     found = [Path(file).stem for file in choices(group) if inner in _keys_of(file)]
-    return f"it is for {' and '.join(f'{group}={one}' for one in found)}"
+    return " or ".join(f"{group}={one}" for one in found)
 
 
 def _keys_of(file: str) -> set[str]:

@@ -76,7 +76,7 @@ def missing_folder(kind: str, path: Path) -> UserError:
     """Build the error for a folder that is not there, given for a key such as ``"run"``, with the nearest beside it."""
     beside = path.parent
     present = [entry.name for entry in beside.iterdir() if entry.is_dir()] if beside.is_dir() else []
-    close = nearest(path.name, present)
+    close = nearest(path.name, present) or next((name for name in present if name.endswith(f"-{path.name}")), None)
     hint = f" Did you mean {str(beside / close)!r}?" if close else ""
     return UserError(f"{kind}: no folder {path}.{hint}")
 

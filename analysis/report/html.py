@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from ucurve.analysis.charts.bundle import vega_script
 from ucurve.analysis.charts.parts import has_menus
@@ -30,6 +31,16 @@ _TEMPLATES = Environment(
     loader=PackageLoader("ucurve.analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
     lstrip_blocks=True, keep_trailing_newline=True,
 )  # fmt: skip
+# Letters that are written from right to left, and characters that turn the direction of what follows them.
+_FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u202a-\u202e\u2066-\u2069]+")
+
+
+def _isolate(text: str) -> Markup:
+    """Keep the direction of right-to-left letters to themselves, so that a number after a name stays as it is."""
+    return Markup(_FROM_RIGHT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))  # noqa: S704 - escaped
+
+
+_TEMPLATES.filters["isolate"] = _isolate
 _TEMPLATES.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False, "sort_keys": False}
 
 

@@ -21,7 +21,7 @@ from ucurve.generation.rublimp.resources import Resources, read_resources
 from ucurve.generation.rublimp.rule import Rule
 from ucurve.generation.rublimp.rules.all_rules import RULES
 from ucurve.generation.rublimp.text import read_text
-from ucurve.generation.treebank import read_treebank
+from ucurve.generation.treebank import find_treebanks, read_treebank
 
 PAIRS: Final = 1000
 SHORTEST, LONGEST = 6, 50  # tokens of a sentence, appendix A of the paper
@@ -38,15 +38,12 @@ _CARD: Final[dict[str, object]] = {
 }
 
 
-Files = Annotated[tuple[Path, ...], BeforeValidator(as_tuple)]
-
-
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Settings:
     """What pairs are made from; conf/source/rublimp.yaml describes every key."""
 
-    treebanks: Files = ()
-    texts: Files = ()
+    treebanks: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
+    texts: Annotated[tuple[Path, ...], BeforeValidator(as_tuple)] = ()
     resources: Path | None = None
     paradigms: Annotated[tuple[str, ...] | None, BeforeValidator(as_tuple)] = None
     words_per_place: PositiveInt = 5  # of a sentence at most so many pairs are kept, too
@@ -58,12 +55,12 @@ def make(settings: Settings, seed: int) -> Made:
     rules = _rules(settings.paradigms)
     if not settings.treebanks and not settings.texts:
         raise UserError("no sentences to make pairs from: give 'treebanks=[FILE,...]' or 'texts=[FILE,...]'")
-    few = settings.words_per_place
+    few, treebanks = settings.words_per_place, find_treebanks(settings.treebanks)
     given = settings.resources
     resources = Resources(words_per_place=few) if given is None else read_resources(given, few)
     candidates: dict[str, list[Pair]] = {rule.paradigm: [] for rule in rules}
     dropped: dict[str, Counter[str]] = {rule.paradigm: Counter() for rule in rules}
-    sentences = chain(*map(read_treebank, settings.treebanks), *map(read_text, settings.texts))
+    sentences = chain(*map(read_treebank, treebanks), *map(read_text, settings.texts))
     for sentence in (one for one in sentences if SHORTEST <= len(one.words) <= LONGEST):
         for rule in rules:
             made = list(rule.find(sentence, resources))
@@ -88,7 +85,7 @@ def make(settings: Settings, seed: int) -> Made:
     return Made(
         paradigms=paradigms,
         card={**_CARD, "license": settings.license},
-        inputs=[*settings.treebanks, *settings.texts, *(sorted(given.glob("*.gz")) if given is not None else [])],
+        inputs=[*treebanks, *settings.texts, *(sorted(given.glob("*.gz")) if given is not None else [])],
         libraries=("pymorphy3", "pymorphy3-dicts-ru", *(("slovnet", "razdel", "navec") if settings.texts else ())),
         default_pairs=PAIRS,
     )

@@ -1,6 +1,6 @@
 import pytest
 
-from ucurve.errors import RunError, UcurveError, UserError, nearest, unknown_name
+from ucurve.errors import RunError, UcurveError, UserError, missing_folder, nearest, unknown_name
 
 
 def test_exit_codes():
@@ -22,3 +22,10 @@ def test_unknown_name_says_what_where_and_what_is_allowed():
 
 def test_unknown_name_without_a_near_one():
     assert str(unknown_name("size", "huge", ["tiny"])) == "unknown size 'huge'; allowed: tiny."
+
+
+@pytest.mark.parametrize("asked", ["mine", "tiny-1M-char-text-s1-mine"])
+def test_a_run_is_found_by_the_name_that_was_given_to_it(tmp_path, asked):
+    (tmp_path / "tiny-1M-char-text-s0-mine").mkdir()
+    message = str(missing_folder("run", tmp_path / asked))
+    assert message.endswith(f"Did you mean '{tmp_path}/tiny-1M-char-text-s0-mine'?")

@@ -136,7 +136,7 @@ class LibraryModel:
                 module.padding_idx = None  # so that every row is trained
         with self._explaining():
             refuse_behaviour(model, self.architecture)
-        _leave_out_mask(model, context)
+            _leave_out_mask(model, context)
         return model
 
     def _without_values(self, vocabulary: int, context: int) -> "PreTrainedModel":

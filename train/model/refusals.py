@@ -20,7 +20,7 @@ _OF_LOGITS: dict[str, float | None] = {
     "lm_head_bias": 0,
 }
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
-_UNUSED_DROPOUT = ("classifier", "summary")  # of layers that a language model does not have
+_UNUSED_DROPOUT = ("classifier", "summary", "qa_", "seq_classif_")  # of layers that a language model does not have
 _POSITIONS = 8
 _TOLERANCE = 1e-4
 

@@ -39,6 +39,7 @@ from ucurve.training.run_folder.records import MetricsLog, RunRecord
 from ucurve.training.run_folder.resume import find_newest_state, load_state, metrics_sha256
 
 _RECENT_STEPS = 101  # by which the time of a step is judged
+_ABOVE_CHANCE = 0.2  # nats of the first loss that are worth a message
 
 
 class Trainer:
@@ -225,7 +226,7 @@ class StepLog:
         self.metrics = MetricsLog(folder / METRICS, done, metrics_sha256(folder, done))
         self._batches, self._batch_tokens = run.batches, settings.batch.tokens
         self.tracker = start_tracker(settings, folder)
-        self._share_of_peak = share_of_peak
+        self._share_of_peak, self._chance = share_of_peak, math.log(run.plan.vocabulary)
         self._bar = ProgressBar(settings.run_name, run.plan.steps, done)
         self.pace = Pace(run.plan.steps - done, sum(step >= done for step in run.plan.checkpoint_steps))
 
@@ -252,6 +253,11 @@ class StepLog:
             values["separator_bits"] = result.separator_loss / nats_of_a_bit
         else:
             loss = values["masked_loss"] = result.loss_sum / max(1, (windows[:, 1] != NOT_PREDICTED).sum())
+        if step == 1 and loss > self._chance + _ABOVE_CHANCE:
+            log_line(
+                f"the first loss is {loss:.2f} nats, that of a uniform guess {self._chance:.2f}: the first weights are "
+                "large for this shape; model.config.initializer_range makes them smaller, where there is such a key"
+            )
         values |= {"lr": rate, "grad_norm": result.grad_norm, "tokens_per_second": tokens / seconds}
         note = f"loss {loss:.3f}, {values['tokens_per_second']:.0f} tokens/s"
         if self._share_of_peak is not None:

@@ -165,7 +165,7 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path, with_mask:
         if unknown.kinds:
             log_line(
                 f"{unknown.kinds:,} of {len(found.counts):,} different characters are unknown (tokenizer.coverage), "
-                f"{100 * unknown.share:.2g} % of the text"
+                f"{100 * unknown.share:.3g} % of the text"
             )
     facts: dict[str, object] = {
         "kind": settings.kind,

@@ -3,6 +3,7 @@ import hashlib
 import re
 
 import pandas as pd
+import pytest
 from altair import LayerChart
 from matplotlib.figure import Figure
 
@@ -38,6 +39,12 @@ def test_names_cannot_write_markup() -> None:
     page = _page(table)
     assert page.tables[0][1][0] == "<script>alert(1)</script>"
     assert [tag for tag, _ in page.tags].count("script") == 1  # the one that sorts
+
+
+@pytest.mark.parametrize("name", ["العدد", "\u202ename", "ערבי"])
+def test_a_name_written_from_right_to_left_does_not_turn_the_number_after_it(name: str) -> None:
+    page = report_html("t", [ReportSection("s", (f"First learned: {name} (140K) & <b>.",))], {})
+    assert re.search(r"First learned: <bdi>[^ <]+</bdi>(name)? \(140K\) &amp; &lt;b&gt;\.", page)
 
 
 def test_a_figure_is_embedded_with_its_title_and_note() -> None:

@@ -18,7 +18,7 @@ SENTENCES = Path(__file__).with_name("sentences.conllu")
 
 
 def test_each_paradigm_has_candidates_and_says_why_some_are_none():
-    made = make(Settings(treebanks=(SENTENCES,)), seed=0)
+    made = make(Settings(treebanks=(str(SENTENCES),)), seed=0)
     assert len(made.paradigms) == len(maker.RULES)
     by_name = {paradigm.name: paradigm for paradigm in made.paradigms}
     assert len(by_name["tense_marker"].candidates) > 0
@@ -27,8 +27,16 @@ def test_each_paradigm_has_candidates_and_says_why_some_are_none():
     assert "resources=" in by_name["change_duration_aspect"].note
 
 
+def test_treebanks_are_files_or_patterns_of_them():
+    whole = make(Settings(treebanks=(str(SENTENCES),)), seed=0)
+    by_pattern = make(Settings(treebanks=(f"{SENTENCES.parent}/sent*ces.conllu",)), seed=0)
+    assert by_pattern.inputs == whole.inputs == [SENTENCES]
+    with pytest.raises(UserError, match=r"treebanks: no file .*none\*\.conllu"):
+        make(Settings(treebanks=("none*.conllu",)), seed=0)
+
+
 def test_two_calls_give_the_same_candidates():
-    settings = Settings(treebanks=(SENTENCES,), paradigms=("transitive_verb",))
+    settings = Settings(treebanks=(str(SENTENCES),), paradigms=("transitive_verb",))
     [first], [second] = make(settings, seed=0).paradigms, make(settings, seed=0).paradigms
     assert first.candidates == second.candidates
 

@@ -111,7 +111,7 @@ def test_mistakes_are_named(kind, parts, message):
 def test_parts_alone_are_a_mixture_and_other_choices_refuse_them():
     parts = "data.parts=[{data: demo, weight: .7}, {path: texts/en.txt, weight: .3}]"
     assert read(parts).data.kind == "mixture"
-    with pytest.raises(UserError, match=r"the key 'data\.parts' is not for what is chosen for data=; it is for"):
+    with pytest.raises(UserError, match=r"the key 'data\.parts' goes with data="):
         read("data=demo", parts)
 
 

@@ -39,3 +39,9 @@ def test_keys_of_a_model_are_set_and_added_on_the_command_line():
     values = compose("train", [*given, "+model.config.num_key_value_heads=2"])
     assert values["model"]["config"]["hidden_size"] == 64
     assert values["model"]["config"]["num_key_value_heads"] == 2
+
+
+@pytest.mark.parametrize(("deviation", "told"), [("0.02", False), ("0.9", True)])
+def test_first_weights_that_are_too_large_are_told_by_the_first_loss(settings_of, capsys, deviation, told):
+    train_run(settings_of(*TINY["llama-14m"], f"+model.config.initializer_range={deviation}"))
+    assert ("the first weights are large for this shape" in capsys.readouterr().err) == told

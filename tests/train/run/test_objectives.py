@@ -103,7 +103,9 @@ def test_a_pair_that_does_not_fit_is_refused(settings_of):
         settings_of(*BERT, "objective=causal")
     with pytest.raises(UserError, match="objective=masked: model=tiny sees only what is before a token"):
         settings_of("objective=masked")
-    with pytest.raises(UserError, match=r"'objective\.rate' .*; it is for objective=masked and objective=mntp"):
+    with pytest.raises(
+        UserError, match=r"'objective\.rate' goes with objective=masked or objective=mntp; give that too"
+    ):
         settings_of("objective.rate=0.3")
     with pytest.raises(UserError, match=r"objective.last_rate: masks that change over the run depend on its budget"):
         settings_of(*BERT, "objective=masked", "objective.last_rate=0.3", "rate=wsd", "optimizer.warmup=2")
