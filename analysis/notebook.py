@@ -20,6 +20,7 @@ from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.frames import last_scored, overall
 from ucurve.analysis.data.groups import ALL, columns, crossed_columns
 from ucurve.analysis.data.linked import under_linking
+from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
 from ucurve.analysis.items.histories import History, read_histories, same_pairs
@@ -236,19 +237,24 @@ class NotebookStudy(Study):
         return frequency_table(self._histories(self.scored(benchmark)))
 
     def flips(
-        self, run: str | None = None, step: int | None = None, benchmark: str | None = None, linking: str | None = None
+        self,
+        run: str | Run | None = None,
+        step: int | None = None,
+        benchmark: str | None = None,
+        linking: str | None = None,
     ) -> pd.DataFrame:
         """List the pairs that turned right or wrong at a checkpoint of a run, most wrong first.
 
         ``before`` and ``now`` are the verdicts at the checkpoint before and at this one; margins are the linked value
-        of the good sentence less that of the bad one. ``run`` is a label, or a part that one label alone has, or a
-        group of runs that differ in the seed only, of which it is the first; without it, the first of all. Without a
-        ``step`` it is the checkpoint at which most pairs turned from right to wrong.
+        of the good sentence less that of the bad one. ``run`` is one of ``runs``, a label, or a part that one label
+        alone has, or a group of runs that differ in the seed only, of which it is the first; without it, the first of
+        all. Without a ``step`` it is the checkpoint at which most pairs turned from right to wrong.
 
         Examples:
             >>> study.flips()[["run", "step", "phenomenon", "good", "bad", "before", "now", "margin"]]
         """
         histories = {history.run.label: history for history in self._histories(self.scored(benchmark, linking))}
+        run = run.label if isinstance(run, Run) else run
         first = [label for label, history in histories.items() if run in (None, history.run.group)]
         alike = [run] if run in histories else first[:1] or [label for label in histories if str(run) in label]
         if len(alike) != 1:

@@ -161,6 +161,7 @@ def test_flips_are_of_the_first_run_unless_one_is_named(study: NotebookStudy) ->
     assert set(first["run"]) == {"14m-10M-char-demo-s0"}
     assert first["step"].nunique() == 1
     pd.testing.assert_frame_equal(first, study.flips("s0"))
+    pd.testing.assert_frame_equal(first, study.flips(study.runs[0]))
     pd.testing.assert_frame_equal(first, study.flips("14m-10M-char-demo"))  # the first run of the line
 
 
