@@ -6,7 +6,7 @@ writes them again when its work is done. A table may be missing, after a kill or
 
 import filecmp
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,7 @@ from ucurve.eval.store.keys import ADVICE, Owner, order_of, scores_below
 from ucurve.eval.store.rows import OpenRows, ScoreRows, of_other_version, rows_path, write_rows
 from ucurve.eval.store.tables import TABLES, TableFile, read_table
 from ucurve.progress import log_line
+from ucurve.storage.files import beside
 from ucurve.storage.locks import Claims
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS
 from ucurve.storage.score_key import read_key
@@ -69,9 +70,14 @@ def has_tables(folder: Path) -> bool:
 def write_tables(folder: Path, claims: Claims) -> None:
     """Write the tables that are missing or not what the files of rows give; damaged rows are a ``DamagedError``."""
     # Not flushed to disk: a table that a power cut tears is found, and written again.
-    with claims.holding(_TABLES), TemporaryDirectory(prefix=".tables.tmp-", dir=folder / EVAL) as place:
+    with claims.holding(_TABLES), ExitStack() as stack:
+        made = {
+            kind: beside(kind.path(folder)) for kind in TABLES
+        }  # no folder, as a reader looks into each
+        for file in made.values():
+            stack.callback(file.unlink, missing_ok=True)
         # Where the tables were removed, only rows were written, and lines need no second look; analyses check them.
-        made = _make_tables(folder, TABLES, Path(place), checked=has_tables(folder))
+        _make_tables(folder, made, checked=has_tables(folder))
         wrong = _wrong_tables(folder, made)
         for path in wrong:
             log_line(f"{path}: not what was written; it is made again from the rows of the stored scores")
@@ -83,9 +89,8 @@ def write_tables(folder: Path, claims: Claims) -> None:
                 file.replace(path)
 
 
-def _make_tables(folder: Path, kinds: Sequence[TableFile], place: Path, checked: bool) -> dict[TableFile, Path]:
-    """Write what tables should be into another folder."""
-    made = {kind: place / kind.name for kind in kinds}
+def _make_tables(folder: Path, made: Mapping[TableFile, Path], checked: bool) -> None:
+    """Write what tables should be to other places."""
     with ExitStack() as stack:
         files = {kind: stack.enter_context(path.open("wb")) for kind, path in made.items()}
         for kind, file in files.items():
@@ -93,7 +98,6 @@ def _make_tables(folder: Path, kinds: Sequence[TableFile], place: Path, checked:
         for rows in _open_all(folder):
             for kind, file in files.items():
                 file.write(rows.read(kind, checked))
-    return made
 
 
 def _wrong_tables(folder: Path, made: Mapping[TableFile, Path]) -> list[Path]:
@@ -138,16 +142,18 @@ def open_table(kind: TableFile, folder: Path) -> Iterator[Path | None]:
         yield path if path.is_file() else None
         return
     with TemporaryDirectory() as place:
-        yield _make_checked(kind, folder, Path(place))
+        made = Path(place) / kind.name
+        _make_checked(kind, folder, made)
+        yield made
 
 
-def _make_checked(kind: TableFile, folder: Path, place: Path) -> Path:
+def _make_checked(kind: TableFile, folder: Path, made: Path) -> None:
     """Write a table to another place and compare it with the one of the folder, if that is there."""
     for tries in range(_TRIES, 0, -1):
         try:
-            made = _make_tables(folder, [kind], place, checked=True)
+            _make_tables(folder, {kind: made}, checked=True)
             path = kind.path(folder)
-            if not _wrong_tables(folder, made):
+            if not _wrong_tables(folder, {kind: made}):
                 break
             if missing := missing_rows(folder):
                 raise DamagedError(f"{missing[0]}: missing, and {path} is there; {ADVICE}")
@@ -160,7 +166,6 @@ def _make_checked(kind: TableFile, folder: Path, place: Path) -> Path:
             if tries == 1:
                 raise
             time.sleep(_PAUSE)
-    return made[kind]
 
 
 def load_table(kind: TableFile, folder: Path) -> pd.DataFrame:
@@ -174,7 +179,9 @@ def table_faults(folder: Path) -> list[str]:
     if not has_tables(folder):
         return []
     with TemporaryDirectory() as place:
-        wrong = _wrong_tables(folder, _make_tables(folder, TABLES, Path(place), checked=True))
+        made = {kind: Path(place) / kind.name for kind in TABLES}
+        _make_tables(folder, made, checked=True)
+        wrong = _wrong_tables(folder, made)
     found = [f"{path}: not what the rows of the stored scores give" for path in wrong]
     return [*found, *(f"{rows}: missing, and the tables are there" for rows in (missing_rows(folder) if found else ()))]
 

@@ -53,7 +53,7 @@ def sync_file(path: Path) -> None:
 def new_file(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _beside(path)
+    temporary = beside(path)
     try:
         temporary.touch(exist_ok=False)
         mode = temporary.stat().st_mode
@@ -71,7 +71,7 @@ def new_file(path: Path) -> Iterator[Path]:
 def new_folder(path: Path) -> Iterator[Path]:
     """Give a temporary folder beside ``path``; on success its files are synced and it replaces ``path``."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _beside(path)
+    temporary = beside(path)
     temporary.mkdir()
     mode = temporary.stat().st_mode & 0o666  # a folder has the bits of a file, and those to enter it
     try:
@@ -198,5 +198,6 @@ def _set_mode(file: Path, mode: int) -> None:
         file.chmod(stat.S_IMODE(mode))
 
 
-def _beside(path: Path) -> Path:
+def beside(path: Path) -> Path:
+    """Return a hidden place beside a file or folder, where it is written before it takes the name."""
     return path.with_name(f".{path.name}.tmp-{uuid.uuid4().hex[:12]}")
