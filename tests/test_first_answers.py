@@ -76,6 +76,7 @@ MISTAKES = [
     (["tokenizers/build.py", "data.path=null"], r"data\.path: no value given"),
     (["tokenizers/build.py", "data.path=korpus"], "no file or folder 'korpus'"),
     ([*BUILD, "tokenizer=words"], "unknown tokenizer 'words'"),
+    ([*BUILD, "tokenizer=gpt2"], r"unknown tokenizer 'gpt2'; .*your own is tokenizer\.path=gpt2\."),
     ([*BUILD, "tokenizer=hub", "tokenizer.path=/nowhere"], r"tokenizer\.path: no folder /nowhere"),
     ([*BUILD, "tokenizer=hub"], "tokenizer: path: no tokenizer given"),
     ([*BUILD, "tokenizer=bpe", "tokenizer.vocab_size=3"], "byte-level BPE needs 257"),

@@ -25,7 +25,13 @@ from ucurve.training.grid.trunks import expect_grid, with_trunks
 from ucurve.training.grid.worker import GridRun, format_outcomes
 from ucurve.training.run.prepare import pin_sources
 from ucurve.training.run.run import train_run
-from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer, check_tokenizer, pin_tokenizer
+from ucurve.training.tokenizer.build import (
+    TokenizerSettings,
+    build_tokenizer,
+    check_tokenizer,
+    pin_tokenizer,
+    say_script,
+)
 from ucurve.training.tokenizer.folder import read_statistics
 
 
@@ -42,6 +48,8 @@ def train_cells(composed: Sequence[Composed]) -> list[Cell]:
     if cells[0].settings.dry_run:
         for data in dict.fromkeys(cell.settings.data for cell in cells):
             Corpus(data).say_notes()
+        for cell in cells:
+            say_script(cell.settings.tokenizer, cell.settings.data)
         expected = expect_grid(cells)
         texts = [_wrapped(run.describe()) for run in expected]
         if len(expected) > 1:
@@ -113,6 +121,7 @@ def build_command(values: Mapping[str, object]) -> None:
     settings = check(BuildSettings, values)
     Corpus(settings.data).say_notes()
     check_tokenizer(settings.tokenizer)
+    say_script(settings.tokenizer, settings.data)
     recall_hashes(Path(settings.paths.cache))
     data = pin_corpus(settings.data)
     folder = build_tokenizer(pin_tokenizer(settings.tokenizer), data, Path(settings.paths.tokenizers))

@@ -37,6 +37,8 @@ def pick_identity(values: Configuration) -> Configuration:
         kept[group] = {key: value for key, value in kept[group].items() if key not in left_out}
     if kept.get("started_from") is None:
         kept.pop("started_from", None)
+    if kept["tokenizer"].get("document_token") is None:  # as if the key did not exist
+        kept["tokenizer"].pop("document_token", None)
     kept["data"] = _pick_data(values["data"])
     if kept["engine"].get("reduction") == "float32":  # which runs from before there was a choice have
         kept["engine"].pop("reduction")

@@ -19,7 +19,7 @@ _NO_TEXT = re.compile(r"\s*([\[{]|\w+\()|.*\$\{", re.DOTALL)  # how lists, mappi
 BRACKETS = set("[]{}")
 _DEEPEST = 50  # brackets in one another
 _LONGEST_VALUE = 500  # characters of a value in a message
-_IMPLIED = {  # by a key that is given, or a key with its value
+IMPLIED = {  # by a key that is given, or a key with its value
     "data.path": ("data", "text"),
     "data.dataset": ("data", "hub"),
     "data.parts": ("data", "mixture"),
@@ -105,7 +105,7 @@ def with_implied_choices(name: str, arguments: Sequence[str]) -> list[str]:
     keys = {argument.partition("=")[0] for argument in given}
     known = groups(name)
     implied: dict[str, str] = {}
-    for key, (group, choice) in _IMPLIED.items():
+    for key, (group, choice) in IMPLIED.items():
         if (key in keys or key in given) and group not in keys and group in known:
             implied.setdefault(group, choice)
     return [*arguments, *(f"{group}={choice}" for group, choice in implied.items())]

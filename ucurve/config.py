@@ -24,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from ucurve.arguments import BRACKETS, SEARCHPATH, shorten, with_implied_choices
+from ucurve.arguments import BRACKETS, IMPLIED, SEARCHPATH, shorten, with_implied_choices
 from ucurve.config_files import NO_VALUE, choices, groups, known_keys, load, package
 from ucurve.errors import UserError, did_you_mean, unknown_name
 
@@ -175,7 +175,9 @@ def configuration_message(error: Exception, name: str) -> str:
         return f"the argument {given} cannot be read: {reason}{_QUOTE if set(given) & BRACKETS else ''}"
     if isinstance(error, MissingConfigException) and error.options is not None:
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
-        return str(unknown_name(group, choice, error.options))
+        own = f"{group}.path"
+        hint = f" A path or an id of your own is {own}={choice}." if own in IMPLIED else ""
+        return f"{unknown_name(group, choice, error.options)}{hint}"
     chain: list[BaseException] = [error]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)

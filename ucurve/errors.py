@@ -81,7 +81,12 @@ def missing_folder(kind: str, path: Path) -> UserError:
     return UserError(f"{kind}: no folder {path}.{hint}")
 
 
-def may_be_hub_id(name: str) -> bool:
-    """Tell ``owner/name`` on the hub from a mistyped path: no ``owner`` is here, and it looks like no path."""
+def may_be_hub_id(name: str, old_names: bool = False) -> bool:
+    """Tell ``owner/name`` on the hub from a mistyped path: no ``owner`` is here, and it looks like no path.
+
+    ``old_names`` takes a name without an owner too, as ``gpt2``, which the hub knows of its first repositories.
+    """
     parts = name.split("/")
+    if old_names and len(parts) == 1 and "." not in name:
+        return not Path(name).exists()
     return len(parts) == 2 and all(parts) and name[0] not in ".~" and not Path(parts[0]).exists()

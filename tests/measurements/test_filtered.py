@@ -19,7 +19,7 @@ def count(place, steps):
         "".join(json.dumps({"text": one}) + "\n" for one in ["天地。宇宙。玄黄。", "日月。", "天宇宙"])
     )
     corpus = check(CorpusSettings, {"kind": "text", "path": str(place), "interventions": steps})
-    folder = build_tokenizer(TokenizerSettings("char", "char", coverage=1.0), corpus, place / "tokenizers")
+    folder = build_tokenizer(TokenizerSettings("char", coverage=1.0), corpus, place / "tokenizers")
     store = build_token_store(Corpus(corpus), folder, place / "cache")
     (place / "run").mkdir()
     (place / "run" / "tokenizer").symlink_to(folder.absolute())

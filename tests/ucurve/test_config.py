@@ -124,7 +124,7 @@ def test_one_default_of_scoring_serves_both_commands():
         (["data.path=texts", "tokenizer=char"], None, "char"),
         (["experiment=demo", "data.path=texts"], None, "char"),
         (["data.dataset=owner/name"], None, "cllama"),
-        (["tokenizer.path=folder"], "c4_zh", "hub"),
+        (["tokenizer.path=folder"], "c4_zh", None),
         (["data.dataset=folder", "data=c4_zh", "tokenizer.path=folder", "tokenizer=cllama"], "c4_zh", "cllama"),
     ],
 )
@@ -251,7 +251,7 @@ def test_a_key_without_its_group_is_answered_with_both():
 
 
 @pytest.mark.parametrize(
-    ("given", "name"), [([], "char"), (["tokenizer=bpe"], "bpe"), (["tokenizer.path=folder"], "hub")]
+    ("given", "name"), [([], "char"), (["tokenizer=bpe"], "bpe"), (["tokenizer.path=folder"], None)]
 )
 def test_the_demo_text_has_characters_as_tokens_unless_asked_otherwise(given, name):
     assert compose("train", ["tokens=1M", "data=demo", *given])["tokenizer"]["name"] == name

@@ -116,11 +116,11 @@ class CorpusSettings:
             lengths = [f"_{_in_name(format_count(part.tokens))}" if part.tokens else "" for part in self.parts]
             return "_then_".join(part.name + length for part, length in zip(self.parts, lengths, strict=True))
         if self.kind != "text":
-            return _make_name(self.dataset or self.kind)
+            return name_in_runs(self.dataset or self.kind)
         if not self.paths:
             return self.kind
         more = f"_and_{len(self.paths) - 1}_more" if len(self.paths) > 1 else ""
-        return _make_name(self.paths[0]) + more
+        return name_in_runs(self.paths[0]) + more
 
     @property
     def has_text(self) -> bool:
@@ -219,7 +219,8 @@ def _in_name(number: str) -> str:
     return number.replace(".", "_")
 
 
-def _make_name(path: str) -> str:
+def name_in_runs(path: str) -> str:
+    """Make what stands for a path or an id in the names of runs: its last part, in letters, digits and underscores."""
     last = Path(path).name
     if last in ("", ".."):
         last = Path(path).resolve().name

@@ -29,6 +29,7 @@ from ucurve.training.run_folder.checks import check_same_configuration, check_sa
 from ucurve.training.run_folder.config_file import configuration_text
 from ucurve.training.run_folder.records import RunRecord
 from ucurve.training.run_folder.resume import check_kept_states
+from ucurve.training.tokenizer.build import say_script
 
 
 def train_run(settings: RunRequest) -> None:
@@ -67,10 +68,10 @@ def _check(settings: RunRequest, processes: Processes, signals: StopSignals) -> 
 
     def check() -> RunRequest:
         with signals.at_once():
-            checked = check_inputs(settings)
             if processes.is_rank0:
-                Corpus(checked.data).say_notes()
-            return checked
+                say_script(settings.tokenizer, settings.data)
+                Corpus(settings.data).say_notes()
+            return check_inputs(settings)
 
     if processes.size == 1:
         pinned = check()  # before torch is imported

@@ -1,27 +1,42 @@
 """Builds the tokenizer of a configuration once for a corpus, into a Hugging Face folder."""
 
+import functools
+import itertools
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import ConfigDict, Field, PositiveInt, model_validator
+from pydantic import ConfigDict, Field, PositiveInt, ValidationInfo, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.revisions import pin_commit
-from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER, has_tokenizer, no_tokenizer
+from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_json, write_json
 from ucurve.storage.locks import build_once
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.corpus.settings import CorpusSettings
-from ucurve.training.tokenizer.characters import survey
-from ucurve.training.tokenizer.folder import HUB_PATTERNS, MASK, load_foreign, read_statistics, tokenizer_files
+from ucurve.training.corpus.settings import CorpusSettings, name_in_runs
+from ucurve.training.tokenizer.characters import contains_han, survey
+from ucurve.training.tokenizer.folder import (
+    HUB_PATTERNS,
+    MASK,
+    load_foreign,
+    local_files,
+    read_statistics,
+    tokenizer_files,
+)
 from ucurve.training.tokenizer.vocabulary import vocabulary_size
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
 _CHARACTER_KINDS = ("char", "word")  # whose base is a choice of characters
+_ONLY_HUB = ("path", "revision", "document_token")
+_CHINESE_LLAMA = "hfl/chinese-llama-lora-7b"  # the tokenizer of conf/tokenizer/cllama.yaml, which is the default
+_FIRST_DOCUMENTS = 100  # by which the script of a corpus is told
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -29,18 +44,24 @@ class TokenizerSettings:
     """Which tokenizer; conf/tokenizer/ describes every key but ``commit``, which is what ``pin_tokenizer`` found."""
 
     kind: Literal["char", "word", "bpe", "hub"]
-    name: Annotated[str, Field(pattern=r"^\w+$")]
+    path: str | None = None
+    name: Annotated[str, Field(pattern=r"^\w+$", validate_default=True)] = ""
     vocab_size: PositiveInt | None = None  # for ``char`` and ``hub`` only what a dry run expects before it is built
     coverage: Annotated[float, Field(gt=0, le=1)] | None = None  # see ``Survey.choose_characters``
-    path: str | None = None
     revision: str | None = None
+    document_token: str | None = None
     commit: str | None = None
+
+    @field_validator("name", mode="before")
+    @classmethod
+    def _named_after_its_path(cls, name: str | None, info: ValidationInfo) -> str:
+        return name or _name_of(info.data.get("path") or info.data.get("kind", "hub"))
 
     @model_validator(mode="after")
     def _fields_fit_the_kind(self) -> "TokenizerSettings":
         if self.kind == "hub" and not self.path:
-            raise ValueError("path: no tokenizer given; tokenizer=hub needs tokenizer.path=FOLDER or ID")
-        for key in ("path", "revision"):
+            raise ValueError("path: no tokenizer given; tokenizer=hub needs tokenizer.path=FOLDER, FILE or ID")
+        for key in _ONLY_HUB:
             if self.kind != "hub" and getattr(self, key):
                 raise ValueError(f"{key} is for tokenizer=hub only; this is tokenizer.kind={self.kind}")
         if self.coverage is not None and self.kind not in _CHARACTER_KINDS:
@@ -77,13 +98,29 @@ def check_tokenizer(settings: TokenizerSettings) -> None:
         check_size(settings.kind, settings.vocab_size)
 
 
+@functools.cache
+def say_script(settings: TokenizerSettings, data: CorpusSettings) -> None:
+    """Log once where the text on this machine is hardly Chinese, which Chinese-LLaMA's tokenizer is made for."""
+    if settings.path != _CHINESE_LLAMA or data.is_streamed or not data.has_text:
+        return
+    beginning = "".join(itertools.islice(Corpus(data).plain.documents(), _FIRST_DOCUMENTS))
+    letters = [character for character in beginning if character.isalpha()]
+    share = sum(map(contains_han, letters)) / max(1, len(letters))
+    if share < 0.5:
+        log_line(
+            f"tokenizer={settings.name} is Chinese-LLaMA's, made for Chinese and fetched from the hub; {1 - share:.0%} "
+            f"of the letters at the beginning of data={data.run_name} are of another script. tokenizer=char, word and "
+            "bpe are made from your text without a network, tokenizer.path= takes one of your own"
+        )
+
+
 def pin_tokenizer(settings: TokenizerSettings, online: bool = True) -> TokenizerSettings:
     """Find the commit of a tokenizer of the hub and fetch its files; offline, an unknown commit stays None."""
     if settings.path is None:
         return settings
     if isinstance(_source(settings), dict):
         if settings.revision is not None:
-            raise UserError(f"tokenizer.revision is for the hub; tokenizer.path={settings.path} is a folder here")
+            raise UserError(f"tokenizer.revision is for the hub; tokenizer.path={settings.path} is here")
         return settings
     commit = pin_commit("tokenizer.path", settings.path, "model", settings.revision, HUB_PATTERNS, online)
     return replace(settings, commit=commit)
@@ -93,9 +130,9 @@ def expected_vocabulary(settings: TokenizerSettings, folder: Path | None) -> tup
     """Return the size of a vocabulary, of the folder that ``find_tokenizer`` found or else expected, with a note."""
     if folder is not None:
         return int(read_statistics(folder)["tokens"]["all"]), f"(of {folder})"
-    if isinstance(_source(settings), dict):  # it is a folder here, which only need be read
+    if isinstance(_source(settings), dict):  # it is here and only need be read
         assert settings.path is not None
-        return vocabulary_size(load_foreign(settings.path)), f"(of {settings.path})"
+        return vocabulary_size(_load(settings, settings.path)), f"(of {settings.path})"
     if settings.vocab_size is None:
         raise UserError(
             f"tokenizer={settings.name} is not built yet and tokenizer.vocab_size is not set, so its size is not "
@@ -120,7 +157,7 @@ def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path, with_mask: 
     if settings.kind in _CHARACTER_KINDS:
         parts.append({"coverage": settings.coverage})
     if settings.kind == "hub":  # the ids are those of ``tokenizer.json`` and not of the class that the folder names
-        parts.append({"ids": TOKENIZER})
+        parts.append({"ids": TOKENIZER, "document": settings.document_token})
     if with_mask:
         parts.append({"mask": MASK})
     key = sha256_json(parts)
@@ -131,14 +168,21 @@ def _source(settings: TokenizerSettings) -> str | list[str] | dict[str, str] | N
     """Identify a tokenizer that is not trained here: a folder by its content, another by id and commit on the hub."""
     if settings.path is None:
         return None
-    folder = Path(settings.path).expanduser()
-    if not folder.is_dir() and not may_be_hub_id(settings.path):
-        raise missing_folder("tokenizer.path", folder)
-    if not folder.is_dir():
-        return settings.path if settings.commit is None else [settings.path, settings.commit]
-    if not has_tokenizer(folder):
-        raise UserError(f"tokenizer.path: {no_tokenizer(folder)}")
-    return tokenizer_files(folder)
+    here = local_files(settings.path)
+    if here is None and not may_be_hub_id(settings.path, old_names=True):
+        raise missing_folder("tokenizer.path", Path(settings.path).expanduser())
+    return here or (settings.path if settings.commit is None else [settings.path, settings.commit])
+
+
+def _load(settings: TokenizerSettings, path: str) -> "PreTrainedTokenizerBase":
+    return load_foreign(path, settings.commit or settings.revision, settings.document_token)
+
+
+def _name_of(path: str) -> str:
+    """Return what stands for a tokenizer in names: of a file ``mine/tokenizer.json`` it is that of the folder."""
+    place = Path(path).expanduser()
+    place = place.with_suffix("") if place.suffix in (".json", ".model") else place
+    return name_in_runs(str(place.parent if place.stem == "tokenizer" and place.parent.name else place))
 
 
 def _is_complete(folder: Path) -> bool:
@@ -149,7 +193,7 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path, with_mask:
     from ucurve.training.tokenizer import training
     from ucurve.training.tokenizer.statistics import tokenizer_statistics
 
-    foreign = load_foreign(settings.path, settings.commit or settings.revision) if settings.path else None
+    foreign = _load(settings, settings.path) if settings.path else None
     found = survey(corpus.plain.documents(), training.MERGE_CHARACTERS[settings.kind])
     tokenizer = foreign
     if tokenizer is None:

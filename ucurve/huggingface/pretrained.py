@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 from ucurve.errors import UserError
 from ucurve.huggingface.file_tokenizer import encode_by, is_whole, stand_in, usual_special_tokens
 from ucurve.huggingface.foreign_code import Weights, check_model, check_tokenizer
-from ucurve.huggingface.tokenizer_files import (
-    SENTENCEPIECE_MODEL,
-    TOKENIZER,
-    VOCABULARY_FILES,
-    has_tokenizer,
-    no_tokenizer,
-)
-from ucurve.storage.files import read_json_or_empty
+from ucurve.huggingface.sentencepiece_file import is_bare_sentencepiece, load_unigram
+from ucurve.huggingface.tokenizer_files import TOKENIZER, VOCABULARY_FILES, has_tokenizer, no_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -115,36 +109,15 @@ def _load_file(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
 def _load_class(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
     from transformers import AutoTokenizer, LlamaTokenizer
 
-    loader = LlamaTokenizer if _is_bare_sentencepiece(folder) else AutoTokenizer
+    is_bare = is_bare_sentencepiece(folder)
+    if is_bare and (unigram := load_unigram(folder, **options)) is not None:
+        return unigram
+    loader = LlamaTokenizer if is_bare else AutoTokenizer  # which leaves out SentencePiece's space before a text
     tokenizer = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
     names = tokenizer.vocab_files_names.values()
     if names and not any((folder / name).is_file() for name in (*VOCABULARY_FILES, *names)):
         raise no_tokenizer(folder)  # without its files, such a class loads as an empty tokenizer
     return tokenizer
-
-
-def _is_bare_sentencepiece(folder: Path) -> bool:
-    """Tell whether a folder has a SentencePiece model and nothing that names its class.
-
-    transformers would read it without the space that SentencePiece puts before a text; as Llama's, it gives its ids.
-    """
-    model = folder / SENTENCEPIECE_MODEL
-    settings = read_json_or_empty(folder / "tokenizer_config.json") | read_json_or_empty(folder / "config.json")
-    named = settings.get("tokenizer_class") or settings.get("model_type")
-    if not model.is_file() or (folder / TOKENIZER).exists() or named:
-        return False
-    from sentencepiece import sentencepiece_model_pb2
-
-    try:
-        content = sentencepiece_model_pb2.ModelProto.FromString(model.read_bytes())  # type: ignore[attr-defined]
-    except Exception as error:  # of protobuf, which has its own classes
-        raise UserError(f"{model}: not a SentencePiece model ({_reason(error)})") from error
-    if content.trainer_spec.model_type != content.trainer_spec.BPE:
-        raise UserError(
-            f"{model}: a SentencePiece model that is not BPE, and nothing names its class; write one into "
-            f"{folder / 'tokenizer_config.json'}, as tokenizer_class, such as T5Tokenizer"
-        )
-    return True
 
 
 def load_model(

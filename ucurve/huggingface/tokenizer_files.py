@@ -31,8 +31,8 @@ VOCABULARY_FILES = (
     "emoji.json",
     "prophetnet.tokenizer",
 )
-_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-TOKENIZER_FILES = (*VOCABULARY_FILES, *_SETTINGS, "chat_template.jinja", "config.json")
+SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+TOKENIZER_FILES = (*VOCABULARY_FILES, *SETTINGS, "chat_template.jinja", "config.json")
 
 
 def tokenizer_sha256(folder: Path) -> str:
@@ -42,7 +42,7 @@ def tokenizer_sha256(folder: Path) -> str:
     if not has_tokenizer(folder):
         raise no_tokenizer(folder)
     # Without ``config.json`` it is the same for a tokenizer alone and for one beside a model.
-    return sha256_json(_hashes(folder, (*VOCABULARY_FILES, *_SETTINGS)))
+    return sha256_json(_hashes(folder, (*VOCABULARY_FILES, *SETTINGS)))
 
 
 def encoding_sha256(folder: Path) -> str:
@@ -53,6 +53,16 @@ def encoding_sha256(folder: Path) -> str:
 def has_tokenizer(folder: Path) -> bool:
     """Tell whether a folder has files of a tokenizer; one that reads bytes has settings alone."""
     return any((folder / name).is_file() for name in (*VOCABULARY_FILES, "tokenizer_config.json"))
+
+
+def one_file_tokenizer(file: Path) -> dict[str, Path]:
+    """Return the files of a tokenizer that is given as one file, by the names that libraries look for.
+
+    Settings beside a file that has such a name, as in a folder of transformers, are the tokenizer's too.
+    """
+    name = TOKENIZER if file.suffix == ".json" else SENTENCEPIECE_MODEL
+    settings = [file.parent / one for one in SETTINGS if file.name == name]
+    return {name: file} | {one.name: one for one in settings if one.is_file()}
 
 
 def no_tokenizer(folder: Path) -> UserError:

@@ -25,7 +25,13 @@ from ucurve.eval.templates.demo import training_text
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.files import new_file
 from ucurve.training.corpus.settings import CorpusSettings
-from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer, expected_vocabulary, find_tokenizer
+from ucurve.training.tokenizer.build import (
+    TokenizerSettings,
+    build_tokenizer,
+    expected_vocabulary,
+    find_tokenizer,
+    say_script,
+)
 from ucurve.training.tokenizer.characters import contains_han, survey
 from ucurve.training.tokenizer.folder import end_of_document, read_statistics, tokenizer_files
 from ucurve.training.tokenizer.training import _learn, as_transformers, train_bpe, train_char, train_word
@@ -311,6 +317,19 @@ def save_sentence_piece(folder, **specials):
     return folder
 
 
+def unigram_lines():
+    chance = random.Random(0)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyzé</>", k=chance.randint(2, 8))) for _ in range(300)]
+    return [" ".join(chance.choices(words, k=8)) for _ in range(300)]
+
+
+def unigram_model(lines, **options):
+    model = io.BytesIO()
+    options = {"vocab_size": 200, "hard_vocab_limit": False, "minloglevel": 2} | options
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, **options)
+    return model.getvalue()
+
+
 def save_bert(folder):
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "中", "play", "##ing", "a"]
     BertTokenizerFast(vocab={token: n for n, token in enumerate(vocabulary)}).save_pretrained(folder)
@@ -318,8 +337,8 @@ def save_bert(folder):
 
 
 class TestForeign:
-    def build(self, tmp_path, source, text=TEXT):
-        values = tokenizer_settings("hub", name="mine", path=str(source))
+    def build(self, tmp_path, source, text=TEXT, **keys):
+        values = tokenizer_settings("hub", name="mine", path=str(source), **keys)
         return build_tokenizer(values, corpus_file(tmp_path, text), tmp_path / "out")
 
     def test_byte_fallback_and_space_marks(self, tmp_path):
@@ -346,19 +365,55 @@ class TestForeign:
         assert [ids_of(tokenizer, line) for line in lines] == theirs.encode(lines)
         assert (tokenizer.unk_token_id, tokenizer.bos_token_id, end_of_document(tokenizer)) == (0, 1, theirs.eos_id())
 
-    def test_a_unigram_model_without_a_class_is_refused(self, tmp_path):
-        source, model = tmp_path / "source", io.BytesIO()
-        source.mkdir()
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter([TEXT] * 20),
-            model_writer=model,
-            vocab_size=40,
-            hard_vocab_limit=False,
-            minloglevel=2,
-        )
-        (source / "tokenizer.model").write_bytes(model.getvalue())
-        with pytest.raises(UserError, match="a SentencePiece model that is not BPE"):
-            self.build(tmp_path, source)
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"byte_fallback": True, "vocab_size": 600},
+            {"remove_extra_whitespaces": False, "normalization_rule_name": "identity"},
+            {"add_dummy_prefix": False},
+            {"user_defined_symbols": "ZZ"},
+        ],
+    )
+    def test_a_unigram_model_alone_gives_the_ids_of_sentencepiece(self, tmp_path, options):
+        lines = unigram_lines()
+        content = unigram_model(lines, **options)
+        (tmp_path / "mine.model").write_bytes(content)
+        tokenizer = load_tokenizer(self.build(tmp_path, tmp_path / "mine.model"))
+        theirs = sentencepiece.SentencePieceProcessor(model_proto=content)
+        lines += ["  two  spaces ", "Ünï 天 x", "ﬁ ２", "tab\tand\nline", "qZZ a", "a</s>b"]
+        assert [ids_of(tokenizer, line) for line in lines] == theirs.encode(lines)
+        assert (tokenizer.unk_token_id, end_of_document(tokenizer)) == (0, theirs.eos_id())
+        assert tokenizer.decode(ids_of(tokenizer, lines[0])) == lines[0]
+
+    @pytest.mark.parametrize("kind", ["char", "word"])
+    def test_another_kind_of_sentencepiece_model_is_refused(self, tmp_path, kind):
+        lines = [f"{one} <" for one in unigram_lines()]
+        (tmp_path / "mine.model").write_bytes(unigram_model(lines, model_type=kind))
+        with pytest.raises(UserError, match="a SentencePiece model that is neither BPE nor unigram"):
+            self.build(tmp_path, tmp_path / "mine.model")
+
+    def test_a_file_is_taken_as_its_folder_would_be(self, tmp_path):
+        source = save_sentence_piece(tmp_path / "source", **BOS)
+        folder = self.build(tmp_path, source / "tokenizer.json")
+        assert tokenizer_files(folder) == tokenizer_files(self.build(tmp_path, source))
+        (tmp_path / "elsewhere.json").write_bytes((source / "tokenizer.json").read_bytes())
+        with pytest.raises(UserError, match=r"elsewhere\.json does not say which token .*special tokens: <s>"):
+            self.build(tmp_path, tmp_path / "elsewhere.json")
+
+    def test_a_file_that_is_no_tokenizer(self, tmp_path):
+        (tmp_path / "notes.txt").write_text("no model")
+        with pytest.raises(UserError, match="not a SentencePiece model"):
+            self.build(tmp_path, tmp_path / "notes.txt")
+
+    def test_a_document_token_that_is_named(self, tmp_path):
+        source = save_sentence_piece(tmp_path / "source")
+        with pytest.raises(UserError, match=r"document_token=</s>: no token of .*Did you mean '<s>'"):
+            self.build(tmp_path, source, document_token="</s>")
+        tokenizer = load_tokenizer(self.build(tmp_path, source, document_token="<s>"))
+        assert end_of_document(tokenizer) == 0
+        assert 0 not in ids_of(tokenizer, "<s>")
+        assert self.build(tmp_path, source, document_token="<s>") != self.build(tmp_path, source, document_token="a")
 
     def test_text_is_never_read_as_a_special_token(self, tmp_path):
         folder = self.build(tmp_path, save_sentence_piece(tmp_path / "source", **BOS))
@@ -391,7 +446,7 @@ class TestForeign:
         assert token_bytes(tokenizer)[ids_of(tokenizer, "aé中")].tolist() == [1] * 6
 
     def test_tokenizer_that_cannot_separate_documents(self, tmp_path):
-        with pytest.raises(UserError, match="has no token to separate documents; it needs an eos, bos, sep or cls"):
+        with pytest.raises(UserError, match=r"source does not say which token .*document_token=TOKEN"):
             self.build(tmp_path, save_sentence_piece(tmp_path / "source"))
 
     def test_hub_out_of_reach(self, tmp_path, monkeypatch):
@@ -409,6 +464,33 @@ class TestForeign:
         fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
         assert vocabulary_size(fast) == 8
         assert token_bytes(fast).tolist() == [1, 0, 0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("gpt2", "gpt2"),
+        ("EleutherAI/pythia-14m", "pythia_14m"),
+        ("mine/tokenizer.json", "mine"),
+        ("runs/14m-4M-char-nl-s0/tokenizer", "14m_4M_char_nl_s0"),
+        ("spm/wiki.unigram.model", "wiki_unigram"),
+        ("tokenizer.model", "tokenizer"),
+    ],
+)
+def test_a_tokenizer_is_named_after_its_path(path, name):
+    assert check(TokenizerSettings, {"kind": "hub", "path": path, "name": None}).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("the cat sleeps", "100%"), ("猫在睡觉", None), ("猫在睡觉 cat dogs", "64%")]
+)
+def test_the_script_that_the_default_is_made_for_is_said(tmp_path, capsys, text, share):
+    say_script.cache_clear()
+    corpus = corpus_file(tmp_path, text)
+    say_script(tokenizer_settings("hub", name="cllama", path="hfl/chinese-llama-lora-7b"), corpus)
+    say_script(tokenizer_settings("char"), corpus)
+    said = capsys.readouterr().err
+    assert (share is None and said == "") or f"made for Chinese and fetched from the hub; {share} of" in said
 
 
 class TestExpectedVocabulary:

@@ -51,4 +51,4 @@ def test_every_shipped_choice_is_composed_and_checked(group):
         values = compose("build", [f"{group}={file.stem}", *needed.get(f"{group}/{file.stem}", [])])
         data, tokenizer = check(CorpusSettings, values["data"]), check(TokenizerSettings, values["tokenizer"])
         chosen = data.run_name if group == "data" else tokenizer.name
-        assert chosen == {"data/hub": "x"}.get(f"{group}/{file.stem}", file.stem)
+        assert chosen == {"data/hub": "x", "tokenizer/hub": "x"}.get(f"{group}/{file.stem}", file.stem)
