@@ -152,7 +152,8 @@ def score(
     Returns:
         A ``ScoreResult``. For ``pairs`` a table instead: ``run`` and ``step`` (only where there are several), ``good``,
         ``bad``, the log probabilities ``lp_good`` and ``lp_bad`` in nats, ``margin`` (linked value of the good sentence
-        less that of the bad one; the linking function is ``lp`` unless ``linking`` names one) and ``right``.
+        less that of the bad one), ``right`` and ``linking``: the function that both are by, which is the first of the
+        setting ``linking``, else the one by which a benchmark without a choice of its own is shown, ``slln_lp``.
 
     Raises:
         UserError: with the message of ``score.py``, when something is missing, unknown or does not fit.
@@ -237,11 +238,12 @@ def _score_with_each(
     from ucurve.eval.sweep.cache import SweepCache
     from ucurve.eval.sweep.compute import Computer
     from ucurve.eval.sweep.prepare import prepare
+    from ucurve.eval.sweep.shown import shown_columns
 
-    table = _given_pairs(pairs)
-    linking, cache = parse_linking((settings.linking or ("lp",))[0]), SweepCache()
+    table, cache = _given_pairs(pairs), SweepCache()
     for target in targets:
         jobs = prepare(target, [table], settings, cache)
+        linking = parse_linking(settings.linking[0] if settings.linking else shown_columns(jobs[0], settings)[0][0])
         with closing(Computer(jobs, settings, cache, None)) as computer:
             scores = computer.compute(jobs[0], with_tokens=False).scores
         if missing := linking.missing(scores):
@@ -249,10 +251,10 @@ def _score_with_each(
         margin = linking.values(scores, "good") - linking.values(scores, "bad")
         found = table[["good", "bad"]].assign(
             run=target.name, step=target.step, margin=-margin if linking.lower_is_better else margin,
-            right=decisions(scores, linking)[0],
+            right=decisions(scores, linking)[0], linking=linking.name,
             **{name: scores[name] for name in ("lp_good", "lp_bad") if name in scores},
         )  # fmt: skip
-        order = ["run", "step", "good", "bad", "lp_good", "lp_bad", "margin", "right"]
+        order = ["run", "step", "good", "bad", "lp_good", "lp_bad", "margin", "right", "linking"]
         yield found[[name for name in order if name in found]]
 
 

@@ -12,8 +12,8 @@ from rich.text import Text
 from ucurve import invocation
 from ucurve.config import check
 from ucurve.errors import RunError, UcurveError, UserError, missing_folder
-from ucurve.eval.benchmarks.custom import custom_card
-from ucurve.eval.benchmarks.registry import CUSTOM, expand_benchmarks, use_card
+from ucurve.eval.benchmarks.custom import own_cards
+from ucurve.eval.benchmarks.registry import expand_benchmarks, use_card
 from ucurve.eval.models.targets import Target, has_checkpoint, model_targets, run_targets
 from ucurve.eval.pairs import subset_pairs
 from ucurve.eval.scoring.sharing import ProcessGroup, agreeing
@@ -194,8 +194,8 @@ def score_model(
 def load_benchmarks(settings: ScoreSettings, cache: SweepCache | None = None) -> list[pd.DataFrame]:
     """Load the pair tables of the settings, families expanded, subsets taken and marked."""
     tables, cache, subset = [], cache or SweepCache(), settings.pairs_kept()
-    own = [use_card(custom_card(settings.custom))] if CUSTOM in settings.benchmarks else []
-    named = [own[0].name if name == CUSTOM else name for name in settings.benchmarks]
+    own = own_cards(settings.benchmarks, settings.custom)
+    named = [use_card(own[name]).name if name in own else name for name in settings.benchmarks]
     for card in expand_benchmarks(named, settings.benchmark_root):
         root, revision = settings.benchmark_root, settings.revision(card.name)
         pairs = cache.benchmark(card, root, revision, settings.benchmark_unpacked)

@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError
-from ucurve.eval.benchmarks.custom import CustomBenchmark
+from ucurve.eval.benchmarks.custom import CustomBenchmark, is_pairs
 from ucurve.eval.benchmarks.files.unpacking import UNPACKED
 from ucurve.eval.benchmarks.names import known_names
 from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card
@@ -95,7 +95,7 @@ class ScoreSettings(ScorerSettings):
     benchmark_root: Path | None = None
     benchmark_revision: dict[str, str] | None = None
     benchmark_unpacked: Annotated[int, BeforeValidator(parse_count)] = UNPACKED
-    custom: Annotated[CustomBenchmark | None, _none_without("path")] = None
+    custom: CustomBenchmark | None = None
     too_long: Literal["error", "skip"] = "error"
     subset: Annotated[int | str, BeforeValidator(lambda asked: parse_subset(asked).asked)] | None = None
     preset: Annotated[str, named(find_preset)] | None = None
@@ -116,16 +116,16 @@ class ScoreSettings(ScorerSettings):
     def _known_benchmarks(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         try:
             for name in names:
-                if name != CUSTOM:
+                if name != CUSTOM and not is_pairs(name):
                     find_card(name)
         except UserError as error:
             raise ValueError(str(error)) from error
-        absolute = (str(Path(name).absolute()) if is_card(name) else name for name in names)
+        absolute = (str(Path(name).absolute()) if is_card(name) or is_pairs(name) else name for name in names)
         return tuple(dict.fromkeys(absolute))  # a run may go on in another folder
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if ("custom" in self.benchmarks) != (self.custom is not None):
+        if (CUSTOM in self.benchmarks) != (self.custom is not None and self.custom.path is not None):
             raise ValueError("benchmarks=custom and custom.path=FILE go together")
         if self.bow_correction and "region" not in (self.scorer or ()):
             raise ValueError("bow_correction corrects regions; it goes with scorer=region")

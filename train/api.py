@@ -1,5 +1,6 @@
 """Training from Python, for notebooks: ``ucurve.train`` is a function of this module."""
 
+import json
 from pathlib import Path
 
 from ucurve.arguments import read_arguments, with_lists
@@ -10,23 +11,26 @@ from ucurve.training.grid.cells import grid_cells
 _MULTIRUN = ("-m", "--multirun")
 
 
-def train(*arguments: str) -> list[Path]:
+def train(*arguments: str, **settings: object) -> list[Path]:
     """Train a run, or with ``-m`` every run of a grid, as ``ucurve train`` does, and return the run folders.
 
     A run that is finished already is left as it is.
 
     Args:
-        *arguments: those of the command line, such as ``"model=tiny"``; ``ucurve train --help`` lists the keys.
+        *arguments: those of the command line, such as ``"batch.length=32"``; ``ucurve train --help`` lists the keys.
+        **settings: the same for keys without a dot, such as ``model="tiny"`` and ``benchmarks=["demo"]``.
 
     Raises:
         UserError: with the message of the command, when something is missing, unknown or does not fit.
         RunError: when a run cannot go on.
 
     Examples:
-        >>> runs = ucurve.train("model=tiny", "tokens=800K", "tokenizer=char", "data=demo", "eval.benchmarks=[demo]")
+        >>> runs = ucurve.train("schedule.count=14", model="tiny", tokens="800K", data="demo")
         >>> ucurve.open(runs)
     """
-    words = read_arguments([argument for argument in arguments if argument not in _MULTIRUN])
+    written = {key: value if isinstance(value, str | Path) else json.dumps(value) for key, value in settings.items()}
+    given = [*arguments, *(f"{key}={value}" for key, value in written.items())]
+    words = read_arguments([argument for argument in given if argument not in _MULTIRUN])
     cells = sweep("train", words) if set(arguments) & {*_MULTIRUN} else [with_lists("train", words)]
     composed = [Composed(compose("train", cell), tuple(cell)) for cell in cells]
     train_command(composed)

@@ -60,7 +60,7 @@ def log_what_is_not_scored(run: Path, settings: EvalSettings) -> None:
     if settings.when == "later":
         log_line(f"scored beside the training or later by this, with the other keys given below eval.:\n  {command}")
     elif not settings.benchmarks:
-        log_line(f"nothing is scored, as eval.benchmarks names no benchmark; later, for example:\n  {command}")
+        log_line(f"nothing is scored, as benchmarks= names no benchmark; later, for example:\n  {command}")
     _cache.logged.add(str(run))
 
 

@@ -3,7 +3,7 @@
 import itertools
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -32,6 +32,8 @@ _WITH_A_VALUE = {
     *("-c", "--cfg", "-p", "--package", "-i", "--info", "-cn", "--config-name", "-cp", "--config-path"),
     *("--hydra-help", "-sc", "--shell-completion", "--experimental-rerun"),
 }
+_SCORING = "eval."  # before the keys of scoring, where a command has others too
+_NOT_OF_SCORING = ("device", "dtype", "words")  # alone they may be meant for training, which has its own keys for them
 _ONE_OF_A_GRID = ("tokens",)  # has no default that shows that it is one number
 
 
@@ -100,7 +102,12 @@ def _is_plain_sweep(argument: str) -> bool:
 
 
 def with_implied_choices(name: str, arguments: Sequence[str]) -> list[str]:
-    """Add the choice of a group that a key alone means, unless it is chosen: ``data.path=TEXTS`` is ``data=text``."""
+    """Add the choice of a group that a key alone means, unless it is chosen: ``data.path=TEXTS`` is ``data=text``.
+
+    A key that only scoring has is found below ``eval.``: ``benchmarks=blimp`` is the same for ``train`` and ``score``.
+    """
+    defaults = known_keys(name)
+    arguments = [_below_scoring(argument, defaults) for argument in arguments]
     given = [argument.lstrip("+") for argument in arguments if _is_override(argument)]
     keys = {argument.partition("=")[0] for argument in given}
     known = groups(name)
@@ -109,6 +116,12 @@ def with_implied_choices(name: str, arguments: Sequence[str]) -> list[str]:
         if (key in keys or key in given) and group not in keys and group in known:
             implied.setdefault(group, choice)
     return [*arguments, *(f"{group}={choice}" for group, choice in implied.items())]
+
+
+def _below_scoring(argument: str, known: Collection[str]) -> str:
+    key = argument.lstrip("+~").partition("=")[0]
+    is_alone = key not in known and key not in _NOT_OF_SCORING and f"{_SCORING}{key}" in known
+    return argument.replace(key, f"{_SCORING}{key}", 1) if is_alone and _is_override(argument) else argument
 
 
 def _is_override(argument: str) -> bool:

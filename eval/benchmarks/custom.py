@@ -1,5 +1,8 @@
-"""The benchmark ``custom``: a card whose few keys are given on the command line."""
+"""A user's own pairs without a card, ``benchmarks=pairs.csv`` or ``custom``: few keys on the command line say how."""
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ConfigDict, field_validator
@@ -7,10 +10,10 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.card import Benchmark, check_name
-from ucurve.eval.benchmarks.files.source_file import KNOWN_SUFFIXES
+from ucurve.eval.benchmarks.files.source_file import KNOWN_SUFFIXES, form_of
 from ucurve.eval.benchmarks.files.tables import Quotes
 from ucurve.eval.benchmarks.pairing.columns import Columns
-from ucurve.eval.benchmarks.registry import benchmark_names, suggest_path
+from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, suggest_path
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -29,11 +32,11 @@ class CustomColumns:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class CustomBenchmark:
-    """The user's settings of the benchmark ``custom``."""
+    """The user's settings of their own pairs."""
 
     # A file of a known form, plain or compressed, or a folder of such files, read by form and then by path.
     path: Path | None = None
-    name: str = "custom"  # in the pair table and the output
+    name: str = CUSTOM  # in the pair table and the output; that of a file given as a benchmark is the file's own
     language: str = "und"  # ISO 639-3 code; "und" where it does not matter
     quotes: Quotes | None = None  # as in a card
     columns: CustomColumns = CustomColumns()
@@ -41,9 +44,30 @@ class CustomBenchmark:
     @field_validator("name")
     @classmethod
     def _own_name(cls, name: str) -> str:
-        if name != "custom" and name in benchmark_names():
+        if name != CUSTOM and name in benchmark_names():
             raise ValueError(f"{name!r} is the name of a published benchmark")
         return check_name(name)
+
+
+def is_pairs(name: str) -> bool:
+    """Tell a file of the user's pairs, which need not be there, from the name of a benchmark."""
+    return form_of(Path(name)) is not None
+
+
+def own_cards(names: Sequence[str], settings: CustomBenchmark | None) -> dict[str, Benchmark]:
+    """Return the cards of the user's pairs by what ``benchmarks=`` calls them: ``custom``, or the path of a file."""
+    settings = settings or CustomBenchmark()
+    cards = {name: _file_card(name, settings) for name in names if is_pairs(name)}
+    cards |= {CUSTOM: custom_card(settings)} if CUSTOM in names else {}
+    if len({card.name for card in cards.values()}) < len(cards):
+        raise UserError(f"benchmarks: two of {', '.join(cards)} have one name; rename a file, or score them one by one")
+    return cards
+
+
+def _file_card(path: str, settings: CustomBenchmark) -> Benchmark:
+    card = custom_card(replace(settings, path=Path(path)))
+    name = re.sub(r"[^\w-]", "_", Path(path).name.partition(".")[0]) or CUSTOM
+    return replace(card, name=name) if settings.name == CUSTOM else card
 
 
 def custom_card(settings: CustomBenchmark | None) -> Benchmark:
@@ -52,7 +76,7 @@ def custom_card(settings: CustomBenchmark | None) -> Benchmark:
         raise UserError("benchmark 'custom': give custom.path=FILE_OR_FOLDER with the pairs")
     path = settings.path
     if not path.exists():
-        raise UserError(f"custom.path: no file or folder {path}.{suggest_path(path)}")
+        raise UserError(f"benchmarks: no file or folder {path}.{suggest_path(path)}")
     columns: Columns = {name: column for name, column in vars(settings.columns).items() if column is not None}
     if columns["good"] == columns["bad"]:
         raise UserError(f"custom.columns: good and bad are both {columns['good']!r}")
@@ -62,7 +86,7 @@ def custom_card(settings: CustomBenchmark | None) -> Benchmark:
     )  # fmt: skip
     if not card.matching(None):
         raise UserError(
-            f"custom.path: {path}: allowed are files that end in {', '.join(KNOWN_SUFFIXES)}, also with .gz or .zst, "
+            f"benchmarks: {path}: allowed are files that end in {', '.join(KNOWN_SUFFIXES)}, also with .gz or .zst, "
             "archives of such (.zip, .tar.gz), or a folder of such"
         )
     return card

@@ -82,5 +82,5 @@ def _not_fetched(card: Benchmark, error: Exception) -> UserError:
     at = f" at the revision {card.hub.revision!r}" if card.hub.revision else ""
     return UserError(
         f"benchmark {card.name!r} could not be fetched from the hub data set {card.hub.name}{at} ({reason}); "
-        "give benchmark_root=DIR to read it from local files; in train.py 'eval.benchmarks=[]' scores nothing"
+        "give benchmark_root=DIR to read it from local files; in train.py 'benchmarks=[]' scores nothing"
     )

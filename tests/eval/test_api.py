@@ -216,11 +216,15 @@ def test_pairs_without_a_file_have_the_scores_of_a_benchmark(run, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
     table = score(run, PAIRS)
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before  # nothing is stored
-    assert list(table.columns) == ["good", "bad", "lp_good", "lp_bad", "margin", "right"]
-    stored = score(run, benchmarks=["custom"], custom={"path": str(tmp_path / "own.jsonl")}, steps=[8]).pairs()
+    assert list(table.columns) == ["good", "bad", "lp_good", "lp_bad", "margin", "right", "linking"]
+    benchmark = score(run, benchmarks=[str(tmp_path / "own.jsonl")], steps=[8])
+    assert set(table["linking"]) == {"slln_lp"} == set(benchmark.overall["linking"]), "as the benchmark is judged"
+    assert set(benchmark.overall["benchmark"]) == {"own"}
+    stored = benchmark.pairs()
     assert table["lp_good"].tolist() == pytest.approx(stored["lp_good"].tolist())
     assert table["lp_bad"].tolist() == pytest.approx(stored["lp_bad"].tolist())
-    assert table["margin"].tolist() == pytest.approx((table["lp_good"] - table["lp_bad"]).tolist())
+    linked = [table[f"lp_{one}"] / table[one].str.len() ** 0.5 for one in ("good", "bad")]
+    assert table["margin"].tolist() == pytest.approx((linked[0] - linked[1]).tolist())
     assert table["right"].tolist() == (table["margin"] > 1e-4).tolist()
     assert not table["right"].iloc[2]  # both sentences are the same
 
@@ -237,7 +241,8 @@ def test_pairs_at_several_checkpoints_under_another_linking_function(run):
 
 def test_pairs_of_a_model(copy_model):
     table = score(copy_model(), PAIRS, linking="nll")
-    assert list(table.columns) == ["good", "bad", "lp_good", "lp_bad", "margin", "right"]
+    assert list(table.columns) == ["good", "bad", "lp_good", "lp_bad", "margin", "right", "linking"]
+    assert set(table["linking"]) == {"nll"}
     assert table["margin"].tolist() == pytest.approx((table["lp_good"] - table["lp_bad"]).tolist())
 
 

@@ -21,7 +21,7 @@ def command(*overrides):
 
 def test_nothing_given_is_the_usual():
     settings = command()
-    assert (settings.custom, settings.unigrams, settings.fit, settings.chosen) == (None, None, None, None)
+    assert (settings.custom.path, settings.unigrams, settings.fit, settings.chosen) == (None, None, None, None)
     assert settings.scorers("causal") is None
     assert (settings.start(), settings.rules("blimp"), settings.dtype) == ("auto", ("half",), "auto")
 

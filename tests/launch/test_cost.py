@@ -8,7 +8,7 @@ from ucurve.training.engine.execution import Execution
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.run.prepare import expect_run
 
-GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "engine=torch", "schedule.count=3"]
+GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100K,200K", "seed=0,1", "engine=torch", "schedule.count=3"]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_scoring_takes_a_third_of_the_training_time_of_as_many_tokens(plans):
 def test_sentences_are_counted_and_nothing_is_scored_where_that_is_turned_off():
     sized = {}
     for when in ("each", "never"):
-        [cell] = expand_grid([*GRID, "eval.benchmarks=[demo]", f"eval.when={when}", "tokens=100k", "seed=0"])
+        [cell] = expand_grid([*GRID, f"eval.when={when}", "tokens=100K", "seed=0"])
         rows = measure_costs([expect_run(cell.settings).plan], lambda plan: 1.0)
         sized[when] = rows[0]["scoring_hours"]
     assert sized["each"] > 0
@@ -55,7 +55,7 @@ def test_another_model_is_timed_for_itself():
 
 
 def test_another_optimizer_is_timed_for_itself():
-    plans = [expect_run(cell.settings).plan for cell in expand_grid([*GRID, "optimizer=adamw,muon", "tokens=100k"])]
+    plans = [expect_run(cell.settings).plan for cell in expand_grid([*GRID, "optimizer=adamw,muon", "tokens=100K"])]
     seconds = {"adamw": 1.0, "muon": 3.0}
     rows = measure_costs(plans, lambda plan: seconds[plan.settings.optimizer.kind])
     hours = {plan.settings.optimizer.kind: row["hours"] for plan, row in zip(plans, rows, strict=False)}
@@ -64,7 +64,7 @@ def test_another_optimizer_is_timed_for_itself():
 
 def test_masked_tokens_are_timed_as_many_as_a_mean_step_predicts(plans):
     assert random_batch(plans[0]).shape == (256, 65)
-    keys = ["model=bert-14m", *GRID[1:3], "tokens=100k", "objective=masked", "objective.last_rate=0.45"]
+    keys = ["model=bert-14m", *GRID[1:3], "tokens=100K", "objective=masked", "objective.last_rate=0.45"]
     [cell] = expand_grid(keys)
     inputs, targets = random_batch(expect_run(cell.settings).plan).swapaxes(0, 1)
     assert inputs.shape == (256, 64)
@@ -76,7 +76,7 @@ def test_masked_tokens_are_timed_as_many_as_a_mean_step_predicts(plans):
 @pytest.mark.long
 @pytest.mark.parametrize("micro_batch", [8, 256])
 def test_the_probe_times_the_engine_that_would_train(micro_batch, monkeypatch):
-    [cell] = expand_grid([*GRID[:3], "tokens=100k", "schedule.count=3", f"engine.micro_batch={micro_batch}"])
+    [cell] = expand_grid([*GRID[:3], "tokens=100K", "schedule.count=3", f"engine.micro_batch={micro_batch}"])
     built = []
     build = Execution.build_engine
     monkeypatch.setattr(Execution, "build_engine", lambda *given: built.append(given[0].kind) or build(*given))

@@ -8,7 +8,7 @@ from ucurve.errors import UserError
 from ucurve.launch.arguments import expand_grid
 from ucurve.launch.emit import emit_command
 
-GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100k,200k", "seed=0,1", "schedule.count=3"]
+GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100K,200K", "seed=0,1", "schedule.count=3"]
 
 
 @pytest.fixture

@@ -20,6 +20,11 @@ def test_a_grid_gives_the_folder_of_every_run(overrides):
     assert [folder.name[-3:] for folder in folders] == ["-s0", "-s1"]
 
 
+def test_keys_are_given_by_name_too(overrides):
+    (folder,) = train(*overrides, seed=3, dry_run=True, name="new", benchmarks=["demo"], start=None)
+    assert folder.name.endswith("-s3-new")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -50,6 +50,15 @@ def test_a_subset_is_scored_while_training_and_verify_does_not_mind(scored):
     assert run_faults(run) == []
 
 
+def test_own_pairs_in_one_key_while_training(tmp_path, settings_of):
+    (tmp_path / "pairs.csv").write_text("sentence_good,sentence_bad\n天地,地天\n玄黄,黄玄\n")
+    settings = settings_of("schedule.count=2", f"benchmarks={tmp_path}/pairs.csv", "linking=[lp]")
+    train_run(settings)
+    table = read_table(ACCURACY, ACCURACY.path(settings.folder))
+    assert set(table["benchmark"]) == {"pairs"}
+    assert set(table["linking"]) == {"lp"}
+
+
 @pytest.mark.parametrize("model", ["llama-14m", "mamba-14m", "lstm-14m"])
 def test_other_architectures_are_scored_while_training(scored, model):
     settings = scored(f"model={model}", "model.config.hidden_size=32", "model.config.num_hidden_layers=1")
@@ -89,7 +98,7 @@ def test_a_run_that_scores_nothing_says_so_once_with_a_command(settings_of, caps
     train_run(settings)
     told = capsys.readouterr().err
     assert (
-        "nothing is scored, as eval.benchmarks names no benchmark; later, for example:\n"
+        "nothing is scored, as benchmarks= names no benchmark; later, for example:\n"
         f"  {command('score', f'run={settings.folder}')} benchmarks=demo\n"
     ) in told
     assert told.count("nothing is scored") == told.count("score.py run=") == 1

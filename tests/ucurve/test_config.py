@@ -245,6 +245,25 @@ def test_one_problem_is_said_without_a_heading():
     assert str(caught.value) == "steps: got 0; Input should be greater than or equal to 1"
 
 
+@pytest.mark.parametrize(
+    ("given", "key", "value"),
+    [
+        ("benchmarks=[blimp]", "benchmarks", ["blimp"]),
+        ("scorer=mink", "scorer", "mink"),
+        ("custom.columns.good=better", "custom", None),
+    ],
+)
+def test_keys_of_scoring_have_one_name_in_train_and_score(given, key, value):
+    trained = compose("train", ["tokens=1M", given])["eval"]
+    assert trained == compose("train", ["tokens=1M", f"eval.{given}"])["eval"]
+    assert value is None or trained[key] == compose("score", [given])[key] == value
+
+
+def test_what_suits_the_text_is_scored():
+    assert compose("train", ["tokens=1M", "data=demo"])["eval"]["benchmarks"] == ["demo"]
+    assert compose("train", ["tokens=1M", "data.path=texts"])["eval"]["benchmarks"] == []
+
+
 def test_a_key_without_its_group_is_answered_with_both():
     with pytest.raises(UserError, match=r"unknown key 'device'.* Did you mean 'engine\.device' or 'eval\.device'\?"):
         compose("train", ["device=cuda", "tokens=1M"])

@@ -92,7 +92,7 @@ def _read_rate(metrics: Path) -> float | None:
 
 def _describe_scoring(settings: EvalSettings, checkpoints: int) -> str:
     if settings.when == "never" or not settings.benchmarks:
-        return "nothing, as eval.benchmarks names no benchmark (add one as eval.benchmarks=demo)"
+        return "nothing, as benchmarks= names no benchmark (add one as benchmarks=demo)"
     when = {
         "each": f"at each of {checkpoints} checkpoints",
         "end": f"{checkpoints} checkpoints, at the end",

@@ -7,6 +7,8 @@ from pydantic import ValidationError
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.custom import CustomBenchmark, CustomColumns, custom_card
 from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.run import load_benchmarks
+from ucurve.eval.settings import ScoreSettings
 
 ROWS = [
     {"sentence_good": "The cat sits.", "sentence_bad": "The cat sit.", "group": "sv", "weight": 1.5},
@@ -138,7 +140,7 @@ def test_default_columns_that_are_not_there(tmp_path):
 
 def test_missing_path_names_the_nearest(tmp_path):
     write(tmp_path / "pairs.csv")
-    with pytest.raises(UserError, match=r"custom\.path: no file or folder .*pars\.csv\. Did you mean .*pairs\.csv"):
+    with pytest.raises(UserError, match=r"benchmarks: no file or folder .*pars\.csv\. Did you mean .*pairs\.csv"):
         load_custom(CustomBenchmark(path=tmp_path / "pars.csv"))
 
 
@@ -168,6 +170,36 @@ def test_parquet_with_dates_and_lists(tmp_path):
 def test_name_of_its_own(name, message):
     with pytest.raises(ValidationError, match=message):
         CustomBenchmark(name=name)
+
+
+def loaded(*names, **keys):
+    return load_benchmarks(ScoreSettings(benchmarks=names, custom=CustomBenchmark(**keys)))
+
+
+def test_a_file_of_pairs_is_a_benchmark_by_its_path(tmp_path):
+    write(tmp_path / "my pairs.csv")
+    (table,) = loaded(str(tmp_path / "my pairs.csv"), language="eng")
+    assert (table.loc[0, "benchmark"], table.loc[0, "language"], len(table)) == ("my_pairs", "eng", 2)
+    (table,) = loaded(str(tmp_path / "my pairs.csv"), name="mine")
+    assert table.loc[0, "benchmark"] == "mine"
+    write(tmp_path / "others.csv")
+    own, others = loaded(
+        str(tmp_path / "my pairs.csv"), str(tmp_path / "others.csv"), columns=columns(paradigm="group")
+    )
+    assert set(own["benchmark"]) | set(others["benchmark"]) == {"my_pairs", "others"}
+    assert own.loc[0, "paradigm"] == "sv"
+
+
+def test_files_of_pairs_that_are_refused(tmp_path):
+    write(tmp_path / "pairs.csv")
+    write(tmp_path / "pairs.jsonl")
+    with pytest.raises(UserError, match=r"benchmarks: no file or folder .*pars\.csv\. Did you mean .*pairs\.csv"):
+        loaded(str(tmp_path / "pars.csv"))
+    with pytest.raises(UserError, match=r"two of .*pairs\.csv, .*pairs\.jsonl have one name; rename a file"):
+        loaded(str(tmp_path / "pairs.csv"), str(tmp_path / "pairs.jsonl"))
+    write(tmp_path / "blimp.csv")
+    with pytest.raises(UserError, match="'blimp' is the name of a published benchmark"):
+        loaded(str(tmp_path / "blimp.csv"))
 
 
 def test_unknown_setting():

@@ -19,7 +19,7 @@ def on_processor(monkeypatch):
 
 
 def lines(tmp_path, *overrides):
-    given = ["tokens=4M", "data=demo", f"paths.runs={tmp_path}", *overrides]
+    given = ["tokens=4M", "data=demo", "eval.benchmarks=[]", f"paths.runs={tmp_path}", *overrides]
     return describe_forecast(make_plan(read_settings(compose("train", given)), 8000))
 
 
@@ -35,7 +35,7 @@ def test_without_a_run_the_time_is_an_assumption_that_says_so(tmp_path):
     device, time, scoring = lines(tmp_path)
     assert device == "device         processor with 2 cores (engine.device=auto)"
     assert "assumed at 4e+10 FLOPs a second and core, no run here to go by, so perhaps 3 times off" in time
-    assert "nothing, as eval.benchmarks names no benchmark" in scoring
+    assert "nothing, as benchmarks= names no benchmark" in scoring
 
 
 def record(folder, rate, processor, parameters):
@@ -74,7 +74,15 @@ def test_the_plan_of_a_run_fits_a_screen(tmp_path, capsys):
     from ucurve.config import Composed
     from ucurve.training.cli import train_command
 
-    given = ("tokens=800K", "data=demo", "model=tiny", "dry_run=true", f"paths.runs={tmp_path}", "schedule=pythia")
+    given = (
+        "tokens=800K",
+        "data=demo",
+        "model=tiny",
+        "dry_run=true",
+        f"paths.runs={tmp_path}",
+        "schedule=pythia",
+        "benchmarks=[]",
+    )
     given += (f"paths.cache={tmp_path}", f"paths.tokenizers={tmp_path}", "batch.sequences=1")
     train_command([Composed(compose("train", given), given)])
     said = capsys.readouterr()

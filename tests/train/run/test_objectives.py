@@ -128,7 +128,7 @@ def test_the_identity_has_the_objective_only_where_it_is_not_causal(settings_of,
 
 def test_whole_words_need_words_of_several_tokens(settings_of):
     characters = f"tokenizer.path={prepare(settings_of(*BERT)).tokenizer}"
-    with pytest.raises(UserError, match="every token of tokenizer=char_mask_.* is a word by itself"):
+    with pytest.raises(UserError, match=r"every token of tokenizer=char_mask_.* is a word by itself"):
         prepare(settings_of(*BERT, "objective=masked", "objective.whole_words=true", "tokenizer=hub", characters))
     words = settings_of(
         *BERT, "objective=masked", "objective.whole_words=true", "tokenizer=bpe", "tokenizer.vocab_size=300"
