@@ -18,6 +18,7 @@ from pydantic import (
     PositiveInt,
     Tag,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
     field_validator,
     model_validator,
 )
@@ -236,6 +237,11 @@ class RunRequest:
     start_with: Literal["weights", "state"] = "weights"
     started_from: FullStart | Start | None = None  # what is at ``start``, once it is read; no key of conf/train.yaml
     words: PositiveInt | None = None  # the budget in words; no key of conf/train.yaml, which has ``tokens=102Mw``
+
+    @field_validator("seeds", mode="wrap")
+    @classmethod
+    def _seeds_after_seed(cls, value: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+        return check(value) if "seed" in info.data else value  # one mistake, of the key that was given
 
     @model_validator(mode="after")
     def _words_can_be_counted(self) -> "RunRequest":

@@ -12,6 +12,7 @@ from hydra.errors import HydraException
 
 from ucurve.config_files import NO_VALUE, groups, known_keys
 from ucurve.errors import UserError, missing_folder
+from ucurve.fields import format_count
 from ucurve.invocation import command
 
 SEARCHPATH = "hydra.searchpath="
@@ -34,6 +35,7 @@ _WITH_A_VALUE = {
 }
 _SCORING = "eval."  # before the keys of scoring, where a command has others too
 _NOT_OF_SCORING = ("device", "dtype", "words")  # alone they may be meant for training, which has its own keys for them
+_THOUSANDS = re.compile(r"tokens=(\d{1,3}(,\d{3})+)")  # as people write a number, and not several numbers
 _ONE_OF_A_GRID = ("tokens",)  # has no default that shows that it is one number
 
 
@@ -43,6 +45,9 @@ def read_arguments(words: Sequence[str]) -> list[str]:
     ``--config-dir DIR`` becomes an override, so that cells and launch files, which are made of overrides, know it too.
     """
     _refuse_options_for_settings(words)
+    for found in filter(None, map(_THOUSANDS.fullmatch, words)):
+        count = int(found[1].replace(",", ""))
+        raise UserError(f"{found[0]}: commas separate the values of a grid; write tokens={format_count(count)}")
     left, arguments = list(words), []
     while left:
         option, equals, value = left.pop(0).partition("=")

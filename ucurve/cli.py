@@ -125,6 +125,8 @@ COMMANDS = {
 def main() -> None:
     """Run ``ucurve COMMAND arguments``; without a command, or with ``--help``, list the commands."""
     name, *arguments = sys.argv[1:] or _HELP
+    if name == "help":  # ``ucurve help train`` as ``ucurve train --help``
+        name, *arguments = [*arguments, "--help"]
     if name in _HELP:
         sys.stdout.write(_overview())
     elif name == _VERSION:
@@ -144,7 +146,7 @@ def run(name: str) -> None:
     if set(_HELP) & set(sys.argv[1:]):
         from ucurve.help import command_help
 
-        sys.stdout.write(command_help(name))
+        sys.stdout.write(command_help(name, [one for one in sys.argv[1:] if one not in _HELP]))
         return
     codes: list[int] = []
 
@@ -257,7 +259,7 @@ def _overview() -> str:
     for stage in dict.fromkeys(command.stage for command in COMMANDS.values()):
         here = {name: command for name, command in COMMANDS.items() if command.stage == stage}
         lines += ["", stage, *(f"  {name:<{width}}  {command.summary}" for name, command in here.items())]
-    last = f"'{_started()} COMMAND --help' has examples and all keys of a command; --version tells what is installed."
+    last = f"'{_started()} COMMAND --help' has examples and the keys of a command; --version tells what is installed."
     return "\n".join([*lines, "", last, ""])
 
 
@@ -270,3 +272,7 @@ def _report(message: str, code: int) -> int:
     if os.environ.get("RANK", "0") == "0":
         sys.stderr.write(f"error: {message}\n")
     return code
+
+
+if __name__ == "__main__":
+    main()

@@ -25,7 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ucurve.arguments import BRACKETS, IMPLIED, SEARCHPATH, shorten, with_implied_choices
-from ucurve.config_files import NO_VALUE, choices, groups, known_keys, load, package
+from ucurve.config_files import NO_VALUE, choices, groups, known_keys, load, package, with_bases
 from ucurve.errors import UserError, did_you_mean, unknown_name
 
 # Where Hydra looks for more choices. Folders there would be groups, as those beside this file without an answer.
@@ -36,6 +36,12 @@ _QUOTE = (
     "; quote text within a list that has brackets or letters beyond a to z, as runs=['a[1]',b], and once more for the "
     "shell"
 )
+_ELSEWHERE = {  # keys as other programs call them
+    "batch_size": "batch.sequences",
+    "epochs": "data.max_epochs",
+    "lr": "optimizer.learning_rate",
+    "max_length": "batch.length",
+}
 _LIST_TYPES = ("tuple_type", "list_type")
 Settings = TypeVar("Settings")
 
@@ -212,7 +218,9 @@ def _unknown_key(key: str, name: str) -> str:
     allowed = known_keys(name)
     if key in allowed:
         return f"the key {key!r} goes with {_choices_with(key)}; give that too"
-    same = sorted({one for one in allowed if one.rpartition(".")[2] == key}, key=lambda one: one.startswith("eval."))
+    wanted = _ELSEWHERE.get(key, key)
+    ends = {one for one in allowed if wanted in (one, one.rpartition(".")[2])}
+    same = sorted(ends, key=lambda one: one.startswith("eval."))
     hint = f" Did you mean {' or '.join(map(repr, same))}?" if same else did_you_mean(key, allowed)
     return f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups.{hint}"
 
@@ -220,15 +228,8 @@ def _unknown_key(key: str, name: str) -> str:
 def _choices_with(key: str) -> str:
     """Say which choices of its group have a key."""
     group, _, inner = key.partition(".")
-    found = [Path(file).stem for file in choices(group) if inner in _keys_of(file)]
+    found = [Path(file).stem for file in choices(group) if any(inner in load(one) for one in with_bases(file))]
     return " or ".join(f"{group}={one}" for one in found)
-
-
-def _keys_of(file: str) -> set[str]:
-    """Return the keys of a choice, with those of the choices of its group that it builds on."""
-    values = load(file)
-    bases = [base for base in values.get("defaults", []) if base != "_self_"]
-    return {*values}.union(*(_keys_of(f"{Path(file).parent}/{base}.yaml") for base in bases))
 
 
 def describe_problem(detail: ErrorDetails, kind: Any) -> str:

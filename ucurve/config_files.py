@@ -42,6 +42,12 @@ def load(file: str) -> dict[str, Any]:
     return cast("dict[str, Any]", OmegaConf.to_container(OmegaConf.load(CONFIGURATION / file)))
 
 
+def with_bases(file: str) -> list[str]:
+    """Return the file of a choice, and those of the choices of its group that it builds on, the nearest first."""
+    bases = [base for base in load(file).get("defaults", []) if base != "_self_"]
+    return [file, *(one for base in bases for one in with_bases(f"{Path(file).parent}/{base}.yaml"))]
+
+
 @functools.cache
 def package(file: str) -> str | None:
     """Return where a file says that its keys belong; ``AT_THE_TOP`` is the place without a group."""

@@ -55,8 +55,9 @@ def short_traceback(function: Callable[Given, Result]) -> Callable[Given, Result
 
 def nearest(name: str, allowed: Iterable[str], likeness: float = 0.5) -> str | None:
     """Return the allowed name closest to ``name``, or None when nothing is as close as ``likeness``, 1 for equal."""
-    matches = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=likeness)
-    return matches[0] if matches else None
+    plain = {one.casefold(): one for one in sorted(allowed, reverse=True)}  # BLiMP is blimp
+    matches = difflib.get_close_matches(name.casefold(), sorted(plain), n=1, cutoff=likeness)
+    return plain[matches[0]] if matches else None
 
 
 def did_you_mean(name: str, allowed: Iterable[str], likeness: float = 0.5) -> str:

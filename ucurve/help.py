@@ -3,10 +3,11 @@
 import itertools
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ucurve import config_files
+from ucurve.arguments import with_implied_choices
 from ucurve.invocation import command
 
 _WIDTH = 100
@@ -25,17 +26,24 @@ class Key:
     words: str
 
 
-def command_help(name: str) -> str:
-    """Return what a command does, three examples, and its keys with their defaults, by the parts they belong to."""
-    said, examples = _header(name)
+def command_help(name: str, arguments: Sequence[str] = ()) -> str:
+    """Return what a command does, three examples, and its keys with their defaults, by the parts they belong to.
+
+    Of a group they are the keys of what the arguments choose, or else of the default.
+    """
     groups = config_files.groups(name)
+    chosen = {group: config_files.default_choice(name, group) for group in groups}
+    for group, _, choice in (argument.partition("=") for argument in with_implied_choices(name, arguments)):
+        chosen |= {group: choice} if f"{group}/{choice}.yaml" in config_files.choices(group) else {}
+    said, examples = _header(name)
     keys = list(_read_keys(f"{name}.yaml"))
     for group, prefix in groups.items():
-        keys += _group_keys(name, group, prefix)
+        keys += _group_keys(group, prefix, f"{group}/{chosen[group]}.yaml")
     lines = [f"usage: {command(name, '[key=value] ...')}", "", *textwrap.wrap(" ".join(said), _WIDTH), "", "Examples"]
     lines += [f"  {example}" for example in examples]
-    if choices := [line for group in groups for line in _choice_lines(name, group)]:
-        lines += ["", "Choices, each with keys of its own below", *choices]
+    if choices := [line for group in groups for line in _choice_lines(group, chosen[group])]:
+        other = f"{command(name, next(iter(groups)))}=NAME --help"
+        lines += ["", f"Choices; the keys below are theirs; of others: {other}", *choices]
     about = {key.name: f"  ({key.words})" for key in keys if key.words and not key.value}
     for part, found in _by_part(keys).items():
         title = f"{part}.*{about.get(part, '')}" if part else "Keys"
@@ -45,7 +53,10 @@ def command_help(name: str) -> str:
             *(line for key in found for line in _key_lines(key)),
         ]
     if groups.get(_SCORING):
-        lines += ["", f"{_SCORING}.* has the other keys of scoring too; {command('score', '--help')} explains them."]
+        lines += [
+            "",
+            f"The keys of scoring, as benchmarks=, are keys here too; {command('score', '--help')} explains them.",
+        ]
     return "\n".join([*lines, ""])
 
 
@@ -101,30 +112,28 @@ def _by_part(keys: list[Key]) -> dict[str, list[Key]]:
     return {part: found for part, found in parts.items() if found}
 
 
-def _group_keys(name: str, group: str, prefix: str) -> Iterator[Key]:
-    """Yield the keys of the choices of a group, but for those of scoring below ``eval`` and of experiments."""
-    if group == "experiment" or (group == _SCORING and prefix):
+def _group_keys(group: str, prefix: str, choice: str) -> Iterator[Key]:
+    """Yield the keys of the file of a choice, but for those of scoring below ``eval`` and of experiments."""
+    if group == "experiment" or (group == _SCORING and prefix) or choice not in config_files.choices(group):
         return
-    default = f"{group}/{config_files.default_choice(name, group)}.yaml"
-    # Choices that change another one come last: their words are about their own values.
-    for file in sorted(config_files.choices(group), key=lambda file: (file != default, "\ndefaults:" in _text(file))):
+    for file in config_files.with_bases(choice):
         above = "" if config_files.package(file) == config_files.AT_THE_TOP else prefix
         for key in _read_keys(file):
             if key.name not in ("kind", group, f"{group}.kind"):
                 yield Key(f"{above}{key.name}", key.value, key.words)
 
 
-def _choice_lines(name: str, group: str) -> Iterator[str]:
+def _choice_lines(group: str, choice: str) -> Iterator[str]:
     names = [file.rpartition("/")[2].removesuffix(".yaml") for file in config_files.choices(group)]
     if len(names) > 1:
-        yield from _key_lines(Key(group, config_files.default_choice(name, group), f"one of {', '.join(names)}"))
+        yield from _key_lines(Key(group, choice, f"one of {', '.join(names)}"))
 
 
 def _key_lines(key: Key) -> list[str]:
     value = "..." if key.value == "???" else re.sub(r"\$\{(.*?)\}", r"\1", key.value).replace(", ", ",")
     given = f"  {key.name}={value}"
-    needed = "needed; " * (key.value == "???")
-    words = textwrap.wrap(needed + key.words, _WIDTH - _COLUMN) or [""]
+    said = "; ".join(filter(None, ["needed" * (key.value == "???"), key.words]))
+    words = textwrap.wrap(said, _WIDTH - _COLUMN) or [""]
     first = f"{given:<{_COLUMN - 2}}  {words[0]}".rstrip()
     lines = [first] if len(given) <= _COLUMN - 2 else [given, *([" " * _COLUMN + words[0]] if words[0] else [])]
     return lines + [" " * _COLUMN + line for line in words[1:]]

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import socket
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
+from ucurve.storage.run_folder import match_folders
 from ucurve.workbench.settings import PASSWORD_VARIABLE, WorkbenchSettings, find_password
 
 _END_SECONDS = 3  # that requests have to be answered in after Ctrl-C or SIGTERM
@@ -24,6 +26,8 @@ def workbench_command(values: dict[str, object]) -> None:
             f"host={settings.host} can be reached from other machines; give a password with it: password_file=FILE, or "
             f"the variable {PASSWORD_VARIABLE}"
         )
+    for pattern in itertools.filterfalse(match_folders, settings.runs or ()):
+        _say(f"no run folder matches {pattern!r} yet; those that come appear by themselves")
     with _naming_the_extra():
         import uvicorn
 

@@ -39,9 +39,10 @@ def draw_sums(sums: Array, covariance: Array, samples: int, seed: int) -> Array:
 def percentiles(drawn: Array, freedom: Array) -> Array:
     """Return the bounds of 95 % of the draws of each column, float64[2, columns], farther out for few clusters.
 
-    ``freedom``, float64[columns], are degrees of freedom, NaN for no interval. Draws that are NaN do not count.
+    ``freedom``, float64[columns], are degrees of freedom, NaN for no interval. Draws that are not finite do not count.
     """
-    ordered, last = np.sort(drawn, axis=0), np.maximum(0, np.isfinite(drawn).sum(axis=0) - 1)
+    ordered = np.sort(np.where(np.isfinite(drawn), drawn, np.nan), axis=0)
+    last = np.maximum(0, np.isfinite(drawn).sum(axis=0) - 1)
     tail = np.nan_to_num(ndtr(-student_quantile(freedom)))
     place = np.stack([tail, 1 - tail]) * last
     below = place.astype(np.int64)

@@ -112,7 +112,8 @@ def _counting(job: Job, bar: ProgressBar | None, group: ProcessGroup | None) -> 
         nonlocal done
         done += units
         if bar is not None:
-            bar.advance(units, f"step {job.target.step} {job.benchmark} {job.scorer.name}")
+            place = job.target.revision or "" if job.target.run is None else f"step {job.target.step}"
+            bar.advance(units, f"{place} {job.benchmark} {job.scorer.name}".lstrip())
         if group is not None:
             group.check()
 

@@ -17,7 +17,8 @@ def log_plan(plan: Plan, settings: ScoreSettings, shown: bool) -> None:
     log_equal_revisions(plan.jobs)
     if settings.dtype != "float32":
         log_line(f"dtype={settings.dtype}: scores are coarser than float32, and more pairs may tie")
-    if (stored := len(plan.jobs) - len(plan.due)) and not shown:
+    several = len({job.target.step for job in plan.jobs}) > 1  # training scores one checkpoint at a time
+    if (stored := len(plan.jobs) - len(plan.due)) and several and not shown:
         log_line(f"{plan.jobs[0].target.name}: {stored} of {len(plan.jobs)} scores are stored already")
     for problem in plan.faults:
         log_line(f"{problem}; it is scored again")

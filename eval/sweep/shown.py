@@ -163,9 +163,9 @@ def describe_details(job: Job, rows: ScoreRows, settings: ScoreSettings) -> Iter
 
 
 def _bias(statistics: Record) -> list[str]:
-    """Write Delta_acc and its two differences with intervals; nothing where a length split has no pairs."""
+    """Write Delta_acc and its two differences with intervals, or why there are none."""
     if math.isnan(_number(statistics, "delta_acc")):
-        return []
+        return ["no Delta_acc, which needs pairs of all three lengths"]
     names = ("Delta_acc", "good longer less equal", "bad longer less equal")
     return [
         f"{name} {_percent(statistics, bias)} ({_describe_bounds(statistics, bias)})"

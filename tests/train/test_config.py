@@ -40,6 +40,22 @@ def test_a_budget_may_be_written_in_several_ways(text):
     assert settings.steps == 183_105
 
 
+@pytest.mark.parametrize("text", ["10m", "10k", "10Mb"])
+def test_another_unit_is_refused_with_the_allowed_ones(text):
+    with pytest.raises(UserError, match=rf"'{text}' is not a count; allowed: 10M, 1\.5B"):
+        read(f"tokens={text}")
+
+
+def test_a_seed_that_is_none_is_one_problem_of_the_key_that_was_given():
+    with pytest.raises(UserError) as caught:
+        read("seed=0-2")
+    assert str(caught.value) == (
+        "seed: got '0-2'; a whole number from 0 is expected, several make a grid: -m seed=0,1,2"
+    )
+    with pytest.raises(UserError, match=r"seeds\.init: got 'x'; a whole number"):
+        read("seeds.init=x")
+
+
 def test_all_problems_come_in_one_message():
     with pytest.raises(UserError) as caught:
         read("optimizer.clip=-1", "batch.length=1", "tokenizer.vocab_size=many", "seed=-4")

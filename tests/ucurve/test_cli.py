@@ -219,6 +219,17 @@ def test_the_console_command_lists_its_commands(arguments):
     assert all(f"  {name} " in done.stdout for name in cli.COMMANDS)
 
 
+def test_help_is_a_command_too():
+    assert ucurve("help").stdout == ucurve().stdout
+    assert ucurve("help", "cost").stdout == ucurve("cost", "--help").stdout != ""
+
+
+def test_the_module_of_the_command_line_is_a_program_too():
+    command = [sys.executable, "-m", "ucurve.cli", "verify", "run=/nowhere"]
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (2, "error: run: no folder /nowhere.\n")
+
+
 def test_the_console_command_names_the_nearest_command():
     done = ucurve("analyse", "runs=x")
     assert (done.returncode, done.stdout) == (2, "")

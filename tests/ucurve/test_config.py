@@ -1,4 +1,5 @@
 import dataclasses
+import re
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -262,6 +263,27 @@ def test_keys_of_scoring_have_one_name_in_train_and_score(given, key, value):
 def test_what_suits_the_text_is_scored():
     assert compose("train", ["tokens=1M", "data=demo"])["eval"]["benchmarks"] == ["demo"]
     assert compose("train", ["tokens=1M", "data.path=texts"])["eval"]["benchmarks"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("batch_size=32", "batch.sequences"),
+        ("lr=1e-3", "optimizer.learning_rate"),
+        ("learning_rate=1e-3", "optimizer.learning_rate"),
+        ("batchs.length=3", "batch"),
+    ],
+)
+def test_keys_as_other_programs_call_them_are_answered_with_ours(given, meant):
+    with pytest.raises(UserError, match=rf"Did you mean .*'{re.escape(meant)}'"):
+        compose("train", ["tokens=1M", given])
+
+
+def test_a_count_with_commas_is_answered_with_the_count():
+    for more in ([], ["-m"]):
+        with pytest.raises(UserError, match=r"tokens=1,500,000: commas separate .*; write tokens=1\.5M$"):
+            read_arguments([*more, "model=tiny", "tokens=1,500,000"])
+    assert read_arguments(["tokens=10M,100M", "-m"]) == ["-m", "tokens=10M,100M"]
 
 
 def test_a_key_without_its_group_is_answered_with_both():

@@ -7,7 +7,9 @@ def test_exit_codes():
     assert (UcurveError.exit_code, RunError.exit_code, UserError.exit_code) == (1, 1, 2)
 
 
-@pytest.mark.parametrize(("name", "close"), [("zhoblmp", "zhoblimp"), ("blimp", "blimp"), ("qqq", None), ("", None)])
+@pytest.mark.parametrize(
+    ("name", "close"), [("zhoblmp", "zhoblimp"), ("blimp", "blimp"), ("BLiMP", "blimp"), ("qqq", None), ("", None)]
+)
 def test_nearest(name, close):
     assert nearest(name, ["zhoblimp", "blimp", "sling"]) == close
 

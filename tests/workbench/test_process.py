@@ -13,6 +13,8 @@ import threading
 import pytest
 
 from tests.workbench.conftest import ROOT, Server
+from ucurve.errors import UserError
+from ucurve.workbench.command import workbench_command
 
 pytestmark = pytest.mark.long
 ALLOWED = re.search(r'"starlette>=([0-9.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))[1]
@@ -113,6 +115,13 @@ def test_it_ends_while_a_questionnaire_is_made(tmp_path, number, code):
         long.join()
     finally:
         server.kill()
+
+
+def test_a_pattern_without_runs_is_told_on_the_terminal(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)  # it is not started
+    with pytest.raises(UserError, match="the workbench needs uvicorn"):
+        workbench_command({"runs": ["nope/*"]})
+    assert capsys.readouterr().out == "no run folder matches 'nope/*' yet; those that come appear by themselves\n"
 
 
 def test_the_address_is_printed_before_the_slow_imports(tmp_path):

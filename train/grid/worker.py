@@ -13,13 +13,14 @@ from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.locks import Claims, cell_claims
 from ucurve.training.config import RunRequest
+from ucurve.training.engine.signals import Interrupted
 from ucurve.training.grid.cells import Cell
 from ucurve.training.grid.failures import Failure, clear_failure, read_failure, record_failure
 from ucurve.training.run_folder.checks import check_same_configuration
 
 _PAUSE = 5.0  # seconds between looks at a run of another process from which others go on
 # Skipped cells were finished before, running ones are in another process, not started after a signal to this worker.
-Status = Literal["done", "skipped", "failed", "running", "not started"]
+Status = Literal["done", "skipped", "failed", "running", "interrupted", "not started"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,9 @@ class GridRun:
             return False
         try:
             self._outcomes[cell.name] = self._train_claimed(cell)
+        except Interrupted as error:
+            self._outcomes[cell.name] = Outcome(cell.name, "interrupted", error.message)
+            raise
         finally:
             claims.release(cell.name)
         return self._outcomes[cell.name].status != "running"

@@ -54,6 +54,7 @@ class WandbTracker(Tracker):
             dir=str(run),
             config=plain(asdict(settings)),
             reinit="create_new",
+            settings={"quiet": True},  # else its history of each cell stands between the tables of a grid
         )
         super().__init__(started)
         for names in _AT_CHECKPOINTS:

@@ -141,6 +141,8 @@ class Trainer:
         """Load the newest whole resume state and return its step; without one 0, with that of ``start_with=state``."""
         step = self._processes.run_on_rank0(lambda: find_newest_state(self._run.folder, self._run.owner))
         if step is None:
+            if self._processes.is_rank0 and self._record.before is not None and self._plan.parent is None:
+                log_line(f"{self._run.folder.name}: beginning again at step 0, as no state was saved before the end")
             start = self._settings.started_from
             if isinstance(start, FullStart):
                 self._load_state(self._settings.start_run, start.step)

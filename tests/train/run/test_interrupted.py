@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -244,8 +245,21 @@ def test_without_a_whole_state_a_run_begins_anew_and_says_so(alone, cut, capsys)
     for state in (run / "resume").iterdir():
         torn(state)
     train_run(cut)
-    assert capsys.readouterr().err.count("is damaged") == 2
+    said = capsys.readouterr().err
+    assert said.count("is damaged") == 2
+    assert said.count("beginning again at step 0") == 1
     assert outcome(run) == alone
+
+
+def test_a_run_that_was_killed_before_a_state_was_saved_says_that_it_begins_again(settings_of, monkeypatch, capsys):
+    settings = settings_of()
+    with signal_in_step(monkeypatch, signal.SIGTERM, 6), pytest.raises(Interrupted):
+        train_run(settings)
+    shutil.rmtree(settings.folder / "resume")
+    assert "beginning again" not in capsys.readouterr().err
+    train_run(settings)
+    said = capsys.readouterr().err
+    assert f"{settings.folder.name}: beginning again at step 0, as no state was saved before the end" in said
 
 
 def test_a_kill_during_the_save_leaves_the_state_before(alone, cut, monkeypatch):
