@@ -8,7 +8,7 @@ from ucurve.training.checkpoint_schedule import ScheduleSettings, checkpoint_ste
 from ucurve.training.config import RunRequest, RunSettings
 from ucurve.training.grid.cells import Cell
 from ucurve.training.optim import RateSettings
-from ucurve.training.run.branch import branch_point, start_branch
+from ucurve.training.run.branch import as_begun, branch_point, start_branch
 from ucurve.training.run.prepare import ExpectedRun, expect_run
 
 
@@ -70,13 +70,16 @@ def with_trunks(
     trunks = find_trunks(cells)
     trunk_of = _trunk_of_branches(trunks)
 
+    before = {branch: trunk.run_name for branch, trunk in trunk_of.items()}
+
     def train_from_trunk(settings: RunRequest) -> None:
         trunk = trunk_of.get(settings.run_name)
-        if trunk is not None and isinstance(settings, RunSettings):
-            start_branch(settings, trunk)
+        if isinstance(settings, RunSettings) and trunk is not None:
+            start_branch(settings, as_begun(trunk))
+        elif isinstance(settings, RunSettings) and settings.run_name in before.values():
+            settings = as_begun(settings)
         train(settings)
 
-    before = {branch: trunk.run_name for branch, trunk in trunk_of.items()}
     return [*(Cell(trunk.settings, ()) for trunk in trunks), *cells], train_from_trunk, before
 
 
@@ -84,10 +87,11 @@ def expect_grid(cells: Sequence[Cell]) -> list[ExpectedRun]:
     """Plan the runs of a grid, trunks first; a run with a trunk has its own steps only from there on."""
     trunks = find_trunks(cells)
     trunk_of = _trunk_of_branches(trunks)
-    expected = [expect_run(trunk.settings) for trunk in trunks]
+    expected = [expect_run(as_begun(trunk.settings)) for trunk in trunks]
     for cell in cells:
         run = expect_run(cell.settings)
         if cell.name in trunk_of:
-            run = replace(run, plan=replace(run.plan, parent=branch_point(run.plan.settings, trunk_of[cell.name])))
+            point = branch_point(run.plan.settings, as_begun(trunk_of[cell.name]))
+            run = replace(run, plan=replace(run.plan, parent=point))
         expected.append(run)
     return expected

@@ -5,16 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from ucurve.errors import BusyError, RunError
+from ucurve.progress import log_line
 from ucurve.storage.facts import ParentFacts, RunFacts, own_faults, read_run_facts, write_run_facts
-from ucurve.storage.files import new_folder, sha256_file, write_text
+from ucurve.storage.files import new_folder, remove_leftovers, sha256_file, write_text
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT, METRICS, TOKENIZER, refuse_faults
+from ucurve.training.checkpoint_schedule import checkpoint_steps
 from ucurve.training.config import RunSettings
 from ucurve.training.identity import config_sha256, without_seeds
 from ucurve.training.plan import Plan, make_plan
 from ucurve.training.run.prepare import pin_as
 from ucurve.training.run_folder.checkpoint import copy_checkpoint
-from ucurve.training.run_folder.config_file import configuration_text
+from ucurve.training.run_folder.checks import check_same_configuration
+from ucurve.training.run_folder.config_file import configuration_text, load_settings
 from ucurve.training.run_folder.resume import copy_state
 
 
@@ -30,19 +33,46 @@ def start_branch(settings: RunSettings, trunk: RunSettings) -> None:
     facts = read_run_facts(trunk.folder)
     if facts is None or not facts.finished:
         raise BusyError(f"{trunk.folder}, from which {settings.run_name} goes on, is not finished")
+    check_same_configuration(trunk)
+    pinned = pin_as(settings, trunk.folder)
+    point = branch_point(pinned, trunk)
+    if point is None:
+        log_line(f"{settings.run_name} is trained alone: {trunk.folder} kept no state from which it could go on")
+        return
     refuse_faults(own_faults(trunk.folder, facts), "restore it from a copy")
     if sha256_file(trunk.folder / METRICS) != facts.metrics_sha256:
         raise RunError(f"{trunk.folder / METRICS}: not what was written; restore it from a copy")
-    pinned = pin_as(settings, trunk.folder)
-    plan = replace(make_plan(pinned, facts.vocabulary), parent=branch_point(pinned, trunk))
-    with only_writer(settings.folder), new_folder(settings.folder) as folder:
-        _write_branch(plan, trunk.folder, folder, facts)
+    plan = replace(make_plan(pinned, facts.vocabulary), parent=point)
+    with only_writer(settings.folder):
+        remove_leftovers(settings.folder.parent, settings.folder.name)
+        with new_folder(settings.folder) as folder:
+            _write_branch(plan, trunk.folder, folder, facts)
 
 
-def branch_point(settings: RunSettings, trunk: RunSettings) -> ParentFacts:
-    """Return where a ``wsd`` run leaves its trunk: at the last step before its decay."""
-    step = settings.rate.steps_before_decay(settings.steps)
-    return ParentFacts(name=trunk.run_name, step=step, config_sha256=config_sha256(trunk.identity()))
+def as_begun(trunk: RunSettings) -> RunSettings:
+    """Return a trunk with the checkpoints and states that its folder, perhaps begun for other budgets, has of it."""
+    if not (trunk.folder / CONFIGURATION).exists():
+        return trunk
+    begun = load_settings(trunk.folder)
+    return replace(trunk, schedule=begun.schedule, resume=begun.resume)
+
+
+def branch_point(settings: RunSettings, trunk: RunSettings) -> ParentFacts | None:
+    """Return where a ``wsd`` run leaves its trunk, if it can: after the last state before its decay that is kept.
+
+    The trunk may have been begun for other budgets. The run leaves it before a step of which it wants a checkpoint or a
+    state that the trunk does not have, and takes the steps up to its decay by itself.
+    """
+    wanted = {*_scheduled(settings)} - {*_scheduled(trunk)} | {*settings.kept_steps} - {*trunk.kept_steps}
+    last = min([settings.rate.steps_before_decay(settings.steps), *(step - 1 for step in wanted)])
+    states = [step for step in trunk.kept_steps if step <= last]
+    if not states:
+        return None
+    return ParentFacts(name=trunk.run_name, step=max(states), config_sha256=config_sha256(trunk.identity()))
+
+
+def _scheduled(settings: RunSettings) -> tuple[int, ...]:
+    return checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
 
 
 def _write_branch(plan: Plan, trunk: Path, folder: Path, facts: RunFacts) -> None:

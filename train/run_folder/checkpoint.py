@@ -43,7 +43,7 @@ def copy_checkpoint(source: Path, run: Path, facts: CheckpointFacts) -> None:
     """Give a run the checkpoint of another run at the step of ``facts``, with a manifest of its own."""
     folder = checkpoint_folder(source, facts.step)
     if problems := find_faults(folder):
-        raise RunError(f"{folder} was to become a checkpoint of {run.name}: {'; '.join(problems)}")
+        raise RunError(f"{folder} cannot be copied: {'; '.join(problems)}; restore it from a copy")
     with new_folder(checkpoint_folder(run, facts.step)) as temporary:
         for file in folder.iterdir():
             if file.name != MANIFEST:

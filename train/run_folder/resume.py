@@ -48,7 +48,7 @@ def copy_state(source: Path, run: Path, step: int, owner: dict[str, str]) -> Non
     """Give a run the state after ``step`` of another run, as one of its own."""
     facts = _read_facts(state_folder(source, step))
     if facts is None or _is_torn(state_folder(source, step), facts):
-        raise RunError(f"{state_folder(source, step)}: no whole resume state, from which {run.name} was to go on")
+        raise RunError(f"{state_folder(source, step)}: no whole resume state to go on from; restore it from a copy")
     with new_folder(state_folder(run, step)) as temporary:
         link_or_copy(state_folder(source, step) / _STATE, temporary / _STATE)
         STATE.write(temporary / STATE_FACTS, facts | owner)

@@ -1,6 +1,7 @@
 """Hashes, files and folders that exist complete or not at all, and readers of text and JSON that name broken lines."""
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -183,9 +184,9 @@ def is_leftover(path: Path) -> bool:
     return path.name.startswith(".") and ".tmp-" in path.name
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what writers that were killed left behind in ``folder``; call it only where no writer is at work."""
-    for path in folder.glob(".*.tmp-*"):
+def remove_leftovers(folder: Path, name: str = "") -> None:
+    """Remove what killed writers of all names, or of one, left in ``folder``; call it only where none is at work."""
+    for path in folder.glob(f".{glob.escape(name) or '*'}.tmp-*"):
         if path.is_dir():
             shutil.rmtree(path)
         else:

@@ -14,7 +14,6 @@ import errno
 import fcntl
 import hashlib
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -235,8 +234,7 @@ def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callabl
     try:
         with _parents(folder), _waiting_lock(folder):
             if not is_complete(folder):
-                for unfinished in folder.parent.glob(f".{folder.name}.tmp-*"):
-                    shutil.rmtree(unfinished)
+                remove_leftovers(folder.parent, folder.name)
                 _build(folder, build)
     except OSError as error:
         raise RunError(f"{folder} cannot be built: {error}") from error

@@ -6,7 +6,7 @@ import pytest
 
 from tests.train.launching import finish, start
 from ucurve.errors import BusyError, RunError
-from ucurve.storage.facts import read_manifest, read_run_facts
+from ucurve.storage.facts import read_manifest, read_run_facts, write_run_facts
 from ucurve.storage.run_folder import checkpoints, step_name
 from ucurve.training.grid.cells import Cell
 from ucurve.training.grid.costs import list_costs
@@ -43,22 +43,15 @@ def statuses(cells):
     return {outcome.cell: outcome.status for outcome in run.outcomes}
 
 
-def test_branches_are_the_runs_trained_alone(cells_of, tmp_path):
+def test_branches_are_the_runs_trained_alone(cells_of, settings_of, tmp_path):
     more = ["data.holdout=0.1", "resume.keep_states=[3,7]"]
-    cells, alone = cells_of(*more), cells_of(*more, f"paths.runs={tmp_path / 'alone'}")
+    cells = cells_of(*more)
     assert list(statuses(cells)) == [TRUNK, *(cell.name for cell in cells)]
     trunk = tmp_path / "runs" / TRUNK
     assert run_faults(trunk) == []
     for cell, end in zip(cells, BUDGETS.values(), strict=True):
         run, single = cell.settings.folder, tmp_path / "alone" / cell.name
-        train_run(alone.pop(0).settings)
-        assert run_faults(run) == []
-        steps = [folder.name for folder in checkpoints(run)]
-        assert steps == [folder.name for folder in checkpoints(single)]
-        for name in steps:
-            weights = [place / "checkpoints" / name / "model.safetensors" for place in (run, single)]
-            assert weights[0].read_bytes() == weights[1].read_bytes()
-        assert metrics(run) == metrics(single)
+        assert_trained_as_alone(cell, settings_of, tmp_path / "alone", *more)
         assert (run / "held_out.csv").read_bytes() == (single / "held_out.csv").read_bytes()
         parent = read_run_facts(run).parent
         assert (parent.name, parent.step) == (TRUNK, end)
@@ -68,6 +61,85 @@ def test_branches_are_the_runs_trained_alone(cells_of, tmp_path):
         assert (run / "resume" / step_name(3)).is_dir()
     assert set(statuses(cells).values()) == {"skipped"}
     assert find_trunks(cells) == [], "all runs are there"
+
+
+def assert_trained_as_alone(cell, settings_of, place, *more):
+    """Compare a run of a grid with the same run trained by itself into another folder."""
+    run, alone = cell.settings.folder, place / cell.name
+    train_run(settings_of(f"tokens={cell.settings.tokens}", *WSD, *more, f"paths.runs={place}"))
+    assert run_faults(run) == []
+    weights = {one.name: (one / "model.safetensors").read_bytes() for one in checkpoints(alone)}
+    assert {one.name: (one / "model.safetensors").read_bytes() for one in checkpoints(run)} == weights
+    assert metrics(run) == metrics(alone)
+
+
+LISTED = ["schedule=list", "schedule.count=null", "schedule.steps=[1,4]"]  # so that budgets share their checkpoints
+
+
+def test_a_budget_smaller_than_all_of_a_finished_grid_is_trained_alone(cells_of, settings_of, tmp_path, capsys):
+    small, *others = cells_of(*LISTED)
+    statuses(others)
+    found = statuses([small, *others])
+    assert found == {TRUNK: "skipped", small.name: "done", **{cell.name: "skipped" for cell in others}}
+    assert read_run_facts(small.settings.folder).parent is None
+    assert f"{small.name} is trained alone: {tmp_path / 'runs' / TRUNK} kept no state" in capsys.readouterr().err
+    assert_trained_as_alone(small, settings_of, tmp_path / "alone", *LISTED)
+
+
+def test_a_budget_between_those_of_a_finished_grid_goes_on_from_the_state_before(cells_of, settings_of, tmp_path):
+    small, middle, large = cells_of(*LISTED)
+    statuses([small, large])
+    plans = {run.plan.settings.run_name: run.plan for run in expect_grid([small, middle, large])}
+    assert plans[middle.name].own_steps == 16 - 6
+    statuses([small, middle, large])
+    parent = read_run_facts(middle.settings.folder).parent
+    assert (parent.name, parent.step) == (TRUNK, 6)
+    assert_trained_as_alone(middle, settings_of, tmp_path / "alone", *LISTED)
+
+
+def test_a_trunk_begun_for_another_schedule_serves_up_to_the_first_checkpoint_it_lacks(
+    cells_of, settings_of, tmp_path
+):
+    """As where two people have grids with one longest budget in one folder."""
+    small, _, large = cells_of(*LISTED)
+    statuses([small, large])
+    more = [*LISTED[:-1], "schedule.steps=[1,8]", "resume.keep_states=[7]"]
+    other = cells_of(*more)[1]
+    found = statuses([small, other, large])
+    assert found == {TRUNK: "skipped", small.name: "skipped", other.name: "done", large.name: "skipped"}
+    assert read_run_facts(other.settings.folder).parent.step == 6, "it wants the state of step 7"
+    assert_trained_as_alone(other, settings_of, tmp_path / "alone", *more)
+
+
+def test_an_interrupted_trunk_goes_on_as_it_was_begun(cells_of, settings_of, tmp_path):
+    small, middle, large = cells_of(*LISTED)
+    trunk = find_trunks([small, large])[0].settings
+    train_run(trunk)
+    facts = read_run_facts(trunk.folder)
+    write_run_facts(trunk.folder, facts.model_copy(update={"status": "interrupted"}))
+    found = statuses([small, middle, large])
+    assert set(found.values()) == {"done"}
+    assert [read_run_facts(cell.settings.folder).parent.step for cell in (small, middle, large)] == [6, 6, 18]
+    assert_trained_as_alone(middle, settings_of, tmp_path / "alone", *LISTED)
+
+
+def test_no_run_goes_on_from_a_trunk_of_another_configuration(cells_of, tmp_path):
+    statuses(cells_of()[1:])
+    cells = cells_of("batch.sequences=4")
+    run = GridRun(*with_trunks(cells, train_run))
+    run.work()
+    (reason,) = [outcome.reason for outcome in run.outcomes if outcome.cell == cells[0].name]
+    assert reason.startswith(f"{tmp_path / 'runs' / TRUNK} holds a run of another configuration")
+    assert "batch.sequences: 8 -> 4" in reason
+    assert not cells[0].settings.folder.exists()
+
+
+def test_leftovers_of_a_killed_copy_of_the_trunk_are_removed(cells_of, tmp_path):
+    cells = cells_of()
+    for name in (cells[0].name, "another-run"):
+        (tmp_path / "runs" / f".{name}.tmp-0123456789ab" / "checkpoints").mkdir(parents=True)
+    statuses(cells)
+    assert [path.name for path in (tmp_path / "runs").glob(".*.tmp-*")] == [".another-run.tmp-0123456789ab"]
 
 
 def test_a_grid_costs_its_trunk_and_the_decays(cells_of):
@@ -113,7 +185,7 @@ def test_a_branch_does_not_start_from_a_trunk_that_failed_or_was_changed(cells_o
     run = GridRun(*with_trunks(cells, train_run))
     run.work()
     assert not cells[0].settings.folder.exists()
-    assert "was to become a checkpoint of" in run.outcomes[1].reason
+    assert "cannot be copied: " in run.outcomes[1].reason
 
 
 def statuses_beside_another(cells, monkeypatch, finish_trunk):
