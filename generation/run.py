@@ -24,7 +24,7 @@ from ucurve.generation.decontaminate import Familiarity, FilterSettings, filtere
 from ucurve.generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
 from ucurve.generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome, import_part
 from ucurve.progress import ProgressBar, log_line
-from ucurve.storage.files import new_folder
+from ucurve.storage.locks import new_output
 from ucurve.text_table import format_table
 from ucurve.yaml_files import file_names
 
@@ -100,7 +100,7 @@ def build_benchmark(
             outcome.facts["threshold"] = threshold(outcome, familiarity)
     if not any(outcome.pairs for outcome in outcomes):
         raise UserError("no pairs: " + "; ".join(f"{outcome.paradigm.name}: {_why(outcome)}" for outcome in outcomes))
-    with new_folder(settings.out) as folder:
+    with new_output(settings.out) as folder:
         write_benchmark(folder, settings.out.absolute().name, made, outcomes, _how(settings, pairs, keys))
         _write_tables(made, folder)
     _summarize(outcomes, pairs, settings.out)
@@ -235,7 +235,7 @@ def _why(outcome: Outcome) -> str:
 def _show_tables(made: Made, out: Path | None) -> None:
     """Print the tables of a stage, and write them where a folder is named."""
     if out is not None:
-        with new_folder(out) as folder:
+        with new_output(out) as folder:
             _write_tables(made, folder)
     for name, rows in made.tables.items():
         sys.stdout.write(f"{name}\n{format_table(rows) if rows else 'nothing'}\n")

@@ -32,6 +32,7 @@ class Repository:
 
     commits: dict[str, Files] = field(default_factory=dict)
     branches: dict[str, str] = field(default_factory=dict)
+    private: bool = False
 
     def commit(self, files: Mapping[str, bytes], branch: str = "main") -> str:
         """Let a branch point at a commit of these files, and return its hash."""
@@ -152,7 +153,8 @@ def _info(request: _Handler, query: Query, body: bytes, kind: str, name: str, re
             {"rfilename": path, **(_facts(path, content) if with_facts else {})}
             for path, content in sorted(found[1].items())
         ]
-        facts = {"private": False, "gated": False, "disabled": False, "tags": [], "downloads": 0, "likes": 0}
+        private = request.hub.repositories[kind, name].private
+        facts = {"private": private, "gated": False, "disabled": False, "tags": [], "downloads": 0, "likes": 0}
         request.send_json({"_id": name, "id": name, "sha": found[0], "siblings": siblings, **facts})
 
 
@@ -166,6 +168,8 @@ def _is_large(path: str) -> bool:
 
 
 def _refs(request: _Handler, query: Query, body: bytes, kind: str, name: str) -> None:
+    if not request.find(kind, name, "main"):
+        return
     branches = request.hub.repositories.get((kind, name), Repository()).branches
     listed = [
         {"name": branch, "ref": f"refs/heads/{branch}", "targetCommit": commit} for branch, commit in branches.items()
@@ -245,6 +249,7 @@ def _create(request: _Handler, query: Query, body: bytes) -> None:
         request.send_json({"error": "You already created this model repo", "url": f"{request.hub.url}/{name}"}, 409)
         return
     request.hub.commit(kind, name, {})
+    request.hub.repositories[kind, name].private = asked.get("visibility") == "private" or asked.get("private") is True
     request.send_json({"url": f"{request.hub.url}/{name}", "name": name})
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 
 from ucurve.config import plain
 from ucurve.provenance import code_revision, versions
-from ucurve.storage.files import disk_faults, new_folder, sha256_file, write_json
+from ucurve.storage.files import disk_faults, sha256_file, write_json
+from ucurve.storage.locks import new_output
 from ucurve.text_table import format_table
 from ucurve.validation.answer_files import CHOICES
 from ucurve.validation.judging.agreement import fleiss_kappa, interval_alpha, krippendorff_alpha, raw_agreement
@@ -63,7 +64,7 @@ def write_folder(folder: Path, findings: Findings, settings: Mapping[str, object
         "versions": versions(),
         "code": code_revision(),
     }
-    with new_folder(folder) as temporary, disk_faults():
+    with new_output(folder) as temporary, disk_faults():
         for name, table in findings.tables.items():
             table.to_csv(temporary / f"{name}.csv", index=False, lineterminator="\n")
         write_json(temporary / "summary.json", record)

@@ -135,10 +135,11 @@ def has_rows(folder: Path) -> bool:
 def open_table(kind: TableFile, folder: Path) -> Iterator[Path | None]:
     """Give a file that holds a table as the files of rows give it, else ``DamagedError``; None where nothing is scored.
 
-    A table without any file of rows was made by somebody else, and is given as it is.
+    A table without any file of rows or key of a score was made by somebody else, and is given as it is.
     """
     path = kind.path(folder)
-    if not has_rows(folder):
+    is_ours = has_rows(folder) or (path.is_file() and any(scores_below(folder)))
+    if not is_ours:
         yield path if path.is_file() else None
         return
     with TemporaryDirectory() as place:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from ucurve.errors import RunError, UcurveError, UserError
-from ucurve.eval.models.hub_weights import HubWeights
+from ucurve.eval.models.hub_weights import HubFile, HubWeights
 from ucurve.progress import log_line
 from ucurve.storage.locks import FETCHED, hold_shared, is_alone
 from ucurve.storage.run_folder import EVAL
@@ -133,7 +133,7 @@ class WeightFetcher:
         if self._names is None or weights in self._used:
             return
         file = hold_shared(self._names / weights.folder.name)
-        file.writelines(f"{missing.name}\n" for missing in weights.missing())
+        file.writelines(f"{_line(weights, missing)}\n" for missing in weights.missing())
         file.flush()
         os.fsync(file.fileno())
         self._used[weights] = file
@@ -146,8 +146,14 @@ class WeightFetcher:
                 if is_alone(file, path):
                     file.seek(0)
                     weights.remove_parts()
-                    weights.remove(set(file.read().split("\n")) - {""})
+                    lines = set(file.read().split("\n"))  # perhaps of somebody else: only what we would write is obeyed
+                    weights.remove(one.name for one in weights.files if _line(weights, one) in lines)
                     path.unlink()
+
+
+def _line(weights: HubWeights, file: HubFile) -> str:
+    """Return the line of a file that was fetched into this very cache, and not into one of a machine copied from."""
+    return f"{weights.folder.stat().st_ino} {file.name}"
 
 
 def _free(weights: HubWeights) -> tuple[int, Path]:

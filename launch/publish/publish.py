@@ -16,11 +16,13 @@ from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
 from ucurve.launch.publish.card import CURVE, README, write_card
-from ucurve.launch.publish.upload import upload_revisions
+from ucurve.launch.publish.upload import refuse_other_content, upload_revisions
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_manifest
-from ucurve.storage.files import new_folder, sha256_file, sha256_json
+from ucurve.storage.files import sha256_file, sha256_json
+from ucurve.storage.locks import new_output
 from ucurve.storage.run_folder import MANIFEST, TOKENIZER, checkpoints
+from ucurve.training.run_folder.config_file import stored_config_sha256
 from ucurve.training.verify import run_faults
 
 MAIN = "main"
@@ -35,11 +37,15 @@ class PublishSettings:
     # ``USER/NAME`` on the hub; None where it has no name yet
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")] | None = None
     upload: bool = False  # whether the revisions are sent to ``repo``
+    private: bool = False  # whether the repository is for the eyes of its owner alone
+    replace: bool = False  # whether what is in ``repo`` may be of another run
 
     @model_validator(mode="after")
     def _upload_needs_a_repo(self) -> "PublishSettings":
         if self.upload and self.repo is None:
             raise ValueError("upload=true needs repo=USER/NAME")
+        if not self.upload and (self.private or self.replace):
+            raise ValueError(f"{'private' if self.private else 'replace'}=true is for upload=true")
         return self
 
 
@@ -49,13 +55,16 @@ def publish_command(values: dict[str, object]) -> None:
     run, out = Path(settings.run), Path(settings.out)
     if not run.is_dir():
         raise missing_folder("run", run)
-    if settings.upload and out.exists():
+    target = settings.repo if settings.upload else None
+    if target is not None and not settings.replace:
+        refuse_other_content(target, [*revisions(run), MAIN], stored_config_sha256(run))
+    if target is not None and out.exists():
         _check_same_publication(run, out)
         log_line(f"{out} is there already; its revisions are sent as they are")
     else:
         publish_run(run, out, settings.repo)
-    if settings.upload and settings.repo is not None:
-        upload_revisions(out, settings.repo, revisions(run))
+    if target is not None:
+        upload_revisions(out, target, revisions(run), settings.private)
     print(f"{out}: revisions {', '.join([*revisions(run), MAIN])}")  # noqa: T201 - what came out
 
 
@@ -70,7 +79,7 @@ def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
         problems = "\n  ".join(faults)
         raise RunError(f"{run} is not published, it has {len(faults)} fault(s)\n  {problems}")
     names = revisions(run)
-    with new_folder(out) as temporary, TemporaryDirectory() as card:
+    with new_output(out) as temporary, TemporaryDirectory() as card:
         write_card(Path(card), run, repo)
         for folder, name in zip(checkpoints(run), names, strict=True):
             _copy_revision(run, folder, Path(card), temporary / name)
@@ -86,10 +95,14 @@ def revisions(run: Path) -> list[str]:
 
 def _copy_revision(run: Path, folder: Path, card: Path, revision: Path) -> None:
     revision.mkdir()
-    counts = run / TOKENIZER / UNIGRAM_COUNTS  # linking functions such as SLOR need them
-    files = [*(folder / name for name in read_manifest(folder).files), folder / MANIFEST, *card.iterdir()]
-    for file in [*files, counts] if counts.is_file() else files:
+    for file in [*_model_files(run, folder), *card.iterdir()]:
         shutil.copyfile(file, revision / file.name)
+
+
+def _model_files(run: Path, folder: Path) -> list[Path]:
+    """Return the files of a checkpoint and, for linking functions such as SLOR, the counts of the run's tokens."""
+    counts = run / TOKENIZER / UNIGRAM_COUNTS
+    return [*(folder / name for name in [*read_manifest(folder).files, MANIFEST]), *([counts] * counts.is_file())]
 
 
 def _lay_out_cache(out: Path, repo: str, names: list[str]) -> None:
@@ -110,8 +123,8 @@ def _check_same_publication(run: Path, out: Path) -> None:
     """Check that a folder has the revisions of this run, file by file; only the cards may have been changed."""
     for folder, revision in zip(checkpoints(run), revisions(run), strict=True):
         found = out / revision
-        expected = {name: sha256_file(folder / name) for name in [*read_manifest(folder).files, MANIFEST]}
-        allowed = {*expected, README, CURVE, UNIGRAM_COUNTS}
+        expected = {file.name: sha256_file(file) for file in _model_files(run, folder)}
+        allowed = {*expected, README, CURVE}
         wrong = [
             name
             for name, digest in expected.items()

@@ -6,7 +6,8 @@
 - ``eval/.scoring.lock``: shared by all who score into the folder; who has it alone removes what killed scorers left.
 - ``eval/.fetched/COMMIT``: shared by all who score with weights that were fetched for these scores and that are to be
   removed after them; who has it alone removes them.
-- ``.FOLDER.lock``: beside a tokenizer or a token stream, held by the process that builds it; the others wait.
+- ``.FOLDER.lock``: beside a tokenizer or a token stream, held by the process that builds it; the others wait. Beside
+  the folder that a command makes it is there only as long as the command.
 """
 
 import contextlib
@@ -224,6 +225,27 @@ class Claims:
         with _refusing_without_locks(self._file):
             place = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % _OFFSETS
             fcntl.lockf(self._descriptor, operation, 1, place)
+
+
+@contextmanager
+def new_output(folder: Path) -> Iterator[Path]:
+    """Give a temporary folder as ``new_folder`` does, after what killed writers of the same folder left is removed.
+
+    Raises:
+        BusyError: Another process is writing the folder.
+    """
+    lock = _build_lock(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with file_lock(lock, timeout=_SHORTLY):
+            try:
+                remove_leftovers(folder.parent, folder.name)
+                with new_folder(folder) as temporary:
+                    yield temporary
+            finally:
+                lock.unlink(missing_ok=True)  # while it is held: who waits for it sees that and makes another
+    except Timeout as error:
+        raise _busy(folder) from error
 
 
 def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callable[[Path], None]) -> Path:

@@ -17,7 +17,8 @@ from ucurve.eval.benchmarks.registry import find_benchmark
 from ucurve.eval.pairs import data_hash, in_accuracies
 from ucurve.fields import STRICT, Folder, Seed, Texts, as_tuple
 from ucurve.provenance import versions
-from ucurve.storage.files import new_folder, sha256_json, write_json, write_text
+from ucurve.storage.files import sha256_json, write_json, write_text
+from ucurve.storage.locks import new_output
 from ucurve.validation.questionnaire.lists import Design, Trial, items_table, make_lists
 from ucurve.validation.questionnaire.page import write_page
 from ucurve.validation.questionnaire.platforms import FARM_COLUMNS, farm_script, label_studio_config, label_studio_tasks
@@ -81,7 +82,7 @@ def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
     wording = find_wording(str(asked["language"].iloc[0]), settings.instructions)
     trials = _lay_out(asked, settings)
     about = _describe(settings, pairs, trials)
-    with new_folder(settings.out) as folder:
+    with new_output(settings.out) as folder:
         write_text(folder / "items.csv", items_table(trials))
         write_json(folder / "questionnaire.json", about)
         if "jspsych" in settings.formats:

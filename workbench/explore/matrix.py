@@ -32,7 +32,7 @@ from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.eval.store.tables import ACCURACY
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_manifest
-from ucurve.storage.files import new_folder
+from ucurve.storage.locks import build_once
 from ucurve.storage.run_folder import checkpoint_folder
 
 _STEPS_AT_ONCE, _PAIRS_AT_ONCE = 12, 12_288  # decided together, so that all of it stays in the processor's cache
@@ -184,13 +184,16 @@ def open_matrix(
     check_pairs(pairs_file)
     pairs = read_pairs(pairs_file)
     place = cache / hashlib.sha256(f"{run.folder.resolve()}\0{benchmark}\0{scorer}".encode()).hexdigest()[:24]
-    facts = _read_facts(place)
-    if facts is None or facts["signature"] != signature:
+
+    def copy(folder: Path) -> None:
         tokens, flops = _places(run, benchmark, scorer, steps)
-        with new_folder(place) as folder:
-            names, broken = _copy(run, files.values(), pairs.table, folder)
-            facts = Facts(signature=signature, columns=names, broken=broken, tokens=tokens, flops=flops)
-            (folder / _CHECKPOINTS).write_text(json.dumps(facts), encoding="utf-8")
+        names, broken = _copy(run, files.values(), pairs.table, folder)
+        facts = Facts(signature=signature, columns=names, broken=broken, tokens=tokens, flops=flops)
+        (folder / _CHECKPOINTS).write_text(json.dumps(facts), encoding="utf-8")
+
+    build_once(place, lambda there: (_read_facts(there) or {}).get("signature") == signature, copy)
+    facts = _read_facts(place)
+    assert facts is not None, "it is complete"
     columns = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in facts["columns"]}
     return ScoreMatrix(
         run, benchmark, scorer, np.array(steps, dtype=np.int64), np.array(facts["tokens"], dtype=np.float64),

@@ -21,7 +21,8 @@ from ucurve.eval.store.scores import pairs_path
 from ucurve.generation.benchmark_folder import REPORT_FILE
 from ucurve.generation.run import GenerateSettings, build_benchmark
 from ucurve.generation.templates.make import Settings, make
-from ucurve.storage.files import new_folder, read_json_object, read_json_or_empty, write_json
+from ucurve.storage.files import read_json_object, read_json_or_empty, write_json
+from ucurve.storage.locks import new_output
 from ucurve.storage.run_folder import EVAL
 from ucurve.workbench.settings import WorkbenchSettings
 from ucurve.workbench.write.projects import Project, check_name
@@ -51,7 +52,7 @@ def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str
         made = make(Settings(templates=Path(alone), vocabulary=project.vocabulary, phrases=project.phrases), seed)
         new = Path(alone) / out.name
         build_benchmark(made, GenerateSettings(source="templates", out=new, pairs=pairs, seed=seed), keys)
-        with new_folder(out) as folder:  # which takes the place of an older one
+        with new_output(out) as folder:  # which takes the place of an older one
             shutil.copytree(new, folder, dirs_exist_ok=True)
     return made_pairs(project, template)
 

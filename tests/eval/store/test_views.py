@@ -98,6 +98,20 @@ def damage(path, harm):
         path.write_bytes(after[harm])
 
 
+def test_a_table_is_not_believed_where_all_its_rows_are_gone(scored, settings):
+    """As after a backup that leaves out files of this kind."""
+    whole = bytes_of(scored)
+    for rows in (scored / "eval").rglob("*.rows"):
+        rows.unlink()
+    with pytest.raises(DamagedError, match=r"step00000000\.rows: missing, and .*accuracy\.csv is there; score it again"):
+        load_table(ACCURACY, scored)
+    score_run(scored, settings)
+    assert bytes_of(scored) == whole
+    for path in (*(scored / "eval").rglob("*.rows"), *(scored / "eval").rglob("step*.json")):
+        path.unlink()
+    assert len(load_table(ACCURACY, scored)), "as another tool leaves its table"
+
+
 @pytest.mark.parametrize("harm", ["changed", "missing", "torn", "empty"])
 def test_damaged_rows_are_computed_again_from_the_scores(scored, settings, capsys, monkeypatch, harm):
     whole = bytes_of(scored)

@@ -134,6 +134,23 @@ def test_what_a_killed_command_has_fetched_is_removed_by_the_same_command(cache,
     assert [commit for commit, _ in cache.fetched] == ["commita", "commitb", "commitc"]
 
 
+def test_what_somebody_elses_scores_name_is_not_removed(cache, tmp_path):
+    one, names, precious = cache.revision("commita", "a"), tmp_path / "out" / EVAL / ".fetched", tmp_path / "precious"
+    precious.write_text("mine")
+    one.fetch()
+    names.mkdir(parents=True)
+    elsewhere = [f"{inode} {file.name}" for inode in (0, one.folder.stat().st_ino + 1) for file in one.files]
+    named = [str(precious), f"{one.folder.stat().st_ino} {precious}", "model.safetensors", "config.json", *elsewhere]
+    (names / "commita").write_text("".join(f"{line}\n" for line in named))
+    fetcher = WeightFetcher(tmp_path / "out", keep=False)
+    fetcher.prepare([], [one])
+    fetcher.finish()
+    assert precious.exists()
+    assert there(one) == [True]
+    assert (one.folder / "config.json").exists()
+    assert not (names / "commita").exists()
+
+
 def test_a_disk_that_holds_too_little_is_named_before_anything_is_fetched(cache, tmp_path):
     revisions = [cache.revision(f"commit{letter}", letter, 3 * MB) for letter in "abc"]
     cache.capacity = 5 * MB

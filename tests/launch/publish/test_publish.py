@@ -14,6 +14,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.analysis.synthetic import run_maker, score_row
 from tests.facts import change_run
+from tests.hub import Hub as Served
+from tests.hub import serve
 from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import RunError, UserError
 from ucurve.eval.api import score
@@ -173,7 +175,10 @@ class Hub:
     def __init__(self, refused=None):
         self.calls, self.sent, self.refused = [], {}, refused
 
-    def create_repo(self, repo, exist_ok):
+    def repo_exists(self, repo):
+        return False
+
+    def create_repo(self, repo, exist_ok, private):
         self.calls.append(("repo", repo))
 
     def create_branch(self, repo, branch, exist_ok):
@@ -231,11 +236,82 @@ def test_a_broken_upload_goes_on_and_keeps_the_card_of_the_user(run, tmp_path, h
         publish(run, out, repo="me/suite", upload=True)
 
 
+def test_counts_that_were_damaged_are_not_sent(run, tmp_path, hub):
+    out, client = tmp_path / "published", hub()
+    publish(run, out)
+    counts = out / "step3" / "unigram_counts.npy"
+    content = bytearray(counts.read_bytes())
+    content[-1] ^= 1
+    counts.write_bytes(content)
+    with pytest.raises(UserError, match=r"step3/unigram_counts\.npy differs"):
+        publish(run, out, repo="me/suite", upload=True)
+    assert client.calls == []
+
+
+@pytest.fixture
+def served(monkeypatch, tmp_path):
+    """The stand-in of ``tests.hub``, to which the hub's own client talks in this process."""
+    with serve(Served()) as one:
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", one.url)
+        files = f"{one.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", files)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hf"))
+        monkeypatch.setenv("HF_TOKEN", "any")
+        yield one
+
+
+def test_a_repository_of_something_else_is_replaced_only_when_asked(run, tmp_path, served):
+    other = {"README.md": b"mine", "notes.txt": b"mine", "pytorch_model.bin": b"mine"}
+    served.commit("models", "me/thesis", other)
+    given = {"run": run, "out": tmp_path / "out", "repo": "me/thesis", "upload": True}
+    with pytest.raises(
+        UserError, match=r"repo=me/thesis: main holds README\.md, notes\.txt, pytorch_model\.bin, and no .*replace=true"
+    ):
+        publish(**given)
+    there = served.repositories["models", "me/thesis"]
+    assert list(there.branches) == ["main"]
+    assert there.commits[there.branches["main"]].items() >= other.items()
+    assert not (tmp_path / "out").exists()
+    publish(**given, replace=True)
+    assert set(there.commits[there.branches["main"]]) - {".gitattributes"} == FILES
+    publish(**given)
+
+
+def test_a_branch_of_another_run_is_not_replaced_either(run, tmp_path, served, settings_of):
+    """As after an upload of another run that was cut off before ``main``."""
+    other = trained(settings_of("schedule=list", "schedule.count=null", f"schedule.steps={STEPS}", "seed=1"))
+    manifest = (checkpoints(other)[1] / "manifest.json").read_bytes()
+    served.commit("models", "me/suite", {})
+    served.commit("models", "me/suite", {"manifest.json": manifest}, "step3")
+    served.commit("models", "me/suite", {"a.txt": b""}, "of-somebody")
+    with pytest.raises(UserError, match=r"repo=me/suite: step3 holds manifest\.json, and no manifest\.json of this run"):
+        publish(run, tmp_path / "out", repo="me/suite", upload=True)
+    publish(other, tmp_path / "out", repo="me/suite", upload=True)
+
+
+def test_a_private_repository(run, tmp_path, served):
+    publish(run, tmp_path / "out", repo="me/suite", upload=True, private=True)
+    there = served.repositories["models", "me/suite"]
+    assert there.private
+    there.private = False
+    with pytest.raises(UserError, match="private=true: me/suite is there already and public"):
+        publish(run, tmp_path / "out", repo="me/suite", upload=True, private=True)
+
+
+def test_leftovers_of_a_killed_publication_are_removed(run, tmp_path):
+    (tmp_path / ".published.tmp-0123456789ab" / "step0").mkdir(parents=True)
+    (tmp_path / ".mine.tmp-0123456789ab").mkdir()
+    publish(run, tmp_path / "published")
+    assert {path.name for path in tmp_path.iterdir() if path.name.startswith(".")} == {".mine.tmp-0123456789ab"}
+
+
 def test_what_cannot_be_published(run, tmp_path):
     mistakes = {
         r"out=.*hub lies in the run folder": {"out": run / "hub"},
         r"upload=true needs repo=USER/NAME": {"upload": True},
         r"repo: got 'suite'": {"repo": "suite"},
+        r"private=true is for upload=true": {"repo": "me/suite", "private": True},
     }
     for message, given in mistakes.items():
         with pytest.raises(UserError, match=message):
