@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pandas as pd
 
 from ucurve.analysis.data.frames import last_scored, overall, targets
-from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run, equal_steps
+from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run, describe_copies, equal_steps
 from ucurve.analysis.data.study import MEANS_OVER, Study
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.eval.metrics.accuracy import PUBLISHED
@@ -204,7 +204,8 @@ def runs_sections(study: Study, not_made: list[ReportSection]) -> Iterator[Repor
         for run in study.runs
         if (steps := equal_steps(run))
     ]
-    content = (view, gaps, *one_model)
+    copies = [f"{text}." for text in describe_copies(study.runs)]
+    content = (view, gaps, *one_model, *copies)
     yield ReportSection("The runs, and what is missing", content)
 
 

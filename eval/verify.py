@@ -23,7 +23,7 @@ from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels,
 from ucurve.eval.store.tokens import token_fault, token_path
 from ucurve.eval.store.views import RATED, table_faults
 from ucurve.storage.facts import read_manifest
-from ucurve.storage.files import is_leftover, sha256_file
+from ucurve.storage.files import OF_DESKTOPS, is_leftover, sha256_file
 from ucurve.storage.locks import EVAL_LOCKS, FETCHED
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
@@ -165,7 +165,7 @@ def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
         if path.parent.name in SCORERS and _is_of_step(path)
     }
     known |= {token_path(path) for path in known if path.suffix == ".parquet"}
-    paths = sorted(root.rglob("*"))
+    paths = sorted(path for path in root.rglob("*") if path.name not in OF_DESKTOPS)
     return [
         foreign_fault(path, "not part of the scores")
         for path in paths

@@ -465,18 +465,21 @@ def _read_start(values: Configuration) -> Configuration:
         )
     manifest = read_manifest(folder)
     run = folder.parent.parent
-    found = Start(run.name, manifest.step, manifest.weights_sha256, manifest.tokenizer_sha256)
+    facts = read_run_facts(run)  # whose name stays when the folder gets another one
+    found = Start(
+        run.name if facts is None else facts.name, manifest.step, manifest.weights_sha256, manifest.tokenizer_sha256
+    )
     if values.get("start_with") != "state":
         return {"started_from": asdict(found)}
     state = run / RESUME / folder.name
     try:
-        facts = STATE.read(state / STATE_FACTS)
+        kept = STATE.read(state / STATE_FACTS)
     except DamagedError as error:
         raise UserError(
             f"start_with=state: {state} holds no full state; 'resume.keep_states=[{manifest.step}]' keeps it where "
             f"{run.name} is trained"
         ) from error
-    return {"started_from": asdict(found) | {"state_sha256": facts["state_sha256"]}}
+    return {"started_from": asdict(found) | {"state_sha256": kept["state_sha256"]}}
 
 
 def _read_request(values: Configuration) -> RunRequest:

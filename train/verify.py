@@ -18,7 +18,7 @@ from ucurve.invocation import command
 from ucurve.progress import log_line
 from ucurve.provenance import versions
 from ucurve.storage.facts import Manifest, RunFacts, own_faults, read_manifest, read_run_facts
-from ucurve.storage.files import sha256_file
+from ucurve.storage.files import contents, sha256_file
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
@@ -38,6 +38,7 @@ from ucurve.storage.tabular import read_number
 from ucurve.training.plan import Plan, make_plan
 from ucurve.training.run_folder.checkpoint import find_faults, holds_weights
 from ucurve.training.run_folder.config_file import load_settings, stored_config_sha256
+from ucurve.training.run_folder.records import describe_changes
 from ucurve.training.run_folder.resume import state_faults
 from ucurve.training.tokenizer.folder import tokenizer_files
 
@@ -83,8 +84,19 @@ def verify_folder(run: Path, deep: bool = False) -> None:
     problems = verify_scores(run, deep) if alone else run_faults(run, deep)
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))
+    for note in () if alone else run_notes(run):
+        log_line(f"{run}: {note}")
     counted = f"{len(checkpoints(run))} checkpoints, all as their manifests say"
     print(f"{run}: {'scores of a model, all as their keys say' if alone else counted}")  # noqa: T201
+
+
+def run_notes(run: Path) -> list[str]:
+    """Return what is no fault of a whole run and should be known: another name than its own, and what computed it."""
+    facts = read_run_facts(run)
+    assert facts is not None, "a run without a record has a fault"
+    name = run.resolve().name
+    other = [] if name == facts.name else [f"the folder is named {name}, and the run in it is {facts.name}"]
+    return other + describe_changes(facts.sessions)
 
 
 def run_faults(run: Path, deep: bool = False) -> list[str]:
@@ -134,12 +146,12 @@ def layout_faults(run: Path, steps: Sequence[int], files: Collection[str] = _FIL
     missing = [f"{run / name}: missing" for name in sorted(files) if not (run / name).is_file()]
     foreign = [
         foreign_fault(path, "not part of a run folder")
-        for path in sorted(run.iterdir())
+        for path in contents(run)
         if not (path.name in files and path.is_file()) and not (path.name in _FOLDERS and path.is_dir())
     ]
     place = run / CHECKPOINTS
     scheduled = {step_name(step) for step in steps}
-    present = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    present = {path.name for path in contents(place)} if place.is_dir() else set()
     missing_steps = [f"{place / name}: missing" for name in sorted(scheduled - present)]
     foreign_steps = [foreign_fault(place / name, "not on the schedule") for name in sorted(present - scheduled)]
     return missing + foreign + missing_steps + foreign_steps

@@ -6,11 +6,8 @@ name has the port, since a browser sends the cookies of a host to all its ports.
 
 import asyncio
 import hmac
-import math
 import re
 import secrets
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, quote, urlencode
 
@@ -25,32 +22,38 @@ _COOKIE = "ucurve-workbench"
 _PORT = re.compile(r":(\d+)$")
 _LARGEST_FORM = 10_000  # bytes of the form with the password
 _WRONG_SECONDS = 1.0  # before a wrong password is answered
-_FREE_TRIES = 5  # wrong passwords before the first pause
-_LONGEST_PAUSE = 300  # seconds
+_FREE_TRIES = 5  # wrong passwords before that time begins to double
+_LONGEST_SECONDS = 30.0
+_MOST_WAITING = 10  # passwords of one address
+_MOST_ADDRESSES = 1_000  # of which wrong passwords are remembered
 
 
 @dataclass
 class Brake:
-    """Counts wrong passwords, those of all clients together, and asks for a pause that doubles with each one more."""
+    """Has the passwords of one address looked at one after the other, and each wrong one take its time.
 
-    clock: Callable[[], float] = time.monotonic  # gives the seconds since some moment
+    So the rate of guesses is bounded, and whoever has the right password gets in after those who came before.
+    """
+
+    waiting: int = field(default=0, init=False)
     _wrong: int = field(default=0, init=False)
-    _until: float = field(default=0.0, init=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
-    def pause(self) -> int:
-        """Return the seconds until another password is looked at; 0 when it is now."""
-        return max(0, math.ceil(self._until - self.clock()))
+    async def look(self, is_right: bool) -> bool:
+        """Wait for the turn of a password, and return whether it is right; after a wrong one the next waits longer."""
+        self.waiting += 1
+        try:
+            async with self._turn:
+                if not is_right:
+                    await asyncio.sleep(self.count_wrong())
+        finally:
+            self.waiting -= 1
+        return is_right
 
-    def count_wrong(self) -> None:
-        """Count a wrong password."""
+    def count_wrong(self) -> float:
+        """Count a wrong password, and return the seconds that it takes."""
         self._wrong += 1
-        if self._wrong >= _FREE_TRIES:
-            doubled = 2 ** min(self._wrong - _FREE_TRIES + 1, 20)
-            self._until = self.clock() + min(doubled, _LONGEST_PAUSE)
-
-    def forget(self) -> None:
-        """Forget the wrong passwords, after the right one."""
-        self._wrong, self._until = 0, 0.0
+        return min(_WRONG_SECONDS * 2 ** min(max(0, self._wrong - _FREE_TRIES), 10), _LONGEST_SECONDS)
 
 
 class Login:
@@ -63,7 +66,7 @@ class Login:
         self._password = password
         self.token = secrets.token_urlsafe(32) if password is None else None
         self._ticket = secrets.token_urlsafe(32)
-        self._brake = Brake()
+        self._brakes: dict[str, Brake] = {}  # by address, the latest last; one that got in has none
 
     @property
     def first_step(self) -> str:
@@ -106,16 +109,15 @@ class Login:
         return await self._read_password(request, form.get("password", [""])[0])
 
     async def _read_password(self, request: Request, given: str) -> Response:
-        pause = self._brake.pause()
-        if pause:
-            reply = self._page(f"Too many wrong passwords. The next one is looked at in {pause} s.", 429)
-            reply.headers["Retry-After"] = str(pause)
-            return reply
-        if _equal(given, self._password or ""):
-            self._brake.forget()
+        address = request.client.host if request.client else ""
+        brake = self._brakes[address] = self._brakes.pop(address, None) or Brake()
+        if len(self._brakes) > _MOST_ADDRESSES:
+            self._brakes.pop(next(iter(self._brakes)))
+        if brake.waiting >= _MOST_WAITING:
+            return self._page("Too many passwords from your address wait for their turn. Try again in a minute.", 429)
+        if await brake.look(_equal(given, self._password or "")):
+            self._brakes.pop(address, None)
             return self._let_in(request, "/")
-        self._brake.count_wrong()  # before the pause of this reply, so that others at the same time are counted too
-        await asyncio.sleep(_WRONG_SECONDS)
         return RedirectResponse(f"{LOGIN}?wrong=1", 303)
 
     def _let_in(self, request: Request, to: str) -> Response:

@@ -143,6 +143,22 @@ def equal_steps(run: Run) -> str:
     return describe_equal(find_equal(dict(sorted(weights.items()))))
 
 
+def describe_copies(runs: Iterable[Run]) -> list[str]:
+    """Name folders that hold one and the same run, which keep the runs of their settings from being seeds of a line."""
+    first: dict[object, Run] = {}
+    found = []
+    for run in runs:
+        if run.facts is None:
+            continue
+        same = first.setdefault((run.facts.cell_sha256, run.facts.data_sha256, run.facts.seeds), run)
+        if same is not run:
+            found.append(
+                f"{same.folder} and {run.folder} hold one run, {run.facts.name}: a copy is no other seed, so every run "
+                "of these settings is a line by itself; leave one of the two out of runs="
+            )
+    return found
+
+
 def _match_runs(pattern: str) -> list[Path]:
     paths = match_folders(pattern)
     if found := [path for path in paths if _is_run(path)]:

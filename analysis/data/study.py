@@ -20,7 +20,7 @@ from ucurve.analysis.data.frames import (
     targets,
     without_ngrams,
 )
-from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run, describe_copies
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.user_tables import (
     UserTables,
@@ -40,6 +40,7 @@ from ucurve.eval.store.ratings import read_ratings_beside
 from ucurve.eval.store.reported import OVER_PAIRS, Reported, read_reported
 from ucurve.eval.store.scores import pairs_path
 from ucurve.eval.store.tables import ACCURACY
+from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import METRICS
 
@@ -280,6 +281,8 @@ class BenchmarkScores:
 
 def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     """Read what the figures and tables need, and check the names that were asked for."""
+    for text in describe_copies(runs):
+        log_line(text)
     scores = without_ngrams(score_frame(runs, AGGREGATES | OVERALL_MEANS))
     metrics = metric_frame(runs)
     if scores.empty and metrics["bits_per_byte"].dropna().empty:

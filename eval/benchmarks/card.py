@@ -64,6 +64,12 @@ class Language(Expected):
     code: Annotated[str, AfterValidator(check_name)] | None = None  # replaces `{code}` in the card and names of files
 
 
+def _read_languages(given: object) -> object:
+    """Give the languages of a list nothing of their own; what is no list of texts is for the check of the type."""
+    is_plain = isinstance(given, list | tuple) and all(isinstance(one, str) for one in given)
+    return dict.fromkeys(given, {}) if is_plain else given
+
+
 def _check_delimiter(delimiter: str) -> str:
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
         raise ValueError(f"{delimiter!r}: one character is expected, such as ';', and no quotation mark")
@@ -84,7 +90,7 @@ class Card:
     # Of a family, its languages by their codes, and what differs between them.
     languages: Annotated[
         dict[str, Language],
-        BeforeValidator(lambda given: {one: {} for one in given} if isinstance(given, list | tuple) else given),
+        BeforeValidator(_read_languages),
     ] = field(default_factory=dict)
     hub: Annotated[Hub | None, BeforeValidator(lambda given: {"name": given} if isinstance(given, str) else given)] = (
         None  # where it is on the hub, if it is

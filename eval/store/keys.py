@@ -131,7 +131,8 @@ def check_owner(folder: Path) -> None:
         if not key_path(rows).exists():
             raise DamagedError(f"{key_path(rows)}: missing, and the rows of the score are there; {ADVICE}")
     for scores in scores_below(folder):
-        problem = owner.fault(scores, read_key(scores))
+        key = read_key(scores)
+        problem = owner.fault(scores, key) if scores.exists() else f"{scores}: missing, and its key is there"
         if problem is not None:
             raise DamagedError(f"{problem}; {ADVICE}")
 

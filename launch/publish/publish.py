@@ -19,7 +19,7 @@ from ucurve.launch.publish.card import CURVE, README, write_card
 from ucurve.launch.publish.upload import refuse_other_content, upload_revisions
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_manifest
-from ucurve.storage.files import sha256_file, sha256_json
+from ucurve.storage.files import contents, sha256_file, sha256_json
 from ucurve.storage.locks import new_output
 from ucurve.storage.run_folder import MANIFEST, TOKENIZER, checkpoints
 from ucurve.training.run_folder.config_file import stored_config_sha256
@@ -111,7 +111,7 @@ def _lay_out_cache(out: Path, repo: str, names: list[str]) -> None:
     for name in ("refs", "snapshots"):
         (place / name).mkdir(parents=True)
     for name in names:
-        files = {path.name: sha256_file(path) for path in (out / name).iterdir()}
+        files = {path.name: sha256_file(path) for path in contents(out / name)}
         commit = sha256_json(files)[:40]
         (place / "refs" / name).write_text(commit, encoding="utf-8")
         snapshot = place / "snapshots" / commit
@@ -130,6 +130,6 @@ def _check_same_publication(run: Path, out: Path) -> None:
             for name, digest in expected.items()
             if not (found / name).is_file() or sha256_file(found / name) != digest
         ]
-        wrong += sorted(path.name for path in found.iterdir() if path.name not in allowed) if found.is_dir() else []
+        wrong += [path.name for path in contents(found) if path.name not in allowed] if found.is_dir() else []
         if wrong:
             raise UserError(f"out={out} is not what was published of {run}: {revision}/{wrong[0]} differs")

@@ -8,7 +8,7 @@ import pytest
 from tests.facts import run_facts
 from ucurve.errors import RunError, UserError
 from ucurve.invocation import command
-from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest
+from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest, write_run_facts
 from ucurve.storage.sealed import RECORD
 from ucurve.training.plan import make_plan
 from ucurve.training.run.run import train_run
@@ -179,6 +179,34 @@ def test_the_command_that_follows_has_the_benchmarks_of_the_run(finished_run, ca
     verify_command({"run": str(run)})
     following = capsys.readouterr().err.splitlines()[-1]
     assert following == f"next: {command('score', f'run={run} benchmarks={benchmarks}' if benchmarks else 'list=true')}"
+
+
+def test_a_copy_under_another_name_and_other_threads_are_notes(finished_run, tmp_path, capsys):
+    run = finished_run("schedule.count=3")
+    verify_command({"run": str(run)})
+    assert "named" not in (said := capsys.readouterr().err)
+    assert "something else" not in said
+    facts = read_run_facts(run)
+    first = facts.sessions[0]
+    threads = {**first.hardware, "threads": int(first.hardware["threads"]) + 1}
+    later = first.model_copy(update={"after_step": 5, "hardware": threads})
+    write_run_facts(run, facts.model_copy(update={"sessions": (first, later)}))
+    copy = shutil.copytree(run, tmp_path / "tiny-1536-char-small_corpus-s7")
+    verify_command({"run": str(copy)})
+    said = capsys.readouterr().err
+    assert f"{copy}: the folder is named {copy.name}, and the run in it is {run.name}\n" in said
+    assert f"{copy}: the steps after 5 were computed with something else than those before (hardware.threads: " in said
+
+
+def test_files_of_a_desktop_are_no_faults(finished_run):
+    run = finished_run("schedule.count=3", "resume.keep_states=[3]")
+    places = [path for path in (run, *run.rglob("*")) if path.is_dir()]
+    for place in places:
+        (place / ".DS_Store").write_bytes(b"x")
+    assert len(places) > 6
+    assert run_faults(run) == []
+    (run / "Desktop").write_bytes(b"x")
+    assert run_faults(run) == [f"{run / 'Desktop'}: not part of a run folder"]
 
 
 def test_a_folder_of_runs_is_answered_with_one_of_them(tmp_path):

@@ -11,7 +11,7 @@ from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.progress import log_line
 from ucurve.provenance import code_revision, hardware, versions
 from ucurve.storage.facts import CorpusFacts, EngineFacts, PartFacts, RunFacts, Status, read_run_facts
-from ucurve.storage.files import is_leftover, new_folder, remove_leftovers
+from ucurve.storage.files import contents, is_leftover, new_folder, remove_leftovers
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CHECKPOINTS, CONFIGURATION, TOKENIZER
 from ucurve.training import evaluation
@@ -121,7 +121,7 @@ def _write_static_files(run: PreparedRun, record: RunRecord, first_start: bool) 
     remove_leftovers(folder / CHECKPOINTS)
     if first_start or not (folder / TOKENIZER).exists():
         with new_folder(folder / TOKENIZER) as temporary:
-            for file in run.tokenizer.iterdir():
+            for file in contents(run.tokenizer):
                 if not is_leftover(file):  # another run of the tokenizer may write its counts now
                     shutil.copyfile(file, temporary / file.name)
     record.record_tokenizer()

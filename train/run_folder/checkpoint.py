@@ -9,7 +9,7 @@ from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.huggingface.pretrained import load_model
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import CheckpointFacts, Manifest, read_manifest, write_manifest
-from ucurve.storage.files import disk_faults, link_or_copy, new_folder, sha256_file
+from ucurve.storage.files import contents, disk_faults, link_or_copy, new_folder, sha256_file
 from ucurve.storage.run_folder import MANIFEST, checkpoint_folder, listed_faults, step_name
 from ucurve.training.model.masked import loading_class
 from ucurve.training.tokenizer.folder import tokenizer_files
@@ -45,7 +45,7 @@ def copy_checkpoint(source: Path, run: Path, facts: CheckpointFacts) -> None:
     if problems := find_faults(folder):
         raise RunError(f"{folder} cannot be copied: {'; '.join(problems)}; restore it from a copy")
     with new_folder(checkpoint_folder(run, facts.step)) as temporary:
-        for file in folder.iterdir():
+        for file in contents(folder):
             if file.name != MANIFEST:
                 link_or_copy(file, temporary / file.name)
         write_manifest(temporary, describe_files(temporary, facts))
@@ -68,7 +68,7 @@ def find_faults(folder: Path) -> list[str]:
         manifest = read_manifest(folder)
     except DamagedError as error:
         return [str(error)]
-    found = {path.name for path in folder.iterdir()} - {MANIFEST}
+    found = {path.name for path in contents(folder)} - {MANIFEST}
     problems = listed_faults(folder, manifest.files, found, "the manifest")
     if step_name(manifest.step) != folder.name:
         problems.append(f"{folder}: the manifest is of step {manifest.step}")
@@ -132,7 +132,7 @@ def _save_model(model: "PreTrainedModel", folder: Path) -> None:
 
 def describe_files(folder: Path, facts: CheckpointFacts) -> Manifest:
     """Return the manifest of what is in a folder."""
-    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir()) if path.name != MANIFEST}
+    files = {path.name: sha256_file(path) for path in contents(folder) if path.name != MANIFEST}
     tokenizer = tokenizer_sha256(folder)
     return Manifest(
         **{name: getattr(facts, name) for name in CheckpointFacts.model_fields},

@@ -1,15 +1,18 @@
 """A run's own records: ``metrics.jsonl``, one line for each optimizer step, and ``run.json``."""
 
 import hashlib
+import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ucurve.errors import RunError
-from ucurve.storage.facts import RunFacts, Status, own_faults, read_run_facts, write_run_facts
-from ucurve.storage.files import new_file, sha256_file, write_text
+from ucurve.progress import log_line
+from ucurve.storage.facts import RunFacts, Session, Status, own_faults, read_run_facts, write_run_facts
+from ucurve.storage.files import contents, new_file, sha256_file, write_text
 from ucurve.storage.run_folder import RESUME, TOKENIZER, parse_metrics, refuse_faults
+from ucurve.training.identity import differing_keys
 
 
 class MetricsLog:
@@ -79,7 +82,7 @@ class RunRecord:
         """Record the hashes of the run's tokenizer, or compare it with those that an earlier start recorded."""
         place = self._run / TOKENIZER
         if not any(name.startswith(f"{TOKENIZER}/") for name in self._facts.files):
-            found = {f"{TOKENIZER}/{path.name}": sha256_file(path) for path in sorted(place.iterdir())}
+            found = {f"{TOKENIZER}/{path.name}": sha256_file(path) for path in contents(place)}
             self._change(files={**self._facts.files, **found})
         advice = f"remove {place} and start the same command again, which copies it from where it was built"
         refuse_faults(own_faults(self._run, self._facts, [TOKENIZER]), advice)
@@ -87,6 +90,8 @@ class RunRecord:
     def begin(self, done: int) -> None:
         """Record code revision, versions, hardware and engine for the steps after ``done``, unless nothing changed."""
         kept = [session for session in self._facts.sessions if session.after_step < done]
+        for text in describe_changes([*kept[-1:], self._facts.session(done)]):
+            log_line(f"{self._run.name}: {text}")
         if not kept or kept[-1] != self._facts.session(kept[-1].after_step):
             kept.append(self._facts.session(done))
         self._change(sessions=tuple(kept))
@@ -103,6 +108,19 @@ class RunRecord:
 
     def _change(self, **changes: object) -> None:
         self._facts = self._facts.model_copy(update=changes)
+
+
+def describe_changes(sessions: Sequence[Session]) -> list[str]:
+    """Say where the steps of a run were computed with something else than those before, so that sums may differ."""
+    computed = [
+        one.model_dump(exclude={"after_step": True, "code_revision": True, "hardware": {"cores"}}) for one in sessions
+    ]
+    return [
+        f"the steps after {later.after_step} were computed with something else than those before "
+        f"({'; '.join(changed)}), so the last bits of the weights may not be those of a run in one go"
+        for later, (before, after) in zip(sessions[1:], itertools.pairwise(computed), strict=True)
+        if (changed := differing_keys(before, after))
+    ]
 
 
 def _lines_until(path: Path, step: int) -> Iterator[bytes]:

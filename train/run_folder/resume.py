@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.progress import log_line
-from ucurve.storage.files import disk_faults, is_leftover, link_or_copy, new_folder, remove_leftovers, sha256_file
+from ucurve.storage.files import (
+    contents,
+    disk_faults,
+    is_leftover,
+    link_or_copy,
+    new_folder,
+    remove_leftovers,
+    sha256_file,
+)
 from ucurve.storage.run_folder import RESUME, STATE_FACTS, STEPS, step_name
 from ucurve.storage.sealed import STATE
 
@@ -96,16 +104,17 @@ def state_faults(run: Path, kept: Collection[int] = ()) -> list[str]:
     folder = run / RESUME
     wanted = [state_folder(run, step) for step in sorted(kept)]
     problems = [f"{path}: missing, and resume.keep_states names it" for path in wanted if not path.exists()]
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+    for path in contents(folder) if folder.is_dir() else ():
         facts = _read_facts(path)
         if is_leftover(path):
             problems.append(f"{path}: left behind by a killed process, or being written")
         elif facts is None or state_folder(run, int(facts["step"])) != path or _is_torn(path, facts):
             problems.append(f"{path}: no whole resume state; it may be removed")
         else:
-            names = sorted(inner.name for inner in path.iterdir())
             problems += [
-                f"{path / name}: not part of a resume state" for name in names if name not in (_STATE, STATE_FACTS)
+                f"{inner}: not part of a resume state"
+                for inner in contents(path)
+                if inner.name not in (_STATE, STATE_FACTS)
             ]
     return problems
 

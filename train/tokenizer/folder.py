@@ -17,7 +17,7 @@ from ucurve.huggingface.tokenizer_files import (
     no_tokenizer,
     one_file_tokenizer,
 )
-from ucurve.storage.files import is_leftover, read_json_or_empty, sha256_file
+from ucurve.storage.files import contents, is_leftover, read_json_or_empty, sha256_file
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -41,7 +41,7 @@ def end_of_document(tokenizer: "PreTrainedTokenizerBase") -> int:
 
 def tokenizer_files(folder: Path) -> dict[str, str]:
     """Return, by name, the SHA-256 of the files that make a tokenizer what it is: no reports, no model weights."""
-    there = (file for file in sorted(folder.iterdir()) if not is_leftover(file))  # another run may write its counts now
+    there = (file for file in contents(folder) if not is_leftover(file))  # another run may write its counts now
     files = [file for file in there if file.is_file() and file.suffix not in _WEIGHTS]
     return {file.name: sha256_file(file) for file in files if file.name not in (STATISTICS, UNIGRAM_COUNTS)}
 

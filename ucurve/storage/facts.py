@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.errors import DamagedError
 from ucurve.fields import STRICT, Seed
-from ucurve.storage.files import sha256_file
+from ucurve.storage.files import contents, sha256_file
 from ucurve.storage.run_folder import MANIFEST, RECORD, TOKENIZER, listed_faults
 from ucurve.storage.sealed import MANIFEST as MANIFEST_SEAL
 from ucurve.storage.sealed import RECORD as RECORD_SEAL
@@ -282,7 +282,7 @@ def own_faults(run: Path, facts: RunFacts | None, parts: Collection[str] | None 
     tokenizer = run / TOKENIZER
     if not tokenizer.is_dir() and (parts is None or any(name.startswith(TOKENIZER) for name in parts)):
         return [f"{tokenizer}: missing"]
-    inside = {f"{TOKENIZER}/{path.name}" for path in tokenizer.iterdir()} if tokenizer.is_dir() else set()
+    inside = {f"{TOKENIZER}/{path.name}" for path in contents(tokenizer)} if tokenizer.is_dir() else set()
     found = {name for name in accepted if (run / name).exists()} | inside
 
     def wanted(name: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 from ucurve.errors import UcurveError, UserError
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half a pair
+OF_DESKTOPS = (".DS_Store", "Thumbs.db", "desktop.ini")
 LINE_END = re.compile(r"\r\n?|\n")  # str.splitlines also ends lines at U+2028 and others, which stand within texts
 
 
@@ -177,6 +178,11 @@ def disk_faults() -> Iterator[None]:
             raise
         number = int(found.group(1))
         raise OSError(number, os.strerror(number)) from error
+
+
+def contents(folder: Path) -> list[Path]:
+    """Return what is in a folder, sorted, but for the files that Finder and Windows put into folders they show."""
+    return sorted(path for path in folder.iterdir() if path.name not in OF_DESKTOPS)
 
 
 def is_leftover(path: Path) -> bool:

@@ -1,10 +1,13 @@
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
 from tests.facts import change_run
-from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.api import open_study
+from ucurve.analysis.data.runs import describe_copies, find_runs
+from ucurve.analysis.summary import runs_sections
 from ucurve.errors import DamagedError, UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.sealed import RECORD
@@ -43,6 +46,27 @@ def test_one_identity_in_two_folders_is_told_apart_by_the_folders(make_run: Make
     runs = find_runs(["here/*", "there/*"])
     assert [run.label for run in runs] == ["here/14m-10M-char-demo-s0", "there/14m-10M-char-demo-s0"]
     assert len({run.group for run in runs}) == 2
+
+
+def test_a_copy_of_a_run_is_named_with_the_run(make_run: MakeRun, tmp_path: Path) -> None:
+    for seed in (0, 1):
+        make_run(seed=seed)
+    assert describe_copies(find_runs(["runs/*"])) == []
+    write_scores(tmp_path / "runs" / "scored", [score_row(-1, 0.8)])
+    shutil.copytree("runs/14m-10M-char-demo-s1", "runs/copy of s1")
+    (text,) = describe_copies(find_runs(["runs/*"]))
+    assert text.startswith(
+        "runs/14m-10M-char-demo-s1 and runs/copy of s1 hold one run, 14m-10M-char-demo-s1: a copy is"
+    )
+
+
+def test_an_analysis_says_that_there_is_a_copy(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    make_run([score_row(0, 0.5), score_row(8, 0.6)])
+    shutil.copytree("runs/14m-10M-char-demo-s0", "runs/14m-10M-char-demo-s1")
+    study = open_study("runs/*")
+    said = "runs/14m-10M-char-demo-s0 and runs/14m-10M-char-demo-s1 hold one run"
+    assert said in capsys.readouterr().err
+    assert any(said in str(part) for section in runs_sections(study, []) for part in section.content)
 
 
 def test_two_precisions_are_two_lines_with_labels_of_their_own(make_run: MakeRun) -> None:

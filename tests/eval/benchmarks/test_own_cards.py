@@ -309,6 +309,8 @@ def test_each_fault_is_one_message(own, fault):
         ("name: a/b\nlanguage: eng\n", r"'a/b' is not a name: letters, digits"),
         ("name: own\nlanguage: english\n", r"language: 'english' is not a code of ISO 639-3, such as eng"),
         ("name: own\n", r"give exactly one of language and languages"),
+        ("name: own\nlanguages: [[nld]]\n", r"languages: got "),
+        ("name: own\nlanguages: [{eus: {}}]\n", r"languages: got "),
         ("- a\n", r"x\.yaml"),
     ],
 )

@@ -150,6 +150,16 @@ def test_a_swap_is_found_by_verify_and_used_by_no_reader(seeds, settings, tmp_pa
     assert contents(run) == whole
 
 
+def test_rows_whose_score_is_gone_are_not_drawn(seeds, settings, tmp_path):
+    run = Path(shutil.copytree(seeds / "run-s0", tmp_path / "run-s0"))
+    whole = contents(run)
+    (run / SENTENCE / "step00000008.parquet").unlink()
+    with pytest.raises(DamagedError, match=r"step00000008\.parquet: missing, and its key is there; score it again"):
+        score_frame(find_runs([str(run)]))
+    score_run(run, settings)
+    assert contents(run) == whole
+
+
 @pytest.mark.parametrize("swap", ["run.json and eval", "a checkpoint"])
 def test_a_checkpoint_of_another_run_is_not_scored(seeds, settings, tmp_path, swap):
     run = Path(shutil.copytree(seeds / "run-s0", tmp_path / "run-s0"))

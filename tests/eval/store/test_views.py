@@ -103,7 +103,9 @@ def test_a_table_is_not_believed_where_all_its_rows_are_gone(scored, settings):
     whole = bytes_of(scored)
     for rows in (scored / "eval").rglob("*.rows"):
         rows.unlink()
-    with pytest.raises(DamagedError, match=r"step00000000\.rows: missing, and .*accuracy\.csv is there; score it again"):
+    with pytest.raises(
+        DamagedError, match=r"step00000000\.rows: missing, and .*accuracy\.csv is there; score it again"
+    ):
         load_table(ACCURACY, scored)
     score_run(scored, settings)
     assert bytes_of(scored) == whole

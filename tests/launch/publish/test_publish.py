@@ -285,7 +285,9 @@ def test_a_branch_of_another_run_is_not_replaced_either(run, tmp_path, served, s
     served.commit("models", "me/suite", {})
     served.commit("models", "me/suite", {"manifest.json": manifest}, "step3")
     served.commit("models", "me/suite", {"a.txt": b""}, "of-somebody")
-    with pytest.raises(UserError, match=r"repo=me/suite: step3 holds manifest\.json, and no manifest\.json of this run"):
+    with pytest.raises(
+        UserError, match=r"repo=me/suite: step3 holds manifest\.json, and no manifest\.json of this run"
+    ):
         publish(run, tmp_path / "out", repo="me/suite", upload=True)
     publish(other, tmp_path / "out", repo="me/suite", upload=True)
 

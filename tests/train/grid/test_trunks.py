@@ -97,9 +97,7 @@ def test_a_budget_between_those_of_a_finished_grid_goes_on_from_the_state_before
     assert_trained_as_alone(middle, settings_of, tmp_path / "alone", *LISTED)
 
 
-def test_a_trunk_begun_for_another_schedule_serves_up_to_the_first_checkpoint_it_lacks(
-    cells_of, settings_of, tmp_path
-):
+def test_a_trunk_begun_for_another_schedule_serves_up_to_the_first_checkpoint_it_lacks(cells_of, settings_of, tmp_path):
     """As where two people have grids with one longest budget in one folder."""
     small, _, large = cells_of(*LISTED)
     statuses([small, large])

@@ -67,6 +67,13 @@ def test_the_place_of_the_start_is_no_part_of_the_identity(parent, settings_of, 
     assert config_sha256(pick_identity(plain(asdict(settings_of())))) == config_sha256(plain(settings_of().identity()))
 
 
+def test_the_name_of_the_folder_that_a_run_starts_from_may_change(parent, settings_of, tmp_path):
+    renamed = shutil.copytree(parent, tmp_path / "renamed")
+    assert from_step(renamed, 5, settings_of).identity() == from_step(parent, 5, settings_of).identity() | {
+        "tokenizer": from_step(renamed, 5, settings_of).identity()["tokenizer"]
+    }
+
+
 def test_mistakes_are_named(parent, settings_of):
     place = parent / "checkpoints" / "step00000012"
     with pytest.raises(UserError, match=r"start=.*step00000012 needs name=SUFFIX"):
