@@ -53,7 +53,7 @@ class Brake:
     def count_wrong(self) -> float:
         """Count a wrong password, and return the seconds that it takes."""
         self._wrong += 1
-        return min(_WRONG_SECONDS * 2 ** min(max(0, self._wrong - _FREE_TRIES), 10), _LONGEST_SECONDS)
+        return min(_WRONG_SECONDS * 2.0 ** min(max(0, self._wrong - _FREE_TRIES), 10), _LONGEST_SECONDS)
 
 
 class Login:
@@ -110,7 +110,7 @@ class Login:
 
     async def _read_password(self, request: Request, given: str) -> Response:
         address = request.client.host if request.client else ""
-        brake = self._brakes[address] = self._brakes.pop(address, None) or Brake()
+        brake = self._brakes[address] = self._brakes.pop(address, Brake())
         if len(self._brakes) > _MOST_ADDRESSES:
             self._brakes.pop(next(iter(self._brakes)))
         if brake.waiting >= _MOST_WAITING:

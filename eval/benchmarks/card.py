@@ -66,8 +66,9 @@ class Language(Expected):
 
 def _read_languages(given: object) -> object:
     """Give the languages of a list nothing of their own; what is no list of texts is for the check of the type."""
-    is_plain = isinstance(given, list | tuple) and all(isinstance(one, str) for one in given)
-    return dict.fromkeys(given, {}) if is_plain else given
+    if isinstance(given, list | tuple) and all(isinstance(one, str) for one in given):
+        return {one: {} for one in given}
+    return given
 
 
 def _check_delimiter(delimiter: str) -> str:

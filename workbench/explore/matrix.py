@@ -191,9 +191,12 @@ def open_matrix(
         facts = Facts(signature=signature, columns=names, broken=broken, tokens=tokens, flops=flops)
         (folder / _CHECKPOINTS).write_text(json.dumps(facts), encoding="utf-8")
 
-    build_once(place, lambda there: (_read_facts(there) or {}).get("signature") == signature, copy)
-    facts = _read_facts(place)
-    assert facts is not None, "it is complete"
+    def is_copied(there: Path) -> bool:
+        found = _read_facts(there)
+        return found is not None and found["signature"] == signature
+
+    facts = _read_facts(build_once(place, is_copied, copy))
+    assert facts is not None, "it is copied"
     columns = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in facts["columns"]}
     return ScoreMatrix(
         run, benchmark, scorer, np.array(steps, dtype=np.int64), np.array(facts["tokens"], dtype=np.float64),
