@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
-from ucurve.config import Composed, check, compose, sweep
+from ucurve.arguments import MULTIRUN
+from ucurve.config import check, compose, compose_cells, sweep
 from ucurve.text_table import format_table
 from ucurve.training.grid.cells import Cell, grid_cells
 
 Format = Literal["text", "csv", "json"]
-_MULTIRUN = ("-m", "--multirun")
 Settings = TypeVar("Settings")
 
 
@@ -17,13 +17,13 @@ def split_arguments(kind: type[Settings], name: str, arguments: Sequence[str]) -
     """Read a command's own keys, those of ``conf/<name>.yaml``, and return them with the arguments that are left."""
     keys = set(compose(name, []))
     own = [argument for argument in arguments if argument.partition("=")[0].split(".")[0].lstrip("+~") in keys]
-    left = [argument for argument in arguments if argument not in own and argument not in _MULTIRUN]
+    left = [argument for argument in arguments if argument not in own and argument not in MULTIRUN]
     return check(kind, compose(name, own)), left
 
 
 def expand_grid(arguments: Sequence[str]) -> list[Cell]:
     """Return the cells that ``python train.py -m`` would run with these arguments."""
-    return grid_cells([Composed(compose("train", cell), tuple(cell)) for cell in sweep("train", arguments)])
+    return grid_cells(compose_cells("train", sweep("train", arguments)))
 
 
 def format_rows(rows: Sequence[Mapping[str, object]], texts: Sequence[Mapping[str, object]], form: Format) -> str:

@@ -39,32 +39,39 @@ class EmitSettings:
             raise ValueError("format=submitit starts one process for each run; use format=slurm-array")
         if self.format == "commands" and self.nodes > 1:
             raise ValueError("format=commands is for one node; use format=slurm-array")
+        if self.slurm.gpus > self.processes:
+            raise ValueError(
+                f"slurm.gpus={self.slurm.gpus}: a process uses one GPU, and processes={self.processes} would leave "
+                f"{self.slurm.gpus - self.processes} of them idle; slurm.gpus={self.processes} is enough for each run, "
+                f"or processes={self.slurm.gpus} trains each on all of them"
+            )
         return self
 
 
 def emit_command(arguments: Sequence[str]) -> None:
     """Write or print the launch file of a grid."""
     settings, grid = split_arguments(EmitSettings, "emit", arguments)
-    text = _format_launch_file(settings, grid)
+    runs = [list(cell.overrides) for cell in expand_grid(grid)]
+    text = _format_launch_file(settings, grid, runs)
     if settings.out is None:
         print(text, end="")  # noqa: T201 - the file is what was asked for
         return
     write_text(Path(settings.out), text)
     if settings.format == "slurm-array":
         Path(settings.slurm.logs).mkdir(parents=True, exist_ok=True)  # Slurm makes no folder for its logs
-        log_line(f"{settings.out} is written; submit it with: sbatch {shlex.quote(settings.out)}")
+        submissions = settings.slurm.submissions(shlex.quote(settings.out), len(runs))
+        log_line(f"{settings.out} is written; submit it with: {'; '.join(submissions)}")
 
 
-def _format_launch_file(settings: EmitSettings, grid: Sequence[str]) -> str:
+def _format_launch_file(settings: EmitSettings, grid: Sequence[str], runs: Sequence[Sequence[str]]) -> str:
     if settings.format == "submitit":
         return submitit_commands(settings.python, settings.slurm, grid)
-    runs = [list(cell.overrides) for cell in expand_grid(grid)]
     automatic = "torchrun" if settings.nodes * settings.processes > 1 else "python"
     launcher = automatic if settings.launcher == "auto" else settings.launcher
     start = slurm.Start(settings.python, launcher, settings.nodes, settings.processes)
     if settings.format == "commands":
         return "".join(f"{start.alone()} {shlex.join(run)}\n" for run in runs)
-    return slurm.array_script(slurm.directives(settings.slurm, settings.nodes, len(runs)), start, runs)
+    return slurm.array_script(settings.slurm, start, runs, shlex.quote(settings.out or "FILE"))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from pydantic.dataclasses import dataclass as checked
 from ucurve.interpreter import IN_CHECKOUT, ROOT
 
 Word = Annotated[str, Field(pattern=r"^[^\s]+$", coerce_numbers_to_str=True)]
+_TASKS = 1001  # of an array at most: Slurm's MaxArraySize, unless a cluster sets another, bounds the index
+_CORES = 2  # for each process: one that computes, one that reads batches and writes checkpoints
 _Time = Annotated[str, Field(pattern=r"^(\d+-)?\d{1,3}:\d{2}:\d{2}$")]
 
 
@@ -31,6 +33,21 @@ class SlurmSettings:
     warning: PositiveInt  # seconds before the limit at which the run receives the signal to save and end
     logs: Word
     options: tuple[Annotated[str, Field(pattern=r"^-[^\n]*$")], ...]
+
+    def cores(self, processes: int) -> int:
+        """Return the cores of a node that a run with so many processes there gets."""
+        return self.cpus or _CORES * processes
+
+    def array(self, runs: int) -> str:
+        """Return the indices of the tasks of an array, one for each run."""
+        return f"--array=0-{runs - 1}" + (f"%{self.at_once}" if self.at_once else "")
+
+    def submissions(self, script: str, runs: int) -> list[str]:
+        """Return the commands that submit a script: all but the first say with which run their array begins."""
+        more = [
+            f"sbatch {self.array(min(_TASKS, runs - first))} {script} {first}" for first in range(_TASKS, runs, _TASKS)
+        ]
+        return [f"sbatch {script}", *more]
 
 
 @dataclass(frozen=True)
@@ -84,20 +101,19 @@ def python_script(name: str) -> list[str]:
     return [f"{name}.py"] if IN_CHECKOUT and Path.cwd() == ROOT else ["-m", "ucurve", name]
 
 
-def directives(settings: SlurmSettings, nodes: int, runs: int) -> list[str]:
-    """Return the options of sbatch for an array of runs."""
-    limit = f"%{settings.at_once}" if settings.at_once else ""
+def directives(settings: SlurmSettings, start: Start, runs: int) -> list[str]:
+    """Return the options of sbatch for an array of runs, or the first of several arrays."""
     asked = {
         "--partition": settings.partition,
         "--account": settings.account,
         "--gpus-per-node": settings.gpus,
-        "--cpus-per-task": settings.cpus,
+        "--cpus-per-task": settings.cores(start.processes),
         "--mem": settings.memory,
     }
     return [
         f"--job-name={settings.name}",
-        f"--array=0-{runs - 1}{limit}",
-        f"--nodes={nodes}",
+        settings.array(min(_TASKS, runs)),
+        f"--nodes={start.nodes}",
         "--ntasks-per-node=1",
         f"--time={settings.time}",
         *[f"{option}={value}" for option, value in asked.items() if value],
@@ -109,11 +125,16 @@ def directives(settings: SlurmSettings, nodes: int, runs: int) -> list[str]:
     ]
 
 
-def array_script(options: Sequence[str], start: Start, runs: Sequence[Sequence[str]]) -> str:
-    """Return the script of a job array; ``runs`` are the arguments of ``train.py`` for each run."""
+def array_script(settings: SlurmSettings, start: Start, runs: Sequence[Sequence[str]], name: str) -> str:
+    """Return the script of a job array; ``runs`` are the arguments of ``train.py`` for each run, ``name`` its file."""
     environment = Environment(
         loader=PackageLoader("ucurve.launch"), autoescape=select_autoescape(), undefined=StrictUndefined,
         trim_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     template = environment.get_template("array.sbatch")
-    return template.render(options=options, start=start, runs=[shlex.join(run) for run in runs])
+    return template.render(
+        options=directives(settings, start, len(runs)),
+        submissions=settings.submissions(name, len(runs)),
+        start=start,
+        runs=[shlex.join(run) for run in runs],
+    )

@@ -4,14 +4,12 @@ import shlex
 from collections.abc import Sequence
 
 from ucurve.config import compose, sweep
-from ucurve.launch.arguments import expand_grid
 from ucurve.launch.slurm import SlurmSettings, train_script
 from ucurve.training.grid.cells import block_axes, format_value, own_grid
 
 
 def submitit_commands(python: str, settings: SlurmSettings, grid: Sequence[str]) -> str:
-    """Return the commands, one for each product of axes."""
-    expand_grid(grid)
+    """Return the commands of a grid that is well formed, one for each product of axes."""
     options = _options(settings)
     blocks = own_grid(compose("train", sweep("train", grid)[0])) or [{}]
     lines = []
@@ -27,7 +25,7 @@ def _options(settings: SlurmSettings) -> list[str]:
         "partition": settings.partition,
         "account": settings.account,
         "gpus_per_node": settings.gpus,
-        "cpus_per_task": settings.cpus,
+        "cpus_per_task": settings.cores(1),
         "array_parallelism": settings.at_once,
     }
     return [

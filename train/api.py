@@ -3,12 +3,10 @@
 import json
 from pathlib import Path
 
-from ucurve.arguments import read_arguments, with_lists
-from ucurve.config import Composed, compose, sweep
+from ucurve.arguments import MULTIRUN, read_arguments, with_lists
+from ucurve.config import compose_cells, sweep
 from ucurve.training.cli import train_command
 from ucurve.training.grid.cells import grid_cells
-
-_MULTIRUN = ("-m", "--multirun")
 
 
 def train(*arguments: str, **settings: object) -> list[Path]:
@@ -30,8 +28,8 @@ def train(*arguments: str, **settings: object) -> list[Path]:
     """
     written = {key: value if isinstance(value, str | Path) else json.dumps(value) for key, value in settings.items()}
     given = [*arguments, *(f"{key}={value}" for key, value in written.items())]
-    words = read_arguments([argument for argument in given if argument not in _MULTIRUN])
-    cells = sweep("train", words) if set(arguments) & {*_MULTIRUN} else [with_lists("train", words)]
-    composed = [Composed(compose("train", cell), tuple(cell)) for cell in cells]
+    words = read_arguments([argument for argument in given if argument not in MULTIRUN])
+    cells = sweep("train", words) if set(arguments) & {*MULTIRUN} else [with_lists("train", words)]
+    composed = compose_cells("train", cells)
     train_command(composed)
     return [cell.settings.folder for cell in grid_cells(composed)]

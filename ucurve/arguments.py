@@ -27,8 +27,8 @@ IMPLIED = {  # by a key that is given, or a key with its value
     "tokenizer.path": ("tokenizer", "hub"),
     "data=demo": ("tokenizer", "char"),
 }
-_MULTIRUN = ("-m", "--multirun")
-_OPTIONS = {*_MULTIRUN, "-h", "--help", "--version", "-r", "--run", "--resolve"}  # these, and Hydra's with a value:
+MULTIRUN = ("-m", "--multirun")
+_OPTIONS = {*MULTIRUN, "-h", "--help", "--version", "-r", "--run", "--resolve"}  # these, and Hydra's with a value:
 _WITH_A_VALUE = {
     *("-c", "--cfg", "-p", "--package", "-i", "--info", "-cn", "--config-name", "-cp", "--config-path"),
     *("--hydra-help", "-sc", "--shell-completion", "--experimental-rerun"),
@@ -80,7 +80,7 @@ def _refuse_options_for_settings(words: Sequence[str]) -> None:
 
 def with_lists(name: str, arguments: Sequence[str]) -> list[str]:
     """Read ``key=a,b`` as a list where ``-m`` does not make it a sweep; a key that is one value answers with ``-m``."""
-    if set(arguments) & set(_MULTIRUN):
+    if set(arguments) & set(MULTIRUN):
         return list(arguments)
     defaults = known_keys(name)
     found = []

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 import hydra
 import yaml
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
@@ -24,7 +25,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from ucurve.arguments import BRACKETS, IMPLIED, SEARCHPATH, shorten, with_implied_choices
+from ucurve.arguments import BRACKETS, IMPLIED, MULTIRUN, SEARCHPATH, shorten, with_implied_choices
 from ucurve.config_files import NO_VALUE, choices, groups, known_keys, load, package, with_bases
 from ucurve.errors import UserError, did_you_mean, unknown_name
 
@@ -57,11 +58,14 @@ class Composed:
 def compose_command_line(
     name: str, arguments: Sequence[str], run_elsewhere: Callable[[Composed], None]
 ) -> list[Composed]:
-    """Let Hydra read a command line and return what it composes: under ``-m`` every cell, else one.
+    """Return what Hydra composes of a command line: under ``-m`` every cell, else one.
 
-    ``hydra.main`` does it: launchers, and options such as ``--cfg`` that print and end the process, exist there alone.
-    A launcher of Hydra's (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere``.
+    Launchers, and options such as ``--cfg`` that print and end the process, exist in ``hydra.main`` alone. A launcher
+    of Hydra's (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere``.
     """
+    own = [argument for argument in arguments if argument not in MULTIRUN]
+    if len(own) < len(arguments) and not any(map(_is_for_hydra, own)):
+        return compose_cells(name, sweep(name, own))
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
     sys.argv[1:] = with_implied_choices(name, arguments)
     found: list[Composed] = []
@@ -85,6 +89,10 @@ def compose_command_line(
         if unresolved:
             raise unresolved[0]
     return found
+
+
+def _is_for_hydra(argument: str) -> bool:
+    return argument.startswith(("-", "hydra")) and not argument.startswith(SEARCHPATH)
 
 
 @contextlib.contextmanager
@@ -116,19 +124,58 @@ def _without_missing(value: object) -> object:
 
 def compose(name: str, overrides: Sequence[str]) -> dict[str, object]:
     """Compose ``conf/<name>.yaml`` with overrides, as the command line would, and resolve it."""
+    return compose_cells(name, [overrides])[0].values
+
+
+def compose_cells(name: str, cells: Sequence[Sequence[str]]) -> list[Composed]:
+    """Compose ``conf/<name>.yaml`` with the overrides of each cell, as ``compose`` does.
+
+    Hydra, which takes a fifth of a second, composes each combination of groups once; what other overrides say is put
+    into copies of it.
+    """
+    bases: dict[tuple[str, ...], DictConfig] = {}
+    found = []
+    with _composing(name):
+        for cell in cells:
+            chosen, values = _split_off_values(name, with_implied_choices(name, cell))
+            if chosen not in bases:
+                bases[chosen] = hydra.compose(name, overrides=list(chosen))
+            config, parsed = copy.deepcopy(bases[chosen]), OverridesParser.create().parse_overrides(values)
+            ConfigLoaderImpl.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
+            ConfigLoaderImpl._apply_overrides_to_config(parsed, config)
+            found.append(Composed(resolve(config), tuple(cell)))
+    return found
+
+
+def _split_off_values(name: str, overrides: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Part the overrides that may choose of groups from those of single keys of a configuration that is composed."""
+    own = groups(name)
+    top = {*load(f"{name}.yaml"), *own}
+
+    def is_value(override: str) -> bool:
+        key = override.partition("=")[0]
+        first, dot, _ = key.lstrip("+~").partition(".")
+        return first in top and bool(dot or (key in top and key not in own))
+
+    return tuple(one for one in overrides if not is_value(one)), [one for one in overrides if is_value(one)]
+
+
+@contextlib.contextmanager
+def _composing(name: str) -> Iterator[None]:
     started = GlobalHydra.instance().is_initialized()
     with (
         _explaining_errors(name),
         _stored(name),
         contextlib.nullcontext() if started else hydra.initialize(None, version_base="1.3"),
     ):
-        return resolve(hydra.compose(name, overrides=with_implied_choices(name, overrides)))
+        yield
 
 
 def sweep(name: str, arguments: Sequence[str]) -> list[list[str]]:
     """Return the overrides of every cell that ``-m`` makes of the arguments."""
-    with _explaining_errors(name):
-        parsed = OverridesParser.create().parse_overrides(with_implied_choices(name, arguments))
+    with _composing(name):
+        parser = OverridesParser.create(GlobalHydra.instance().config_loader())
+        parsed = parser.parse_overrides(with_implied_choices(name, arguments))
         [batch] = BasicSweeper.split_arguments(parsed, max_batch_size=None)
     return batch
 

@@ -1,6 +1,8 @@
 """What ``ucurve.launch.emit`` writes; ``test_slurm.py`` runs it."""
 
+import os
 import shlex
+import subprocess
 
 import pytest
 
@@ -58,6 +60,7 @@ def test_the_grid_is_printed_without_a_file(capsys):
 
 def test_what_is_asked_of_slurm_stands_in_the_script(emitted):
     text = emitted(
+        "processes=2",
         "slurm.time=1-02:00:00",
         "slurm.partition=long",
         "slurm.gpus=2",
@@ -66,7 +69,27 @@ def test_what_is_asked_of_slurm_stands_in_the_script(emitted):
     )
     asked = {line.removeprefix("#SBATCH ") for line in text.splitlines() if line.startswith("#SBATCH")}
     wanted = {"--time=1-02:00:00", "--partition=long", "--gpus-per-node=2", "--array=0-3%3", "--qos=high", "--requeue"}
+    wanted |= {"--cpus-per-task=4"}
     assert wanted <= asked
+
+
+@pytest.mark.parametrize(("given", "cores"), [([], 2), (["processes=8"], 16), (["processes=8", "slurm.cpus=9"], 9)])
+def test_the_cores_follow_from_the_processes(emitted, given, cores):
+    assert f"#SBATCH --cpus-per-task={cores}\n" in emitted(*given)
+
+
+def test_more_runs_than_one_array_of_slurm_may_have_are_several_arrays(emitted, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("ucurve.launch.emit.expand_grid", lambda grid: expand_grid(grid) * 550)
+    text, script = emitted("slurm.at_once=5"), tmp_path / "out"
+    arrays = [f"sbatch {script}", f"sbatch --array=0-1000%5 {script} 1001", f"sbatch --array=0-197%5 {script} 2002"]
+    assert f"submit it with: {'; '.join(arrays)}\n" in capsys.readouterr().err
+    assert "#SBATCH --array=0-1000%5\n" in text
+    assert all(f"\n#   {one}\n" in text for one in arrays)
+    script.write_text(text.partition("\n# The warning")[0] + '\necho "$run $*"\n')
+    for words, task, run in ([], 1000, 1000), (["1001"], 0, 1001), (["2002"], 197, 2199):
+        environment = {"SLURM_ARRAY_TASK_ID": str(task), "PATH": os.environ["PATH"]}
+        done = subprocess.run(["bash", script, *words], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{run} {' '.join(expand_grid(GRID)[run % 4].overrides)}\n"
 
 
 def test_on_several_nodes_every_process_gets_the_cores_of_the_job(emitted):
@@ -98,6 +121,11 @@ def test_submitit_gets_one_command_whose_axes_are_the_grid(emitted):
         (["launcher=python", "processes=2"], "launcher=python starts one process, not 1 x 2"),
         (["format=submitit", "processes=2"], "format=submitit starts one process for each run; use format=slurm-array"),
         (["format=commands", "nodes=2"], "format=commands is for one node; use format=slurm-array"),
+        (
+            ["slurm.gpus=8"],
+            "slurm.gpus=8: .* processes=1 would leave 7 of them idle; slurm.gpus=1 is .*, or processes=8 trains",
+        ),
+        (["format=submitit", "slurm.gpus=2"], "slurm.gpus=2: .* processes=1 would leave 1 of them idle"),
         (["slurm.time=soon"], "slurm.time"),
         (["slurm.options=[qos=high]"], "slurm.options"),
         (["python='python -u'"], "python"),

@@ -1,6 +1,7 @@
 import dataclasses
 import re
 
+import hydra
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
@@ -8,7 +9,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from ucurve.arguments import quoted_where_needed, read_arguments, with_lists
-from ucurve.config import check, compose, resolve, sweep
+from ucurve.config import check, compose, compose_cells, compose_command_line, resolve, sweep
 from ucurve.errors import UserError
 from ucurve.eval.settings import ScoreSettings
 
@@ -135,6 +136,78 @@ def test_a_path_alone_chooses_its_group(arguments, data, tokenizer):
         assert (values["data"]["name"], values["tokenizer"]["name"]) == (data, tokenizer)
     values = compose("build", [argument for argument in arguments if not argument.startswith("experiment")])
     assert values["data"]["name"] == data
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """A function that lets Hydra compose each cell for itself."""
+    monkeypatch.setattr("sys.argv", ["train.py"])
+    return lambda cells: [compose_command_line("train", cell, pytest.fail)[0].values for cell in cells]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["tokens=1M,2M", "seed=0,1", "seeds.init=5", "data.path=texts,'b c.txt'", "tokenizer=char"],
+        ["tokens=1M", "model=tiny,llama-14m", "rate=cosine,wsd", "optimizer.warmup=9", "data.path=x"],
+        ["experiment=demo,zh_pythia", "seed=3,4", "schedule=pythia", "data.path=texts"],
+        ["tokens=1M", "+model.config.chunk_size=32,64", "model=mamba-14m", "++seed=1"],
+        ["tokens=1M", "optimizer.betas=[.9,.99],[.8,.9]", "grid=[{seed: [0, 1]}]", "batch={length: 32}"],
+        ["tokens=1M,2M", "model.learning_rate=1e-3", "optimizer.minimum=${optimizer.warmup}", "eval.benchmarks=[x]"],
+        ["tokens=1M", "~data.benchmarks", "eval.benchmarks=[]", "resume={seconds: 5},{seconds: 6}"],
+        ["tokens=range(1000000,3000000,1000000)", "model=glob(gpt2-14*)"],
+    ],
+)
+def test_the_cells_of_a_grid_are_what_hydra_composes_of_each(arguments, alone):
+    cells = sweep("train", arguments)
+    found = compose_cells("train", cells)
+    assert len(cells) > 1
+    assert [one.values for one in found] == alone(cells)
+    assert [one.overrides for one in found] == [tuple(cell) for cell in cells]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["seed.x=1"],
+        ["model.none=3"],
+        ["nothing=1"],
+        ["~name"],
+        ["schedule=x"],
+        ["seeds.data=${nothing}"],
+        ["tracker@x=none"],
+        ["seed=1,2"],
+        ["seed=[1"],
+        ["model=tiny,14m"],
+    ],
+)
+def test_a_mistake_in_a_cell_is_answered_as_hydras_own(arguments, alone):
+    cell = ["tokens=1M", "data.path=x", *arguments]
+    with pytest.raises(UserError) as one:
+        compose_cells("train", [cell])
+    with pytest.raises(UserError) as other:
+        alone([cell])
+    example = "quote the value"  # of which Hydra writes two forms, one of them for the shell
+    assert str(one.value).partition(example)[0] == str(other.value).partition(example)[0]
+
+
+def test_hydra_composes_a_combination_of_groups_once(monkeypatch):
+    composed, own = [], hydra.compose
+    monkeypatch.setattr("hydra.compose", lambda name, overrides: composed.append(overrides) or own(name, overrides))
+    cells = compose_cells("train", sweep("train", ["model=tiny,14m", "tokens=1M,2M,3M", "seed=0,1", "data.path=x"]))
+    assert len(cells) == 12
+    assert composed == [["model=tiny", "data=text"], ["model=14m", "data=text"]]
+
+
+@pytest.mark.parametrize("options", [["-m"], ["-m", "hydra.sweep.subdir=x"]])
+def test_both_ways_to_a_grid_give_its_cells(options, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["train.py"])
+    arguments = [*options, "tokens=1M,2M", "model=tiny", "data.path=x"]
+    found = compose_command_line("train", arguments, pytest.fail)
+    assert [cell.values["tokens"] for cell in found] == ["1M", "2M"]
+    assert [set(cell.overrides) for cell in found] == [
+        {f"tokens={tokens}", "model=tiny", "data.path=x", "data=text"} for tokens in ("1M", "2M")
+    ]
 
 
 def test_the_benchmarks_are_those_that_suit_the_corpus():

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ucurve.config import Composed, compose
+from ucurve.config import Composed, compose_cells
 from ucurve.errors import UserError
 from ucurve.training.checkpoint_schedule import checkpoint_steps
 from ucurve.training.config import RunRequest, RunSettings, read_request
@@ -105,7 +105,7 @@ def _expand_own_grid(one: Composed) -> list[Composed]:
     if not blocks:
         return [one]
     overrides = [(*one.overrides, *cell, "grid=[]") for cell in axis_cells(blocks, one.overrides)]
-    return [Composed(compose("train", cell), cell) for cell in overrides]
+    return compose_cells("train", overrides)
 
 
 def _combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
