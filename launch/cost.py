@@ -23,6 +23,7 @@ from ucurve.training.grid.costs import Row, format_costs, list_costs
 from ucurve.training.grid.trunks import expect_grid
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.plan import Plan
+from ucurve.training.run.budget import say_short_texts
 
 _ROUNDS = 3
 
@@ -37,7 +38,9 @@ class CostSettings:
 def cost_command(arguments: Sequence[str]) -> None:
     """Print the table."""
     settings, grid = split_arguments(CostSettings, "cost", arguments)
-    rows = measure_costs([run.plan for run in expect_grid(expand_grid(grid))], measure_step)
+    cells = expand_grid(grid)
+    say_short_texts(cell.settings for cell in cells)
+    rows = measure_costs([run.plan for run in expect_grid(cells)], measure_step)
     print(format_rows(rows, format_costs(rows), settings.format))  # noqa: T201
 
 

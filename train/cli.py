@@ -23,6 +23,7 @@ from ucurve.training.grid.cells import Cell, grid_cells
 from ucurve.training.grid.costs import format_costs, list_costs
 from ucurve.training.grid.trunks import expect_grid, with_trunks
 from ucurve.training.grid.worker import GridRun, format_outcomes
+from ucurve.training.run.budget import say_short_texts
 from ucurve.training.run.prepare import pin_sources
 from ucurve.training.run.run import train_run
 from ucurve.training.tokenizer.build import (
@@ -57,7 +58,10 @@ def train_cells(composed: Sequence[Composed]) -> list[Cell]:
             texts.append(f"{costs}\nhours: '{command('cost')}' with the same arguments measures them here")
         print("\n\n".join(texts))  # noqa: T201 - the plan is what was asked for
         log_line("next: the same command without dry_run=true")
-    elif len(cells) == 1:
+        return cells
+    if os.environ.get("RANK", "0") == "0":
+        say_short_texts(cell.settings for cell in cells)
+    if len(cells) == 1:
         train_run(cells[0].settings)
     else:
         _run_grid(cells)

@@ -1,14 +1,18 @@
 """Turns a budget of N words into tokens: N T / W, for a corpus of W words with T tokens in whole sequences."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 from ucurve.errors import UserError
 from ucurve.fields import format_words
+from ucurve.progress import log_line
 from ucurve.storage.facts import WordBudget
 from ucurve.token_stream.store import StreamSize, TokenStore
 from ucurve.training.config import RunRequest, RunSettings
+from ucurve.training.corpus.beginning import survey_beginning
 from ucurve.training.corpus.corpus import Corpus
+from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.corpus.words import CountedWords, count_words, find_word_count, most_tokens_per_word
 from ucurve.training.data.store import epoch_tokens
 from ucurve.training.run_folder.config_file import recall_settings
@@ -54,6 +58,57 @@ def expect_budget(request: RunRequest, stream: StreamSize | None) -> tuple[RunSe
         f"({source}); known when the corpus is counted and tokenized"
     )
     return request.with_tokens(math.ceil(words * most)), note
+
+
+def say_short_texts(requests: Iterable[RunRequest]) -> None:
+    """Log for which budgets of a grid the text is too short, before anything is built."""
+    for warning in dict.fromkeys(map(warn_of_short_text, requests)):
+        if warning:
+            log_line(warning)
+
+
+def warn_of_short_text(request: RunRequest, stream: StreamSize | None = None) -> str:
+    """Say that a text, of which the tokens may be known, is too short for a budget in tokens; empty if it is not.
+
+    Before a text is tokenized, it has at most a token for each of its characters, whose number may be estimated.
+    """
+    if not isinstance(request, RunSettings):
+        return ""
+    length, warnings = request.batch.length, []
+    for data, known, tokens in _shares(request.data, stream, request.steps * request.batch.tokens, length):
+        most, has = _find_length(data, known)
+        times = tokens / max((most - 1) // length * length, 1)
+        if most and times > data.max_epochs:
+            least = "" if known is not None or request.tokenizer.kind == "char" else "at least "
+            key = "data.max_epochs" if data == request.data else f"max_epochs of the part {data.run_name}"
+            warnings.append(
+                f"data={data.run_name} has {has}; {tokens:,} tokens need {least}{times:,.2f} times it, and {key} is "
+                f"{data.max_epochs}. Lower tokens, or set it to {math.ceil(times)}"
+            )
+    return f"warning: {'; '.join(warnings)}" if warnings else ""
+
+
+def _find_length(data: CorpusSettings, stream: StreamSize | None) -> tuple[int, str]:
+    """Return how many tokens a corpus has at most, and what says so; 0 where nothing does."""
+    if stream is not None:
+        return stream.length, f"{stream.length:,} tokens"
+    beginning = survey_beginning(data)
+    return (0, "") if beginning is None else (beginning.most_tokens, beginning.describe())
+
+
+def _shares(
+    data: CorpusSettings, stream: StreamSize | None, tokens: int, length: int
+) -> list[tuple[CorpusSettings, StreamSize | None, int]]:
+    """Return the corpora that a corpus consists of, each with its stream and the tokens of a budget that are of it."""
+    if data.joining is None:
+        return [(data, stream, tokens)]
+    counts = data.joining.count(tokens // length, length)
+    streams = [None] * len(counts) if stream is None else stream.parts
+    return [
+        share
+        for part, of_part, count in zip(data.parts, streams, counts, strict=True)
+        for share in _shares(part.data, of_part, count * length, length)
+    ]
 
 
 def _check_passes(settings: RunRequest, words: int, counted: CountedWords) -> None:

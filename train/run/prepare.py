@@ -27,7 +27,7 @@ from ucurve.training.data.store import (
 )
 from ucurve.training.objective.masks import MaskedBatches, Masking
 from ucurve.training.plan import Plan, describe_plan, make_plan
-from ucurve.training.run.budget import expect_budget, resolve_budget
+from ucurve.training.run.budget import expect_budget, resolve_budget, warn_of_short_text
 from ucurve.training.run.forecast import describe_forecast
 from ucurve.training.run.tracking import check_tracker
 from ucurve.training.run_folder.checkpoint import has_weights, other_shape
@@ -88,11 +88,13 @@ class ExpectedRun:
     vocabulary_note: str
     tokens_note: str
     interventions: list[str]  # what each changes, for people
+    short_text: str  # that the text is too short for the budget; empty if it is not, or nothing tells
 
     def describe(self) -> str:
         """Return the plan as text, as ``dry_run=true`` prints it."""
         first, *rest = describe_plan(self.plan, self.vocabulary_note, self.stream, self.tokens_note).splitlines()
         changes = [f"intervention   {line}" for line in self.interventions]
+        changes += [f"text           {self.short_text}"] if self.short_text else []
         return "\n".join([first, *changes, *describe_forecast(self.plan), *rest])
 
 
@@ -102,11 +104,12 @@ def expect_run(request: RunRequest) -> ExpectedRun:
     recall_hashes(cache)
     pinned = pin_sources(request, online=False)
     folder = find_tokenizer(pinned.tokenizer, pinned.data, root, pinned.has_masks)
-    vocabulary, vocabulary_note = expected_vocabulary(pinned.tokenizer, folder)
+    vocabulary, vocabulary_note = expected_vocabulary(pinned.tokenizer, pinned.data, root, pinned.has_masks)
     stream = None if folder is None else find_stream_size(Corpus(pinned.data), folder, cache)
     settings, tokens_note = expect_budget(pinned, stream)
     changes = describe_interventions(Corpus(pinned.data), folder, cache)
-    return ExpectedRun(make_plan(settings, vocabulary), stream, vocabulary_note, tokens_note, changes)
+    short = warn_of_short_text(pinned, stream)
+    return ExpectedRun(make_plan(settings, vocabulary), stream, vocabulary_note, tokens_note, changes, short)
 
 
 def check_inputs(settings: RunRequest) -> RunRequest:

@@ -16,6 +16,7 @@ from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_json, write_json
 from ucurve.storage.locks import build_once
+from ucurve.training.corpus.beginning import survey_beginning
 from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.settings import CorpusSettings, name_in_runs
 from ucurve.training.tokenizer.characters import contains_han, survey
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 _FORMAT = 1  # raised when the same settings and corpus would give another tokenizer
+_NO_CHARACTERS = 2  # tokens of ``char``: the end of a document and the unknown character
 _CHARACTER_KINDS = ("char", "word")  # whose base is a choice of characters
 _ONLY_HUB = ("path", "revision", "document_token")
 _CHINESE_LLAMA = "hfl/chinese-llama-lora-7b"  # the tokenizer of conf/tokenizer/cllama.yaml, which is the default
@@ -126,13 +128,21 @@ def pin_tokenizer(settings: TokenizerSettings, online: bool = True) -> Tokenizer
     return replace(settings, commit=commit)
 
 
-def expected_vocabulary(settings: TokenizerSettings, folder: Path | None) -> tuple[int, str]:
-    """Return the size of a vocabulary, of the folder that ``find_tokenizer`` found or else expected, with a note."""
-    if folder is not None:
-        return int(read_statistics(folder)["tokens"]["all"]), f"(of {folder})"
-    if isinstance(_source(settings), dict):  # it is here and only need be read
+def expected_vocabulary(
+    settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path, with_mask: bool = False
+) -> tuple[int, str]:
+    """Return the size of a vocabulary, of a tokenizer that is built already or else expected, with a note."""
+    if (folder := find_tokenizer(settings, corpus_settings, folder_root, with_mask)) is not None:
+        return _built_size(folder), f"(of {folder})"
+    if settings.path is None and (twin := find_tokenizer(settings, corpus_settings, folder_root, not with_mask)):
+        mask = 1 if with_mask else -1
+        return _built_size(twin) + mask, f"(of {twin}, {'with' if with_mask else 'without'} a token for masks)"
+    if isinstance(_source(settings), dict):  # it is a folder here, which only need be read
         assert settings.path is not None
         return vocabulary_size(_load(settings, settings.path)), f"(of {settings.path})"
+    if settings.kind == "char" and (beginning := survey_beginning(corpus_settings)) is not None:
+        size = len(beginning.found.choose_characters(settings.coverage)) + _NO_CHARACTERS + with_mask
+        return size, f"(expected by {beginning.read}; the tokenizer is not built yet)"
     if settings.vocab_size is None:
         raise UserError(
             f"tokenizer={settings.name} is not built yet and tokenizer.vocab_size is not set, so its size is not "
@@ -149,6 +159,10 @@ def find_tokenizer(
         return None
     folder = _folder(settings, Corpus(corpus_settings), folder_root, with_mask)
     return folder if _is_complete(folder) else None
+
+
+def _built_size(folder: Path) -> int:
+    return int(read_statistics(folder)["tokens"]["all"])
 
 
 def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path, with_mask: bool) -> Path:

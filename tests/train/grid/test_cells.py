@@ -158,7 +158,7 @@ def test_the_plan_of_a_grid_ends_with_its_costs_and_totals(capsys, tmp_path):
     assert head.split() == ["cell", "parameters", "FLOPs", "disk"]
     assert [cell.split()[0] for cell in cells] == ["14m-10M-char-demo-s0", "14m-10M-char-demo-s1"]
     one, both = (int(line.split()[1].replace(",", "")) for line in (cells[0], total))
-    assert both == 2 * one == 2 * 4_298_240
+    assert both == 2 * one == 2 * 1_270_016
     assert total.split()[0] == "total"
 
 

@@ -9,7 +9,9 @@ from ucurve.config import Composed, compose
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.training.cli import train_command
+from ucurve.training.config import read_request
 from ucurve.training.identity import config_sha256
+from ucurve.training.run.budget import say_short_texts, warn_of_short_text
 from ucurve.training.run.prepare import expect_run, prepare
 from ucurve.training.run.run import train_run
 from ucurve.training.run_folder.checks import check_same_configuration
@@ -87,6 +89,66 @@ def test_the_plan_is_exact_once_the_corpus_is_counted_and_estimated_before(budge
     after = expect_run(settings).describe()
     assert f"tokens         {run.plan.tokens:,} for {WORDS // 2:,} words" in after
     assert f"steps          {run.plan.steps:,} of" in after
+
+
+CHARACTERS, LINES = 3_600, 600  # of ``long_text``
+
+
+@pytest.fixture
+def long_text(tmp_path):
+    (tmp_path / "long.txt").write_text("abcdef\n" * LINES)
+    return f"data.path={tmp_path / 'long.txt'}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "warning"),
+    [
+        (["tokens=4096"], ""),
+        (["tokens=8192"], "8,192 tokens need 1.95 times it, and data.max_epochs is 1. Lower tokens, or set it to 2"),
+        (["tokens=8192", "data.max_epochs=2"], ""),
+        (["tokens=8192", "tokenizer=bpe"], "8,192 tokens need at least 1.95 times it, and data.max_epochs is 1"),
+        (["tokens=2000w", "data.words=whitespace"], ""),
+    ],
+)
+def test_a_text_too_short_for_a_budget_is_told_before_anything_is_built(settings_of, long_text, keys, warning):
+    settings = settings_of(long_text, *keys)
+    told = warn_of_short_text(settings)
+    assert told == expect_run(settings).short_text
+    assert (warning in told) if warning else told == ""
+    if warning:
+        assert told.startswith("warning: data=long has 3,600 characters; 8,192 tokens need")
+        assert f"\ntext           {told}\n" in expect_run(settings).describe()
+    assert not Path(settings.paths.cache).exists()
+
+
+def test_a_text_that_is_tokenized_is_compared_by_its_tokens(settings_of, long_text):
+    settings = settings_of(long_text, "tokens=2048", "tokenizer=word", "tokenizer.vocab_size=20")
+    assert expect_run(settings).short_text == ""
+    with pytest.raises(UserError, match=r"1\.\d+ epochs of data=long"):
+        prepare(settings)
+    assert "data=long has 1,200 tokens; 2,048 tokens need 1.73 times it" in expect_run(settings).short_text
+
+
+@pytest.mark.usefixtures("long_text")
+def test_a_part_that_is_too_short_is_told_by_its_name(tmp_path):
+    part = f"{{path: {tmp_path / 'long.txt'}, weight: .5}}"
+    other = f"{{path: {tmp_path / 'long.txt'}, weight: .5, name: other, max_epochs: 9}}"
+    keys = ["tokenizer=char", "tokens=16384", "batch.sequences=8", "batch.length=16"]
+    told = warn_of_short_text(read_request(compose("train", [*keys, f"data.parts=[{part},{other}]"])))
+    assert told == (
+        "warning: data=long has 3,600 characters; 8,192 tokens need 1.95 times it, and max_epochs of the part long is 1"
+        ". Lower tokens, or set it to 2"
+    )
+
+
+def test_the_short_texts_of_a_grid_are_told_once_each(settings_of, long_text, capsys):
+    grid = [settings_of(long_text, f"tokens={tokens}", f"seed={seed}") for tokens in (512, 8192) for seed in (0, 1)]
+    say_short_texts(grid)
+    assert capsys.readouterr().err.count("warning: data=long has 3,600 characters; 8,192 tokens need") == 1
+
+
+def test_a_text_that_is_not_there_is_left_to_who_reads_it(settings_of, tmp_path):
+    assert warn_of_short_text(settings_of(f"data.path={tmp_path / 'none'}", "tokens=1B")) == ""
 
 
 def test_more_words_than_the_passes_hold_are_refused(budget_of):

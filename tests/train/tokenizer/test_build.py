@@ -495,15 +495,24 @@ def test_the_script_that_the_default_is_made_for_is_said(tmp_path, capsys, text,
 
 class TestExpectedVocabulary:
     def expected(self, settings, corpus, root):
-        return expected_vocabulary(settings, find_tokenizer(settings, corpus, root))
+        return expected_vocabulary(settings, corpus, root)
 
     def test_of_a_tokenizer_that_is_built_and_one_that_is_not(self, tmp_path):
-        corpus, root = corpus_file(tmp_path), tmp_path / "out"
+        corpus, root, size = corpus_file(tmp_path), tmp_path / "out", len(set(TEXT)) + 2
         wanted = tokenizer_settings("char", vocab_size=12142)
-        assert self.expected(wanted, corpus, root) == (12142, "(expected; the tokenizer is not built yet)")
+        note = "(expected by all of the text; the tokenizer is not built yet)"
+        assert self.expected(wanted, corpus, root) == (size, note)
         assert not root.exists()
         folder = build_tokenizer(wanted, corpus, root)
-        assert self.expected(wanted, corpus, root) == (len(set(TEXT)) + 2, f"(of {folder})")
+        assert self.expected(wanted, corpus, root) == (size, f"(of {folder})")
+        masked = expected_vocabulary(wanted, corpus, root, with_mask=True)
+        assert masked == (size + 1, f"(of {folder}, with a token for masks)")
+
+    def test_of_a_text_that_is_not_here(self, tmp_path):
+        wanted = tokenizer_settings("char", vocab_size=12142)
+        corpus = CorpusSettings(kind="hub", dataset="owner/name")
+        note = "(expected; the tokenizer is not built yet)"
+        assert self.expected(wanted, corpus, tmp_path) == (12142, note)
 
     def test_without_a_corpus(self, tmp_path):
         assert self.expected(tokenizer_settings("word"), CorpusSettings(kind="text"), tmp_path)[0] == 60
