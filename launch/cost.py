@@ -7,6 +7,7 @@ writing of checkpoints is not included. The hours of scoring are estimated.
 import statistics
 import time
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from ucurve.training.grid.costs import Row, format_costs, list_costs
 from ucurve.training.grid.trunks import expect_grid
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.plan import Plan
-from ucurve.training.run.budget import say_short_texts
+from ucurve.training.run.budget import say_budget_warnings
 
 _ROUNDS = 3
 
@@ -39,7 +40,7 @@ def cost_command(arguments: Sequence[str]) -> None:
     """Print the table."""
     settings, grid = split_arguments(CostSettings, "cost", arguments)
     cells = expand_grid(grid)
-    say_short_texts(cell.settings for cell in cells)
+    say_budget_warnings(cell.settings for cell in cells)
     rows = measure_costs([run.plan for run in expect_grid(cells)], measure_step)
     print(format_rows(rows, format_costs(rows), settings.format))  # noqa: T201
 
@@ -49,18 +50,25 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
     measured: dict[Hashable, float] = {}
     counts: dict[str, int] = {}  # by the settings of scoring, some of which cannot be hashed
 
-    def hours(plan: Plan) -> dict[str, float]:
+    def seconds(plan: Plan) -> float:
         settings = plan.settings
         step = (
             *(settings.model.design, plan.vocabulary, settings.batch, settings.engine),
             *(settings.objective, settings.optimizer.kind),
         )
-        measured[step] = seconds = measured.get(step) or measure(plan)
+        if step not in measured:
+            measured[step] = measure(plan)
+        return measured[step]
+
+    def hours(plan: Plan) -> dict[str, float]:
+        settings = plan.settings
         scored = repr(settings.eval)
         if scored not in counts:
             counts[scored] = count_characters(settings.eval)
-        scoring = estimate_scoring_hours(plan, seconds, counts[scored])
-        return {"hours": plan.own_steps * seconds / 3600, "scoring_hours": scoring}
+        engine = replace(settings.engine, precision="float32")  # in which everything is scored
+        scoring = seconds(replace(plan, settings=replace(settings, engine=engine))) if counts[scored] else 0.0
+        scoring_hours = estimate_scoring_hours(plan, scoring, counts[scored])
+        return {"hours": plan.own_steps * seconds(plan) / 3600, "scoring_hours": scoring_hours}
 
     return list_costs(plans, hours)
 
@@ -68,7 +76,7 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
 def estimate_scoring_hours(plan: Plan, seconds: float, characters: int) -> float:
     """Estimate, rather too high, the hours that scoring takes: characters as tokens, a third of a training step each.
 
-    A forward pass has a third of the FLOPs of a training step, 2ND of 6ND.
+    The ``seconds`` are those of a step in float32. A forward pass has a third of the FLOPs of a training step, 2ND of 6ND.
     """
     checkpoints = len(plan.checkpoint_steps) if plan.settings.eval.when != "never" else 0
     return checkpoints * characters * seconds / plan.settings.batch.tokens / 3 / 3600

@@ -15,7 +15,7 @@ from ucurve.launch.slurm import SlurmSettings
 from ucurve.launch.submitit import submitit_commands
 from ucurve.progress import log_line
 from ucurve.storage.files import write_text
-from ucurve.training.run.budget import say_short_texts
+from ucurve.training.run.budget import say_budget_warnings
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -53,7 +53,7 @@ def emit_command(arguments: Sequence[str]) -> None:
     """Write or print the launch file of a grid."""
     settings, grid = split_arguments(EmitSettings, "emit", arguments)
     cells = expand_grid(grid)
-    say_short_texts(cell.settings for cell in cells)
+    say_budget_warnings(cell.settings for cell in cells)
     runs = [list(cell.overrides) for cell in cells]
     text = _format_launch_file(settings, grid, runs)
     if settings.out is None:

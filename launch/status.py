@@ -59,7 +59,8 @@ def status_command(arguments: Sequence[str]) -> None:
     if not folders:
         raise UserError(f"runs={pattern}: no run folder there; give runs=PATTERN or the arguments of a grid")
     rows = [cell_status(folder, expected.get(folder)) for folder in folders]
-    texts = [_format_status(row) for row in rows]
+    first = {row.reason: row.cell for row in reversed(rows)}
+    texts = [_format_status(row, first[row.reason]) for row in rows]
     print(format_rows([asdict(row) for row in rows], texts, settings.format))  # noqa: T201
     if settings.format == "text":
         print(count_statuses([row.status for row in rows]))  # noqa: T201
@@ -128,7 +129,8 @@ def _seconds_since_last_write(run: Path) -> float | None:
     return round(max(0.0, time.time() - max(times)), 1) if times else None
 
 
-def _format_status(row: CellStatus) -> dict[str, object]:
+def _format_status(row: CellStatus, first: str) -> dict[str, object]:
+    """Write a row for people; the reason stands at the ``first`` cell that has it."""
     return {
         "cell": row.cell,
         "status": row.status,
@@ -136,7 +138,7 @@ def _format_status(row: CellStatus) -> dict[str, object]:
         "loss": None if row.loss is None else f"{row.loss:.3f}",
         "tokens/s": None if row.tokens_per_second is None else f"{row.tokens_per_second:.0f}",
         "age": None if row.age is None else _format_duration(row.age),
-        "reason": row.reason or "",
+        "reason": (row.reason or "") if row.cell == first or not row.reason else f"as {first}",
     }
 
 

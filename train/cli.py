@@ -19,12 +19,13 @@ from ucurve.training.corpus.corpus import Corpus, pin_corpus
 from ucurve.training.corpus.file_hashes import recall_hashes
 from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.data.store import build_token_store, save_unigram_counts
-from ucurve.training.grid.cells import Cell, grid_cells
+from ucurve.training.evaluation import log_what_is_not_scored
+from ucurve.training.grid.cells import Cell, grid_cells, longest_first
+from ucurve.training.grid.checks import check_cells
 from ucurve.training.grid.costs import format_costs, list_costs
 from ucurve.training.grid.trunks import expect_grid, with_trunks
 from ucurve.training.grid.worker import GridRun, format_outcomes
-from ucurve.training.run.budget import say_short_texts
-from ucurve.training.run.prepare import pin_sources
+from ucurve.training.run.budget import say_budget_warnings
 from ucurve.training.run.run import train_run
 from ucurve.training.tokenizer.build import (
     TokenizerSettings,
@@ -60,7 +61,7 @@ def train_cells(composed: Sequence[Composed]) -> list[Cell]:
         log_line("next: the same command without dry_run=true")
         return cells
     if os.environ.get("RANK", "0") == "0":
-        say_short_texts(cell.settings for cell in cells)
+        say_budget_warnings(cell.settings for cell in cells)
     if len(cells) == 1:
         train_run(cells[0].settings)
     else:
@@ -90,10 +91,11 @@ def _run_grid(cells: Sequence[Cell]) -> None:
             f"'{command('workers', f'gpus={processes}')}' with the same arguments runs the grid with one worker a "
             f"device; '{command('emit')}' writes the command of each run"
         )
-    for cell in cells:
-        if cell.settings.data.is_streamed:  # where the hub is out of reach, one message comes before anything is made
-            pin_sources(cell.settings)
-    run = GridRun(*with_trunks(cells, train_run))
+    check_cells(cells)
+    shared = cells[0].settings
+    if all(cell.settings.eval == shared.eval for cell in cells):
+        log_what_is_not_scored(Path(shared.paths.runs, "*"), shared.eval, [cell.settings.folder for cell in cells])
+    run = GridRun(*with_trunks(longest_first(cells), train_run))
     try:
         run.work()
     finally:

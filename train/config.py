@@ -106,6 +106,13 @@ class BatchSettings:
         """Tokens in one optimizer step."""
         return self.sequences * self.length
 
+    def describe(self) -> str:
+        """Name the batch and the keys that make it smaller, for budgets that do not hold one."""
+        return (
+            f"one global batch of {self.tokens} tokens; give more tokens, or lower batch.sequences={self.sequences} or "
+            f"batch.length={self.length}"
+        )
+
 
 @dataclass(frozen=True, config=STRICT)
 class EngineSettings:
@@ -363,7 +370,7 @@ class RunRequest:
         if tokens < self.batch.tokens:
             raise UserError(
                 f"tokens={self.budget}: so many words are {tokens:,} tokens of data={self.data.run_name} with "
-                f"tokenizer={self.tokenizer.name}, less than one global batch of {self.batch.tokens:,} tokens"
+                f"tokenizer={self.tokenizer.name}, less than {self.batch.describe()}"
             )
         given = {one.name: getattr(self, one.name) for one in fields(self)}
         schedule = fill_count(self.schedule, tokens // self.batch.tokens)
@@ -379,7 +386,7 @@ class RunSettings(RunRequest):
     @model_validator(mode="after")
     def _budget_can_be_spent(self) -> "RunSettings":
         if self.tokens < self.batch.tokens:
-            raise ValueError(f"tokens={self.tokens} is less than one global batch of {self.batch.tokens} tokens")
+            raise ValueError(f"tokens={self.tokens} is less than {self.batch.describe()}")
         return self
 
     @model_validator(mode="after")

@@ -1,6 +1,7 @@
 """Scoring as a hook on saved checkpoints: the only file of training that knows ``ucurve.eval.run``."""
 
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -49,8 +50,8 @@ def check_pairs_fit(
         check_benchmarks(settings, tokenizer, context, _cache, masked)
 
 
-def log_what_is_not_scored(run: Path, settings: EvalSettings) -> None:
-    """Log once how to score the run, when training leaves that to another command or no benchmark is named."""
+def log_what_is_not_scored(run: Path, settings: EvalSettings, runs: Iterable[Path] = ()) -> None:
+    """Log once how to score a run, or those that it is a pattern of, where nothing or another command scores them."""
     if str(run) in _cache.logged or settings.when == "never":
         return
     names = ",".join(settings.benchmarks) or "demo"
@@ -61,7 +62,7 @@ def log_what_is_not_scored(run: Path, settings: EvalSettings) -> None:
         log_line(f"scored beside the training or later by this, with the other keys given below eval.:\n  {command}")
     elif not settings.benchmarks:
         log_line(f"nothing is scored, as benchmarks= names no benchmark; later, for example:\n  {command}")
-    _cache.logged.add(str(run))
+    _cache.logged.update(map(str, [run, *runs]))
 
 
 def score_checkpoint(run: Path, settings: EvalSettings, step: int, group: ProcessGroup | None = None) -> None:

@@ -62,6 +62,19 @@ def test_another_optimizer_is_timed_for_itself():
     assert hours["muon"] == pytest.approx(3 * hours["adamw"])
 
 
+def test_scoring_is_timed_in_float32_where_training_is_not():
+    keys = ["tokens=100k", "eval.benchmarks=[demo]", "seed=0"]
+    hours = {}
+    for precision in ("float32", "bfloat16"):
+        [cell] = expand_grid([*GRID, *keys, f"engine.precision={precision}"])
+        seconds = {"float32": 2.0, "bfloat16": 1.0}
+        hours[precision], _ = measure_costs(
+            [expect_run(cell.settings).plan], lambda plan: seconds[plan.settings.engine.precision]
+        )
+    assert hours["float32"]["hours"] == 2 * hours["bfloat16"]["hours"]
+    assert hours["float32"]["scoring_hours"] == hours["bfloat16"]["scoring_hours"] > 0
+
+
 def test_masked_tokens_are_timed_as_many_as_a_mean_step_predicts(plans):
     assert random_batch(plans[0]).shape == (256, 65)
     keys = ["model=bert-14m", *GRID[1:3], "tokens=100K", "objective=masked", "objective.last_rate=0.45"]

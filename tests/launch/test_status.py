@@ -67,6 +67,15 @@ def test_the_reason_is_the_first_line_of_the_message(run):
     assert cell_status(run("a", "failed", error="the loss is nan\nat step 3")).reason == "the loss is nan"
 
 
+def test_a_reason_of_several_runs_is_written_once(tmp_path, run, capsys):
+    for name, error in ("a", "the disk is full"), ("b", "other"), ("c", "the disk is full"):
+        run(name, "failed", error=error)
+    status_command([f"runs={tmp_path}/runs/*"])
+    assert [line.rpartition("  ")[2] for line in capsys.readouterr().out.splitlines()[1:4]] == [
+        *("the disk is full", "other", "as a"),
+    ]
+
+
 def test_a_torn_last_line_is_passed_over(run):
     folder = run("a", "running", steps=3)
     with (folder / "metrics.jsonl").open("a") as file:

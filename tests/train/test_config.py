@@ -139,7 +139,7 @@ def test_automatic_precision_follows_the_device(monkeypatch, tmp_path, device, f
           for text in ("many", "-5", "0", "1.5", "10Q", "true")),
         *((f"tokens={text} data.words=jieba", r"tokens: .*allowed: 10M, 1\.5B, 3e9, 1000000, and 102Mw for words")
           for text in ("0w", "w", "1.5w", "102Mwords", "null")),
-        ("tokens=100", r"tokens=100 is less than one global batch of 16384 tokens"),
+        ("tokens=100", r"tokens=100 is less than one global batch of 16384 tokens; .* lower batch.sequences=256 or batch.length=64"),
         ("model=tiny model.heads=3", r"width 64 must be 3 heads times a multiple of 8"),
         ("engine.micro_batch=0", r"engine\.micro_batch: got 0; allowed: auto, or a number of sequences from 1"),
         ("engine.micro_batch=all", r"engine\.micro_batch: got 'all'; allowed: auto"),

@@ -32,8 +32,8 @@ class Beginning:
         """Say how much text there is, and where the number is from."""
         if self.scale == 1:
             return f"{self.found.characters:,} characters"
-        count = float(f"{self.found.characters * self.scale:.3g}")
-        return f"about {count:,.0f} characters (estimated from {self.read} and their sizes)"
+        rounded = f"{float(f'{self.found.characters * self.scale:.3g}'):,.0f}"
+        return f"about {rounded} characters (estimated from {self.read} and their sizes)"
 
     @property
     def read(self) -> str:
@@ -71,4 +71,3 @@ def _first_lines(files: Sequence[Path], text_field: str) -> Iterator[str]:
             left -= copy.stat().st_size
             with contextlib.suppress(UserError):  # of the line at which the copy ends
                 yield from read_documents(copy, "line", text_field)
-            copy.unlink()

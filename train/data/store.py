@@ -151,7 +151,10 @@ def epoch_tokens(length: int, sequence: int, where: str) -> int:
     """Return the tokens of one epoch of a stream, which has whole sequences only."""
     usable = (length - 1) // sequence * sequence
     if usable <= 0:
-        raise UserError(f"{where} has {length:,} tokens, too few for one sequence of {sequence} and its last target")
+        raise UserError(
+            f"{where} has {length:,} tokens, too few for one sequence of {sequence} and its last target; give more text, "
+            f"or lower batch.length={sequence}"
+        )
     return usable
 
 

@@ -10,6 +10,9 @@ from ucurve.training.checkpoint_schedule import checkpoint_steps
 from ucurve.training.config import RunRequest, RunSettings, read_request
 
 
+_VOCABULARY = 50_000  # about that of a tokenizer whose configuration does not say its size
+
+
 @dataclass(frozen=True)
 class Cell:
     """One run of a grid, with the arguments of ``python train.py`` for this run alone."""
@@ -37,8 +40,20 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
         except UserError as error:
             problems.setdefault(str(error), []).append(" ".join(one.overrides))
     if problems:
-        raise _combine_problems(problems, len(expanded))
+        raise combine_problems(problems, len(expanded))
     return _remove_duplicates(found, _replaced_axes(composed))
+
+
+def longest_first(cells: Sequence[Cell]) -> list[Cell]:
+    """Sort cells by what they compute, budget times parameters, so that no worker begins a long one at the end."""
+
+    def size(cell: Cell) -> int:
+        settings = cell.settings
+        vocabulary = settings.tokenizer.vocab_size or _VOCABULARY
+        parameters = settings.model.design.count_parameters(vocabulary, settings.batch.length)
+        return (settings.tokens or settings.words or 0) * parameters.total
+
+    return sorted(cells, key=size, reverse=True)
 
 
 def axis_cells(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str]) -> list[list[str]]:
@@ -108,7 +123,7 @@ def _expand_own_grid(one: Composed) -> list[Composed]:
     return compose_cells("train", overrides)
 
 
-def _combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
+def combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
     """Return one error for all cells; a mistake that all of them share appears once."""
     if len(problems) == 1 and len(next(iter(problems.values()))) == cells:
         return UserError(next(iter(problems)))

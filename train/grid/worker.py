@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ucurve.errors import BusyError, RunError, UserError
+from ucurve.errors import BusyError, RunError, UcurveError, UserError
+from ucurve.fields import format_names
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
-from ucurve.storage.locks import Claims, cell_claims
+from ucurve.storage.locks import Claims, cell_claims, is_being_written
 from ucurve.training.config import RunRequest
-from ucurve.training.engine.signals import Interrupted
 from ucurve.training.grid.cells import Cell
 from ucurve.training.grid.failures import Failure, clear_failure, read_failure, record_failure
 from ucurve.training.run_folder.checks import check_same_configuration
+from ucurve.training.run_folder.resume import newest_step
 
 _PAUSE = 5.0  # seconds between looks at a run of another process from which others go on
 # Skipped cells were finished before, running ones are in another process, not started after a signal to this worker.
+# Interrupted ones are cut off, by that signal or before, and go on with the next start.
 Status = Literal["done", "skipped", "failed", "running", "interrupted", "not started"]
 
 
@@ -29,7 +31,8 @@ class Outcome:
 
     cell: str
     status: Status
-    reason: str = ""  # one line; for a failure with the file of the traceback
+    reason: str = ""
+    log: str = ""  # of a failure, the file that has the traceback
 
 
 class GridRun:
@@ -51,7 +54,7 @@ class GridRun:
     @property
     def outcomes(self) -> list[Outcome]:
         """The status of every cell, in order."""
-        return [self._outcomes.get(cell.name, Outcome(cell.name, "not started")) for cell in self._cells]
+        return [self._outcomes.get(cell.name) or _find_outcome(cell) for cell in self._cells]
 
     def work(self) -> None:
         """Train until every cell is finished, has failed or is claimed by another process; signals are no failures.
@@ -83,9 +86,6 @@ class GridRun:
             return False
         try:
             self._outcomes[cell.name] = self._train_claimed(cell)
-        except Interrupted as error:
-            self._outcomes[cell.name] = Outcome(cell.name, "interrupted", error.message)
-            raise
         finally:
             claims.release(cell.name)
         return self._outcomes[cell.name].status != "running"
@@ -100,7 +100,7 @@ class GridRun:
             return Outcome(cell.name, "running", "in another process")
         except Exception as error:
             failure = record_failure(cell.settings, error)
-            log_line(f"{cell.name} failed: {failure.error}")
+            log_line(f"{cell.name} failed; {failure.log} says why, and so will the summary")
             return _failed(cell, failure)
 
     def _train_run(self, cell: Cell) -> Outcome:
@@ -110,7 +110,7 @@ class GridRun:
             try:
                 check_same_configuration(cell.settings)
             except UserError as error:  # a mistake of this command, which must not mark the finished run as failed
-                return Outcome(cell.name, "failed", str(error).partition("\n")[0])
+                return Outcome(cell.name, "failed", str(error))
         if self._status_before(cell) == "failed" and not cell.settings.folder.exists():
             place = cell.settings.folder.with_name(self._before[cell.name])
             raise RunError(f"{place}, from which this run goes on, has failed")
@@ -121,10 +121,16 @@ class GridRun:
 
 
 def format_outcomes(outcomes: Sequence[Outcome]) -> str:
-    """Return the outcomes as text: a line for each cell, then how many there are of each status."""
+    """Return the outcomes as text: a line for each cell, each reason of failures once, the number of each status."""
     width = max(len(outcome.cell) for outcome in outcomes)
-    lines = [f"{one.cell:<{width}}  {one.status:<8}  {one.reason}".rstrip() for one in outcomes]
-    return "\n".join([*lines, count_statuses([one.status for one in outcomes])])
+    failed = [one for one in outcomes if one.status == "failed"]
+    notes = [one.log if one in failed else one.reason for one in outcomes]
+    lines = [f"{one.cell:<{width}}  {one.status:<11}  {note}".rstrip() for one, note in zip(outcomes, notes, strict=True)]
+    reasons = [
+        f"{format_names([one.cell for one in failed if one.reason == reason])} failed: {reason}"
+        for reason in dict.fromkeys(one.reason for one in failed)
+    ]
+    return "\n".join([*lines, *reasons, count_statuses([one.status for one in outcomes])])
 
 
 def count_statuses(statuses: Sequence[str]) -> str:
@@ -133,4 +139,14 @@ def count_statuses(statuses: Sequence[str]) -> str:
 
 
 def _failed(cell: Cell, failure: Failure) -> Outcome:
-    return Outcome(cell.name, "failed", f"{failure.reason} ({failure.log})")
+    return Outcome(cell.name, "failed", failure.error, failure.log)
+
+
+def _find_outcome(cell: Cell) -> Outcome:
+    """Return the status of a cell that this worker has not ended, by what is in its folder."""
+    folder = cell.settings.folder
+    with contextlib.suppress(UcurveError):
+        facts = read_run_facts(folder)
+        if facts is not None and not facts.finished and not is_being_written(folder):
+            return Outcome(cell.name, "interrupted", f"at step {newest_step(folder)}")
+    return Outcome(cell.name, "not started")

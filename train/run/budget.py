@@ -17,6 +17,8 @@ from ucurve.training.corpus.words import CountedWords, count_words, find_word_co
 from ucurve.training.data.store import epoch_tokens
 from ucurve.training.run_folder.config_file import recall_settings
 
+_FEW_STEPS = 200  # below it a model has hardly left its first weights, and a warm-up of 1 % is a step or two
+
 
 def resolve_budget(request: RunRequest, store: TokenStore) -> tuple[RunSettings, WordBudget | None]:
     """Count the words of the corpus and find the tokens of a budget in words; a budget in tokens stays as it is."""
@@ -60,21 +62,20 @@ def expect_budget(request: RunRequest, stream: StreamSize | None) -> tuple[RunSe
     return request.with_tokens(math.ceil(words * most)), note
 
 
-def say_short_texts(requests: Iterable[RunRequest]) -> None:
-    """Log for which budgets of a grid the text is too short, before anything is built."""
-    for warning in dict.fromkeys(map(warn_of_short_text, requests)):
-        if warning:
-            log_line(warning)
+def say_budget_warnings(requests: Iterable[RunRequest]) -> None:
+    """Log once each what is doubtful of the budgets of a grid, before anything is built."""
+    for warning in dict.fromkeys(warning for request in requests for warning in list_budget_warnings(request)):
+        log_line(warning)
 
 
-def warn_of_short_text(request: RunRequest, stream: StreamSize | None = None) -> str:
-    """Say that a text, of which the tokens may be known, is too short for a budget in tokens; empty if it is not.
+def list_budget_warnings(request: RunRequest, stream: StreamSize | None = None) -> list[str]:
+    """Say that a budget in tokens has few steps, and that the text, whose tokens may be known, is too short for it.
 
     Before a text is tokenized, it has at most a token for each of its characters, whose number may be estimated.
     """
     if not isinstance(request, RunSettings):
-        return ""
-    length, warnings = request.batch.length, []
+        return []
+    length, warnings = request.batch.length, _list_few_steps(request)
     for data, known, tokens in _shares(request.data, stream, request.steps * request.batch.tokens, length):
         most, has = _find_length(data, known)
         times = tokens / max((most - 1) // length * length, 1)
@@ -82,10 +83,20 @@ def warn_of_short_text(request: RunRequest, stream: StreamSize | None = None) ->
             least = "" if known is not None or request.tokenizer.kind == "char" else "at least "
             key = "data.max_epochs" if data == request.data else f"max_epochs of the part {data.run_name}"
             warnings.append(
-                f"data={data.run_name} has {has}; {tokens:,} tokens need {least}{times:,.2f} times it, and {key} is "
+                f"warning: data={data.run_name} has {has}; {tokens:,} tokens need {least}{times:,.2f} times it, and {key} is "
                 f"{data.max_epochs}. Lower tokens, or set it to {math.ceil(times)}"
             )
-    return f"warning: {'; '.join(warnings)}" if warnings else ""
+    return warnings
+
+
+def _list_few_steps(settings: RunSettings) -> list[str]:
+    batch, steps = settings.batch, settings.steps
+    if steps >= _FEW_STEPS:
+        return []
+    fewer = max(1, settings.tokens // (_FEW_STEPS * batch.length))
+    more = f"batch.sequences={fewer} makes them {settings.tokens // (fewer * batch.length):,}"
+    remedy = more if fewer < batch.sequences else "give more tokens, or a smaller batch.length"
+    return [f"warning: tokens={settings.budget} are {steps} steps, which is little to learn from; {remedy}"]
 
 
 def _find_length(data: CorpusSettings, stream: StreamSize | None) -> tuple[int, str]:

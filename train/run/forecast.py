@@ -13,12 +13,14 @@ from ucurve.processes import count_processes
 from ucurve.provenance import processor
 from ucurve.storage.facts import RunFacts, read_run_facts
 from ucurve.storage.run_folder import METRICS, RECORD, parse_metrics
+from ucurve.training.config import RunSettings
 from ucurve.training.evaluation import EvalSettings
 from ucurve.training.model.precision import may_have_accelerator
 from ucurve.training.plan import Plan
+from ucurve.training.run_folder.config_file import load_settings
 
 _CORE_FLOPS, _ACCELERATOR_FLOPS = 4e10, 5e13  # a second, where nothing was measured; by 6ND
-_LAST_STEPS = 50  # whose rate counts: the first ones compile and fill caches
+_LAST_STEPS = 50  # whose rate counts, where there are as many: the first ones compile and fill caches
 _SIMILAR = 2.0  # models of up to so many times the parameters take their rate from each other
 
 
@@ -27,6 +29,7 @@ class Measured:
     """The rate of a run that was trained on a machine like this one."""
 
     run: str
+    folder: Path
     parameters: int
     tokens_per_second: float
 
@@ -49,18 +52,29 @@ def describe_forecast(plan: Plan) -> list[str]:
 
 def _expect_seconds(plan: Plan, on_accelerator: bool) -> tuple[float, str]:
     """Return the seconds of all steps and where they are from: a run's rate on this machine, or an assumption."""
-    parameters = plan.parameters.total
+    parameters, tokens = plan.parameters.total, plan.own_steps * plan.settings.batch.tokens
     runs = [] if on_accelerator else _measured_here(Path(plan.settings.paths.runs))
-    if not runs:
+    by_size = sorted(runs, key=lambda run: abs(math.log(run.parameters / parameters)))
+    nearest = next((run for run in by_size if _computes_alike(run.folder, plan.settings)), None)
+    if nearest is None:
         per_core = f"{_CORE_FLOPS:.0e} FLOPs a second and core"
         flops = _ACCELERATOR_FLOPS if on_accelerator else _CORE_FLOPS * count_processes()
         assumed = f"{flops:.0e} FLOPs a second" if on_accelerator else per_core
-        return plan.flops(plan.tokens) / flops, f"assumed at {assumed}, no run here to go by, so perhaps 3 times off"
-    nearest = min(runs, key=lambda run: abs(math.log(run.parameters / parameters)))
-    seconds = plan.tokens / nearest.tokens_per_second * parameters / nearest.parameters
+        return plan.flops(tokens) / flops, f"assumed at {assumed}, no run like it here, so perhaps 3 times off"
+    seconds = tokens / nearest.tokens_per_second * parameters / nearest.parameters
     apart = max(nearest.parameters / parameters, parameters / nearest.parameters)
     sure = "" if apart <= _SIMILAR else ", of another size, so perhaps 3 times off"
     return seconds, f"by the rate of {nearest.run} here ({nearest.tokens_per_second:,.0f} tokens a second){sure}"
+
+
+def _computes_alike(run: Path, settings: RunSettings) -> bool:
+    """Tell whether a run has the architecture, the objective and the optimizer of others, as far as it can be read."""
+    try:
+        there = load_settings(run)
+    except (UcurveError, OSError):
+        return False
+    kinds = [(one.model.design.architecture, one.objective.kind, one.optimizer.kind) for one in (there, settings)]
+    return kinds[0] == kinds[1]
 
 
 @functools.cache
@@ -73,7 +87,7 @@ def _measured_here(runs: Path) -> list[Measured]:
         except (UcurveError, OSError):
             continue
         if facts is not None and _is_of_this_machine(facts) and (rate := _read_rate(record.parent / METRICS)):
-            found.append(Measured(facts.name, facts.parameters["total"], rate))
+            found.append(Measured(facts.name, record.parent, facts.parameters["total"], rate))
     return found
 
 
@@ -87,7 +101,7 @@ def _read_rate(metrics: Path) -> float | None:
     except OSError:
         return None
     rates = [values["tokens_per_second"] for line in lines if (values := parse_metrics(line))]
-    return statistics.median(rates) if rates else None
+    return statistics.median(rates) if len(rates) == _LAST_STEPS else None
 
 
 def _describe_scoring(settings: EvalSettings, checkpoints: int) -> str:

@@ -27,7 +27,7 @@ from ucurve.training.data.store import (
 )
 from ucurve.training.objective.masks import MaskedBatches, Masking
 from ucurve.training.plan import Plan, describe_plan, make_plan
-from ucurve.training.run.budget import expect_budget, resolve_budget, warn_of_short_text
+from ucurve.training.run.budget import expect_budget, list_budget_warnings, resolve_budget
 from ucurve.training.run.forecast import describe_forecast
 from ucurve.training.run.tracking import check_tracker
 from ucurve.training.run_folder.checkpoint import has_weights, other_shape
@@ -88,13 +88,13 @@ class ExpectedRun:
     vocabulary_note: str
     tokens_note: str
     interventions: list[str]  # what each changes, for people
-    short_text: str  # that the text is too short for the budget; empty if it is not, or nothing tells
+    warnings: list[str]  # what is doubtful of the budget
 
     def describe(self) -> str:
         """Return the plan as text, as ``dry_run=true`` prints it."""
         first, *rest = describe_plan(self.plan, self.vocabulary_note, self.stream, self.tokens_note).splitlines()
         changes = [f"intervention   {line}" for line in self.interventions]
-        changes += [f"text           {self.short_text}"] if self.short_text else []
+        changes += [f"budget         {line}" for line in self.warnings]
         return "\n".join([first, *changes, *describe_forecast(self.plan), *rest])
 
 
@@ -108,8 +108,8 @@ def expect_run(request: RunRequest) -> ExpectedRun:
     stream = None if folder is None else find_stream_size(Corpus(pinned.data), folder, cache)
     settings, tokens_note = expect_budget(pinned, stream)
     changes = describe_interventions(Corpus(pinned.data), folder, cache)
-    short = warn_of_short_text(pinned, stream)
-    return ExpectedRun(make_plan(settings, vocabulary), stream, vocabulary_note, tokens_note, changes, short)
+    warnings = list_budget_warnings(pinned, stream)
+    return ExpectedRun(make_plan(settings, vocabulary), stream, vocabulary_note, tokens_note, changes, warnings)
 
 
 def check_inputs(settings: RunRequest) -> RunRequest:
@@ -173,14 +173,8 @@ def pin_as(settings: _Request, run: Path) -> _Request:
 def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     """Build the tokenizer and the token shards where they are missing, and check everything that depends on them."""
     cache, facts = Path(request.paths.cache), read_run_facts(request.folder)
-    recall_hashes(cache)
-    own = None
-    if request.tokenizer.path is None and facts is not None and not own_faults(request.folder, facts, [TOKENIZER]):
-        own = request.folder / TOKENIZER  # other versions of libraries may build another one from the same settings
-    folder = own or build_tokenizer(request.tokenizer, request.data, Path(request.paths.tokenizers), request.has_masks)
-    tokenizer = load_tokenizer(folder)
+    folder, tokenizer = build_checked_tokenizer(request)
     check_start(request, folder, vocabulary_size(tokenizer))
-    evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length, request.has_masks)
     read_all = reads_shards and not (facts is not None and facts.finished)  # a finished run trains on nothing
     store = build_token_store(Corpus(request.data), folder, cache, read_all=read_all)
     where = f"data={request.data.run_name}"
@@ -191,10 +185,24 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     else:
         check_budget(store.length, settings.batch.length, plan.tokens, settings.data.max_epochs, where)
     check_text_has_bytes(store, where)
-    if own is None:
+    if folder != request.folder / TOKENIZER:
         save_unigram_counts(store, folder)
     masking = make_masking(settings, store, tokenizer) if settings.has_masks else None
     return PreparedRun(plan, folder, store, end_of_document(tokenizer), words, masking)
+
+
+def build_checked_tokenizer(request: RunRequest) -> "tuple[Path, PreTrainedTokenizerBase]":
+    """Build the tokenizer of a run where it is missing, and check that the context holds the pairs to be scored."""
+    recall_hashes(Path(request.paths.cache))
+    facts, folder = read_run_facts(request.folder), request.folder / TOKENIZER
+    # Other versions of libraries may build another one from the same settings.
+    is_kept = request.tokenizer.path is None and facts is not None
+    if not is_kept or own_faults(request.folder, facts, [TOKENIZER]):
+        root = Path(request.paths.tokenizers)
+        folder = build_tokenizer(request.tokenizer, request.data, root, request.has_masks)
+    tokenizer = load_tokenizer(folder)
+    evaluation.check_pairs_fit(request.eval, tokenizer, request.batch.length, request.has_masks)
+    return folder, tokenizer
 
 
 def make_masking(settings: RunSettings, store: TokenStore, tokenizer: "PreTrainedTokenizerBase") -> Masking:

@@ -16,7 +16,7 @@ from ucurve.storage.files import (
     remove_leftovers,
     sha256_file,
 )
-from ucurve.storage.run_folder import RESUME, STATE_FACTS, STEPS, step_name
+from ucurve.storage.run_folder import RESUME, STATE_FACTS, STEPS, parse_step, step_name
 from ucurve.storage.sealed import STATE
 
 if TYPE_CHECKING:  # verify.py answers a mistake before torch is imported
@@ -77,6 +77,11 @@ def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
             return int(facts["step"])
         log_line(f"{candidate} is damaged; going on from an older state, or from the start where there is none")
     return None
+
+
+def newest_step(run: Path) -> int:
+    """Return the step of the newest state, whether or not it is whole; 0 where there is none."""
+    return max((parse_step(folder.name) or 0 for folder in _states(run / RESUME)), default=0)
 
 
 def has_state(run: Path, step: int, state_sha256: str) -> bool:

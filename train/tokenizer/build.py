@@ -132,11 +132,9 @@ def expected_vocabulary(
     settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path, with_mask: bool = False
 ) -> tuple[int, str]:
     """Return the size of a vocabulary, of a tokenizer that is built already or else expected, with a note."""
-    if (folder := find_tokenizer(settings, corpus_settings, folder_root, with_mask)) is not None:
-        return _built_size(folder), f"(of {folder})"
-    if settings.path is None and (twin := find_tokenizer(settings, corpus_settings, folder_root, not with_mask)):
-        mask = 1 if with_mask else -1
-        return _built_size(twin) + mask, f"(of {twin}, {'with' if with_mask else 'without'} a token for masks)"
+    for mask in [with_mask] if settings.path else [with_mask, not with_mask]:  # which is one token more or less
+        if (folder := find_tokenizer(settings, corpus_settings, folder_root, mask)) is not None:
+            return int(read_statistics(folder)["tokens"]["all"]) + with_mask - mask, f"(of {folder})"
     if isinstance(_source(settings), dict):  # it is a folder here, which only need be read
         assert settings.path is not None
         return vocabulary_size(_load(settings, settings.path)), f"(of {settings.path})"
@@ -159,10 +157,6 @@ def find_tokenizer(
         return None
     folder = _folder(settings, Corpus(corpus_settings), folder_root, with_mask)
     return folder if _is_complete(folder) else None
-
-
-def _built_size(folder: Path) -> int:
-    return int(read_statistics(folder)["tokens"]["all"])
 
 
 def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path, with_mask: bool) -> Path:

@@ -16,7 +16,7 @@ from ucurve.config import Composed, plain, sweep
 from ucurve.errors import BusyError, RunError
 from ucurve.storage.facts import Seeds
 from ucurve.training.engine.signals import Interrupted, StopSignals
-from ucurve.training.grid.cells import Cell, grid_cells
+from ucurve.training.grid.cells import Cell, grid_cells, longest_first
 from ucurve.training.grid.failures import read_failure, record_failure
 from ucurve.training.grid.worker import GridRun, Outcome, format_outcomes
 from ucurve.training.run.run import train_run
@@ -74,7 +74,23 @@ def test_any_failure_of_a_cell_goes_to_its_log_and_the_others_go_on(cells, error
     text = Path(failure.log).read_text()
     assert "Traceback" in text
     assert type(error).__name__ in text
-    assert run.outcomes[1].reason == f"{error} ({failure.log})"
+    assert run.outcomes[1] == Outcome(cells[1].name, "failed", str(error), failure.log)
+
+
+def test_a_cell_that_was_cut_off_is_interrupted_at_its_step(cells):
+    def train(settings):
+        write_run(settings.folder, "interrupted")
+        (settings.folder / "resume" / "step00000003").mkdir(parents=True)
+        (settings.folder / "resume" / "step00000007").mkdir()
+        raise Interrupted("told to end")
+
+    run = GridRun(cells, train)
+    with pytest.raises(SystemExit):
+        run.work()
+    assert run.outcomes[:2] == [
+        Outcome(cells[0].name, "interrupted", "at step 7"),
+        Outcome(cells[1].name, "not started"),
+    ]
 
 
 def test_ctrl_c_ends_the_grid_and_is_no_failure(cells):
@@ -158,8 +174,28 @@ def test_a_process_told_to_end_starts_no_other_cell(cells):
 
 
 def test_the_summary_names_every_cell_and_counts():
-    text = format_outcomes([Outcome("a", "done"), Outcome("long", "failed", "why (log)"), Outcome("b", "done")])
-    assert text.splitlines() == ["a     done", "long  failed    why (log)", "b     done", "3 cells: 2 done, 1 failed"]
+    text = format_outcomes([Outcome("a", "done"), Outcome("long", "interrupted", "at step 5"), Outcome("b", "done")])
+    assert text.splitlines() == [
+        *("a     done", "long  interrupted  at step 5", "b     done"),
+        "3 cells: 2 done, 1 interrupted",
+    ]
+
+
+def test_the_reason_of_failures_is_said_once(cells, capsys):
+    def train(settings):
+        raise RunError("full\nas it is" if settings.seeds.init else "other")
+
+    run = GridRun(cells, train)
+    run.work()
+    logs = [outcome.log for outcome in run.outcomes]
+    text = format_outcomes(run.outcomes)
+    assert text.splitlines() == [
+        *(f"{cell.name}  failed       {log}" for cell, log in zip(cells, logs, strict=True)),
+        f"{cells[0].name} failed: other",
+        *(f"{cells[1].name}, {cells[2].name}, {cells[3].name} failed: full", "as it is"),
+        "4 cells: 4 failed",
+    ]
+    assert capsys.readouterr().err.splitlines()[1] == f"{cells[1].name} failed; {logs[1]} says why, and so will the summary"
 
 
 def outcomes(text):
@@ -243,10 +279,10 @@ def test_a_mistake_in_one_cell_ends_with_two_before_anything_runs(overrides, run
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_cell_with_a_broken_corpus_is_named_with_file_and_line(run_command, overrides, tmp_path, corpus):
+def test_a_cell_with_a_broken_corpus_is_named_with_file_and_line_before_any_trains(run_command, overrides, tmp_path, corpus):
     (tmp_path / "broken.jsonl").write_text('{"text": "天地"}\n{"text": \n')
     paths = f"data.path={corpus},{tmp_path / 'broken.jsonl'}"
-    code, text, _ = run_command(
+    code, text, errors = run_command(
         "train",
         "-m",
         *[one for one in overrides if not one.startswith("data.path")],
@@ -254,6 +290,36 @@ def test_a_cell_with_a_broken_corpus_is_named_with_file_and_line(run_command, ov
         "schedule.count=2",
         paths,
     )
-    assert code == 1
-    assert re.search(r"tiny-256-char-broken-s0 +failed +.*broken\.jsonl:2", text)
-    assert outcomes(text)["done"] == {name(0)}
+    assert (code, text) == (2, "")
+    assert re.search(r"nothing was started:\n  tiny-256-char-broken-s0: \S*broken\.jsonl:2: ", errors)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_pairs_that_do_not_fit_are_named_before_any_cell_trains(run_command, overrides, tmp_path):
+    (tmp_path / "own.csv").write_text("sentence_good,sentence_bad\n" + "天" * 30 + "," + "地" * 30 + "\n")
+    pairs = [f"eval.custom.path={tmp_path / 'own.csv'}", "eval.custom.language=zho", "eval.benchmarks=[custom]"]
+    keys = ["tokens=1024", "schedule.count=2", "batch.length=64,16", "name=x${batch.length}", "seed=0,1"]
+    code, text, errors = run_command("train", "-m", *overrides, *keys, *pairs)
+    assert (code, text) == (2, "")
+    names = "tiny-1024-char-small_corpus-s0-x16, tiny-1024-char-small_corpus-s1-x16"
+    assert f"nothing was started:\n  {names}: " in errors
+    assert "x64" not in errors
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_true_of_all_cells_is_said_once(run_command, overrides, tmp_path):
+    code, _, errors = run_command("train", "-m", *overrides, "tokens=256", "schedule.count=2", "seed=0,1")
+    assert code == 0
+    assert errors.count("nothing is scored") == 1
+    assert f"'run={tmp_path / 'runs'}/*' benchmarks=demo" in errors
+
+
+def test_the_longest_cells_come_first(overrides, values_of):
+    grid = sweep("train", [*overrides, "tokens=2048,2560", "model=tiny,14m", "seed=0,1"])
+    found = longest_first(grid_cells([Composed(values_of(cell), tuple(cell)) for cell in grid]))
+    assert [(cell.settings.model.name, cell.settings.tokens, cell.settings.seed) for cell in found] == [
+        *(("14m", 2560, seed) for seed in (0, 1)),
+        *(("14m", 2048, seed) for seed in (0, 1)),
+        *(("tiny", 2560, seed) for seed in (0, 1)),
+        *(("tiny", 2048, seed) for seed in (0, 1)),
+    ]

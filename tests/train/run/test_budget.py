@@ -1,6 +1,7 @@
 """A budget in words: what it means in tokens, what is recorded, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from ucurve.storage.facts import read_run_facts
 from ucurve.training.cli import train_command
 from ucurve.training.config import read_request
 from ucurve.training.identity import config_sha256
-from ucurve.training.run.budget import say_short_texts, warn_of_short_text
+from ucurve.training.run.budget import say_budget_warnings, list_budget_warnings
 from ucurve.training.run.prepare import expect_run, prepare
 from ucurve.training.run.run import train_run
 from ucurve.training.run_folder.checks import check_same_configuration
@@ -112,21 +113,22 @@ def long_text(tmp_path):
 )
 def test_a_text_too_short_for_a_budget_is_told_before_anything_is_built(settings_of, long_text, keys, warning):
     settings = settings_of(long_text, *keys)
-    told = warn_of_short_text(settings)
-    assert told == expect_run(settings).short_text
-    assert (warning in told) if warning else told == ""
-    if warning:
-        assert told.startswith("warning: data=long has 3,600 characters; 8,192 tokens need")
-        assert f"\ntext           {told}\n" in expect_run(settings).describe()
+    told = [line for line in list_budget_warnings(settings) if "data=long" in line]
+    assert told == [line for line in expect_run(settings).warnings if "data=long" in line]
+    assert len(told) == bool(warning)
+    for line in told:
+        assert line.startswith("warning: data=long has 3,600 characters; 8,192 tokens need")
+        assert warning in line
+        assert f"\nbudget         {line}\n" in expect_run(settings).describe()
     assert not Path(settings.paths.cache).exists()
 
 
 def test_a_text_that_is_tokenized_is_compared_by_its_tokens(settings_of, long_text):
     settings = settings_of(long_text, "tokens=2048", "tokenizer=word", "tokenizer.vocab_size=20")
-    assert expect_run(settings).short_text == ""
+    assert not any("data=long" in line for line in expect_run(settings).warnings)
     with pytest.raises(UserError, match=r"1\.\d+ epochs of data=long"):
         prepare(settings)
-    assert "data=long has 1,200 tokens; 2,048 tokens need 1.73 times it" in expect_run(settings).short_text
+    assert "data=long has 1,200 tokens; 2,048 tokens need 1.73 times it" in expect_run(settings).warnings[-1]
 
 
 @pytest.mark.usefixtures("long_text")
@@ -134,21 +136,36 @@ def test_a_part_that_is_too_short_is_told_by_its_name(tmp_path):
     part = f"{{path: {tmp_path / 'long.txt'}, weight: .5}}"
     other = f"{{path: {tmp_path / 'long.txt'}, weight: .5, name: other, max_epochs: 9}}"
     keys = ["tokenizer=char", "tokens=16384", "batch.sequences=8", "batch.length=16"]
-    told = warn_of_short_text(read_request(compose("train", [*keys, f"data.parts=[{part},{other}]"])))
-    assert told == (
+    told = list_budget_warnings(read_request(compose("train", [*keys, f"data.parts=[{part},{other}]"])))
+    assert told[1:] == [
         "warning: data=long has 3,600 characters; 8,192 tokens need 1.95 times it, and max_epochs of the part long is 1"
         ". Lower tokens, or set it to 2"
-    )
+    ]
 
 
-def test_the_short_texts_of_a_grid_are_told_once_each(settings_of, long_text, capsys):
+@pytest.mark.parametrize(
+    ("keys", "warning"),
+    [
+        (["tokens=25600"], None),
+        (["tokens=12800"], "tokens=12.8K are 100 steps, which is little to learn from; batch.sequences=4 makes them 200"),
+        (["tokens=1280"], "tokens=1280 are 10 steps, .*; batch.sequences=1 makes them 80"),
+        (["tokens=1280", "batch.sequences=1"], "are 80 steps, .*; give more tokens, or a smaller batch.length"),
+    ],
+)
+def test_a_budget_of_few_steps_is_told_with_what_gives_more(settings_of, keys, warning):
+    told = list_budget_warnings(settings_of("data.max_epochs=99", *keys))
+    assert len(told) == (warning is not None)
+    assert all(re.match(f"warning: .*{warning}$", line) for line in told)
+
+
+def test_the_warnings_of_a_grid_are_told_once_each(settings_of, long_text, capsys):
     grid = [settings_of(long_text, f"tokens={tokens}", f"seed={seed}") for tokens in (512, 8192) for seed in (0, 1)]
-    say_short_texts(grid)
+    say_budget_warnings(grid)
     assert capsys.readouterr().err.count("warning: data=long has 3,600 characters; 8,192 tokens need") == 1
 
 
 def test_a_text_that_is_not_there_is_left_to_who_reads_it(settings_of, tmp_path):
-    assert warn_of_short_text(settings_of(f"data.path={tmp_path / 'none'}", "tokens=1B")) == ""
+    assert list_budget_warnings(settings_of(f"data.path={tmp_path / 'none'}", "tokens=1B")) == []
 
 
 def test_more_words_than_the_passes_hold_are_refused(budget_of):

@@ -1,14 +1,17 @@
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from ucurve.config import compose
 from ucurve.fields import format_seconds
+from ucurve.storage.facts import ParentFacts
 from ucurve.training.config import read_settings
 from ucurve.training.plan import make_plan
 from ucurve.training.run import forecast
 from ucurve.training.run.forecast import describe_forecast
+from ucurve.training.run_folder.config_file import configuration_text
 
 
 @pytest.fixture(autouse=True)
@@ -34,13 +37,16 @@ def test_a_time_is_in_the_largest_unit_that_fits(seconds, text):
 def test_without_a_run_the_time_is_an_assumption_that_says_so(tmp_path):
     device, time, scoring = lines(tmp_path)
     assert device == "device         processor with 2 cores (engine.device=auto)"
-    assert "assumed at 4e+10 FLOPs a second and core, no run here to go by, so perhaps 3 times off" in time
+    assert "assumed at 4e+10 FLOPs a second and core, no run like it here, so perhaps 3 times off" in time
     assert "nothing, as benchmarks= names no benchmark" in scoring
 
 
-def record(folder, rate, processor, parameters):
+def record(folder, rate, processor, parameters, *overrides, steps=60):
+    """Write what a forecast reads of a run, but for run.json."""
     folder.mkdir(parents=True)
-    (folder / "metrics.jsonl").write_text("".join(json.dumps({"tokens_per_second": rate}) + "\n" for _ in range(3)))
+    (folder / "metrics.jsonl").write_text(f"{json.dumps({'tokens_per_second': rate})}\n" * steps)
+    settings = read_settings(compose("train", ["tokens=4M", "data=demo", *overrides]))
+    (folder / "config.yaml").write_text(configuration_text(settings))
     (folder / "run.json").touch()
     hardware = {"processor": processor, "accelerators": []}
     return SimpleNamespace(name=folder.name, hardware=hardware, parameters={"total": parameters})
@@ -59,6 +65,35 @@ def test_the_rate_of_an_earlier_run_here_is_scaled_by_the_parameters(tmp_path, m
     assert "about 67 minutes of training without scoring; by the rate of near here (1,000 tokens a second);" in time
     time = lines(tmp_path, "model=410m")[1]
     assert "by the rate of near here (1,000 tokens a second), of another size, so perhaps 3 times off;" in time
+
+
+def test_a_rate_is_of_a_run_that_computes_the_same_for_long_enough(tmp_path, monkeypatch):
+    total = make_plan(read_settings(compose("train", ["tokens=4M", "data=demo"])), 8000).parameters.total
+    there = {
+        "llama": record(tmp_path / "llama", 1.0, "x86", total, "model=llama-14m"),
+        "bert": record(tmp_path / "bert", 2.0, "x86", total, "model=bert-14m"),
+        "muon": record(tmp_path / "muon", 3.0, "x86", total, "optimizer=muon"),
+        "short": record(tmp_path / "short", 4.0, "x86", total, steps=49),
+        "torn": record(tmp_path / "torn", 5.0, "x86", total),
+    }
+    (tmp_path / "torn" / "config.yaml").write_text("{")
+    monkeypatch.setattr(forecast, "processor", lambda: "x86")
+    monkeypatch.setattr(forecast, "read_run_facts", lambda run: there[run.name])
+    assert "no run like it here" in lines(tmp_path)[1]
+    assert "by the rate of muon here (3 tokens a second);" in lines(tmp_path, "optimizer=muon")[1]
+    assert "by the rate of bert here (2 tokens a second)" in lines(tmp_path, "model=bert-14m")[1]
+
+
+def test_a_branch_takes_the_time_of_its_own_steps(tmp_path, monkeypatch):
+    given = ["tokens=4096000", "data=demo", f"paths.runs={tmp_path}"]
+    plan = make_plan(read_settings(compose("train", given)), 8000)
+    there = {"same": record(tmp_path / "same", 1024.0, "x86", plan.parameters.total)}
+    monkeypatch.setattr(forecast, "processor", lambda: "x86")
+    monkeypatch.setattr(forecast, "read_run_facts", lambda run: there[run.name])
+    branch = replace(plan, parent=ParentFacts(name="trunk", step=240, config_sha256="0" * 64))
+    assert (plan.steps, branch.own_steps) == (250, 10)
+    assert "about 67 minutes of training" in describe_forecast(plan)[1]
+    assert "about 3 minutes of training" in describe_forecast(branch)[1]
 
 
 @pytest.mark.parametrize(

@@ -506,7 +506,7 @@ class TestExpectedVocabulary:
         folder = build_tokenizer(wanted, corpus, root)
         assert self.expected(wanted, corpus, root) == (size, f"(of {folder})")
         masked = expected_vocabulary(wanted, corpus, root, with_mask=True)
-        assert masked == (size + 1, f"(of {folder}, with a token for masks)")
+        assert masked == (size + 1, f"(of {folder})")
 
     def test_of_a_text_that_is_not_here(self, tmp_path):
         wanted = tokenizer_settings("char", vocab_size=12142)
