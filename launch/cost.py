@@ -46,7 +46,7 @@ def cost_command(arguments: Sequence[str]) -> None:
 
 
 def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> list[Row]:
-    """Return the rows of ``list_costs`` with hours, from the seconds of a step as ``measure`` gives them by model."""
+    """Return the rows of ``list_costs`` with hours, from the seconds of a step that ``measure`` gives of a model."""
     measured: dict[Hashable, float] = {}
     counts: dict[str, int] = {}  # by the settings of scoring, some of which cannot be hashed
 
@@ -76,7 +76,7 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
 def estimate_scoring_hours(plan: Plan, seconds: float, characters: int) -> float:
     """Estimate, rather too high, the hours that scoring takes: characters as tokens, a third of a training step each.
 
-    The ``seconds`` are those of a step in float32. A forward pass has a third of the FLOPs of a training step, 2ND of 6ND.
+    The ``seconds`` are those of a step in float32. A forward pass has a third of the FLOPs of such a step, 2ND of 6ND.
     """
     checkpoints = len(plan.checkpoint_steps) if plan.settings.eval.when != "never" else 0
     return checkpoints * characters * seconds / plan.settings.batch.tokens / 3 / 3600

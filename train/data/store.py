@@ -152,8 +152,8 @@ def epoch_tokens(length: int, sequence: int, where: str) -> int:
     usable = (length - 1) // sequence * sequence
     if usable <= 0:
         raise UserError(
-            f"{where} has {length:,} tokens, too few for one sequence of {sequence} and its last target; give more text, "
-            f"or lower batch.length={sequence}"
+            f"{where} has {length:,} tokens, too few for one sequence of {sequence} and its last target; give more "
+            f"text, or lower batch.length={sequence}"
         )
     return usable
 

@@ -9,7 +9,6 @@ from ucurve.errors import UserError
 from ucurve.training.checkpoint_schedule import checkpoint_steps
 from ucurve.training.config import RunRequest, RunSettings, read_request
 
-
 _VOCABULARY = 50_000  # about that of a tokenizer whose configuration does not say its size
 
 

@@ -125,7 +125,9 @@ def format_outcomes(outcomes: Sequence[Outcome]) -> str:
     width = max(len(outcome.cell) for outcome in outcomes)
     failed = [one for one in outcomes if one.status == "failed"]
     notes = [one.log if one in failed else one.reason for one in outcomes]
-    lines = [f"{one.cell:<{width}}  {one.status:<11}  {note}".rstrip() for one, note in zip(outcomes, notes, strict=True)]
+    lines = [
+        f"{one.cell:<{width}}  {one.status:<11}  {note}".rstrip() for one, note in zip(outcomes, notes, strict=True)
+    ]
     reasons = [
         f"{format_names([one.cell for one in failed if one.reason == reason])} failed: {reason}"
         for reason in dict.fromkeys(one.reason for one in failed)

@@ -83,8 +83,8 @@ def list_budget_warnings(request: RunRequest, stream: StreamSize | None = None) 
             least = "" if known is not None or request.tokenizer.kind == "char" else "at least "
             key = "data.max_epochs" if data == request.data else f"max_epochs of the part {data.run_name}"
             warnings.append(
-                f"warning: data={data.run_name} has {has}; {tokens:,} tokens need {least}{times:,.2f} times it, and {key} is "
-                f"{data.max_epochs}. Lower tokens, or set it to {math.ceil(times)}"
+                f"warning: data={data.run_name} has {has}; {tokens:,} tokens need {least}{times:,.2f} times it, and "
+                f"{key} is {data.max_epochs}. Lower tokens, or set it to {math.ceil(times)}"
             )
     return warnings
 

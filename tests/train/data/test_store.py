@@ -268,7 +268,9 @@ class TestBudget:
 
     @pytest.mark.parametrize("length", [0, 1, 64])
     def test_of_a_stream_without_a_whole_sequence(self, length):
-        with pytest.raises(UserError, match=rf"data=x has {length} tokens, too few for one sequence of 64 .* lower batch.length=64"):
+        with pytest.raises(
+            UserError, match=rf"data=x has {length} tokens, too few for one sequence of 64 .* lower batch.length=64"
+        ):
             check_budget(length, 64, 64, 100, "data=x")
 
 

@@ -195,7 +195,10 @@ def test_the_reason_of_failures_is_said_once(cells, capsys):
         *(f"{cells[1].name}, {cells[2].name}, {cells[3].name} failed: full", "as it is"),
         "4 cells: 4 failed",
     ]
-    assert capsys.readouterr().err.splitlines()[1] == f"{cells[1].name} failed; {logs[1]} says why, and so will the summary"
+    assert (
+        capsys.readouterr().err.splitlines()[1]
+        == f"{cells[1].name} failed; {logs[1]} says why, and so will the summary"
+    )
 
 
 def outcomes(text):
@@ -279,7 +282,9 @@ def test_a_mistake_in_one_cell_ends_with_two_before_anything_runs(overrides, run
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_cell_with_a_broken_corpus_is_named_with_file_and_line_before_any_trains(run_command, overrides, tmp_path, corpus):
+def test_a_cell_with_a_broken_corpus_is_named_with_file_and_line_before_any_trains(
+    run_command, overrides, tmp_path, corpus
+):
     (tmp_path / "broken.jsonl").write_text('{"text": "天地"}\n{"text": \n')
     paths = f"data.path={corpus},{tmp_path / 'broken.jsonl'}"
     code, text, errors = run_command(

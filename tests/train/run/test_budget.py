@@ -12,7 +12,7 @@ from ucurve.storage.facts import read_run_facts
 from ucurve.training.cli import train_command
 from ucurve.training.config import read_request
 from ucurve.training.identity import config_sha256
-from ucurve.training.run.budget import say_budget_warnings, list_budget_warnings
+from ucurve.training.run.budget import list_budget_warnings, say_budget_warnings
 from ucurve.training.run.prepare import expect_run, prepare
 from ucurve.training.run.run import train_run
 from ucurve.training.run_folder.checks import check_same_configuration
@@ -147,7 +147,10 @@ def test_a_part_that_is_too_short_is_told_by_its_name(tmp_path):
     ("keys", "warning"),
     [
         (["tokens=25600"], None),
-        (["tokens=12800"], "tokens=12.8K are 100 steps, which is little to learn from; batch.sequences=4 makes them 200"),
+        (
+            ["tokens=12800"],
+            "tokens=12.8K are 100 steps, which is little to learn from; batch.sequences=4 makes them 200",
+        ),
         (["tokens=1280"], "tokens=1280 are 10 steps, .*; batch.sequences=1 makes them 80"),
         (["tokens=1280", "batch.sequences=1"], "are 80 steps, .*; give more tokens, or a smaller batch.length"),
     ],
