@@ -1,6 +1,7 @@
 """Run folders to tidy frames."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -73,7 +74,7 @@ def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
     frames = []
     for run in runs:
         if run.facts and HELD_OUT in run.facts.files and run.facts.objective == "causal":
-            refuse_faults(lasting(lambda run=run: _held_out_faults(run)), "restore it from a copy")
+            refuse_faults(lasting(partial(_held_out_faults, run)), "restore it from a copy")
             frames.append(_with_run_names(run, read_table(run.folder / HELD_OUT, HELD_OUT_COLUMNS)))
     return _concatenate(frames, ["run", "group", *HELD_OUT_COLUMNS])
 

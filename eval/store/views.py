@@ -71,9 +71,7 @@ def write_tables(folder: Path, claims: Claims) -> None:
     """Write the tables that are missing or not what the files of rows give; damaged rows are a ``DamagedError``."""
     # Not flushed to disk: a table that a power cut tears is found, and written again.
     with claims.holding(_TABLES), ExitStack() as stack:
-        made = {
-            kind: beside(kind.path(folder)) for kind in TABLES
-        }  # no folder, as a reader looks into each
+        made = {kind: beside(kind.path(folder)) for kind in TABLES}  # no folder, as a reader looks into each
         for file in made.values():
             stack.callback(file.unlink, missing_ok=True)
         # Where the tables were removed, only rows were written, and lines need no second look; analyses check them.

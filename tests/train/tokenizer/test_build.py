@@ -29,7 +29,6 @@ from ucurve.training.tokenizer.build import (
     TokenizerSettings,
     build_tokenizer,
     expected_vocabulary,
-    find_tokenizer,
     say_script,
 )
 from ucurve.training.tokenizer.characters import contains_han, survey
