@@ -16,9 +16,11 @@ from ucurve.analysis.report.html import ReportSection
 
 def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw accuracy against tokens; the section says so where only models from elsewhere were scored."""
-    nothing = ("No checkpoints of a training run were scored on it: no curves.",)
-    curves = (*_describe_unequal(scored), *_draw_curves(scored)) or nothing
-    yield ReportSection(f"Curves on {scored.benchmark} (scored by {scored.scorer})", curves)
+    nothing = "No checkpoints of a training run were scored on it: no curves."
+    curves = _draw_curves(scored) or (nothing,)
+    yield ReportSection(
+        f"Curves on {scored.benchmark} (scored by {scored.scorer})", (*_describe_unequal(scored), *curves)
+    )
 
 
 def flops_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
