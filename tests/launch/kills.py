@@ -137,6 +137,7 @@ def end(work: Work, place: Path) -> None:
 def kill(work: Work, folder: Path, kills: int, seed: int) -> Counter[str]:
     """Kill a command so many times, up to three times in a row, let it end each time, and compare; returns a count."""
     chance = random.Random(f"{work.name} {seed}")
+    log_line(f"{work.name}: seed {seed}")
     happened: Counter[str] = Counter()
     if work.left_alone is None:
         leave_alone(work, folder / f"{work.name}-alone")
@@ -153,7 +154,7 @@ def kill(work: Work, folder: Path, kills: int, seed: int) -> Counter[str]:
                 break
         end(work, place)
         check(work, place)
-        log_line(f"{work.name}, seed {seed}: {dict(happened)}")
+        log_line(f"{work.name}: {dict(happened)}")
     return happened
 
 

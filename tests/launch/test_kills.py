@@ -21,8 +21,7 @@ def works(place):
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["trunk", "smaller budget", "publish", "workers"])
 def test_a_command_that_is_killed_ends_as_if_left_alone(works, place, name):
-    seed = random.randrange(1000)
-    assert kill(works[name], place, 1, seed).total() >= 1, f"seed {seed}"
+    assert kill(works[name], place, 1, seed=random.randrange(1000)).total() >= 1
 
 
 @pytest.mark.slow
