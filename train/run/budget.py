@@ -10,12 +10,12 @@ from ucurve.progress import log_line
 from ucurve.storage.facts import WordBudget
 from ucurve.token_stream.store import StreamSize, TokenStore
 from ucurve.training.config import RunRequest, RunSettings
-from ucurve.training.corpus.beginning import survey_beginning
 from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.corpus.words import CountedWords, count_words, find_word_count, most_tokens_per_word
 from ucurve.training.data.store import epoch_tokens
 from ucurve.training.run_folder.config_file import recall_settings
+from ucurve.training.tokenizer.beginning import survey_beginning
 
 _FEW_STEPS = 200  # below it a model has hardly left its first weights, and a warm-up of 1 % is a step or two
 

@@ -16,9 +16,9 @@ from ucurve.huggingface.tokenizer_files import STATISTICS, TOKENIZER
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_json, write_json
 from ucurve.storage.locks import build_once
-from ucurve.training.corpus.beginning import survey_beginning
 from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.settings import CorpusSettings, name_in_runs
+from ucurve.training.tokenizer.beginning import survey_beginning
 from ucurve.training.tokenizer.characters import contains_han, survey
 from ucurve.training.tokenizer.folder import (
     HUB_PATTERNS,

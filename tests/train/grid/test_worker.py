@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.facts import write_run
-from ucurve.config import Composed, plain, sweep
+from ucurve.config import Composed, compose_cells, plain, sweep
 from ucurve.errors import BusyError, RunError
 from ucurve.storage.facts import Seeds
 from ucurve.training.engine.signals import Interrupted, StopSignals
@@ -319,9 +319,9 @@ def test_what_is_true_of_all_cells_is_said_once(run_command, overrides, tmp_path
     assert f"'run={tmp_path / 'runs'}/*' benchmarks=demo" in errors
 
 
-def test_the_longest_cells_come_first(overrides, values_of):
+def test_the_longest_cells_come_first(overrides):
     grid = sweep("train", [*overrides, "tokens=2048,2560", "model=tiny,14m", "seed=0,1"])
-    found = longest_first(grid_cells([Composed(values_of(cell), tuple(cell)) for cell in grid]))
+    found = longest_first(grid_cells(compose_cells("train", grid)))
     assert [(cell.settings.model.name, cell.settings.tokens, cell.settings.seed) for cell in found] == [
         *(("14m", 2560, seed) for seed in (0, 1)),
         *(("14m", 2048, seed) for seed in (0, 1)),

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ucurve.training.corpus import beginning
-from ucurve.training.corpus.beginning import survey_beginning
 from ucurve.training.corpus.settings import CorpusSettings
+from ucurve.training.tokenizer import beginning
+from ucurve.training.tokenizer.beginning import survey_beginning
 
 LINES = ["".join(random.Random(number).choices("\u5929\u5730abc ", k=15)) for number in range(20_000)]
 CHARACTERS = sum(map(len, LINES))
