@@ -29,7 +29,7 @@ ORDER = {
         "attention lstm selective_scan tokenizer_files model_files",
         "registration",
         "foreign_code",
-        "file_tokenizer",
+        "file_tokenizer sentencepiece_file",
         "pretrained",
         "revisions",
     ],
