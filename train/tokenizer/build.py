@@ -1,7 +1,6 @@
 """Builds the tokenizer of a configuration once for a corpus, into a Hugging Face folder."""
 
 import functools
-import itertools
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -38,7 +37,6 @@ _NO_CHARACTERS = 2  # tokens of ``char``: the end of a document and the unknown 
 _CHARACTER_KINDS = ("char", "word")  # whose base is a choice of characters
 _ONLY_HUB = ("path", "revision", "document_token")
 _CHINESE_LLAMA = "hfl/chinese-llama-lora-7b"  # the tokenizer of conf/tokenizer/cllama.yaml, which is the default
-_FIRST_DOCUMENTS = 100  # by which the script of a corpus is told
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -103,11 +101,10 @@ def check_tokenizer(settings: TokenizerSettings) -> None:
 @functools.cache
 def say_script(settings: TokenizerSettings, data: CorpusSettings) -> None:
     """Log once where the text on this machine is hardly Chinese, which Chinese-LLaMA's tokenizer is made for."""
-    if settings.path != _CHINESE_LLAMA or data.is_streamed or not data.has_text:
+    if settings.path != _CHINESE_LLAMA or (beginning := survey_beginning(data)) is None:
         return
-    beginning = "".join(itertools.islice(Corpus(data).plain.documents(), _FIRST_DOCUMENTS))
-    letters = [character for character in beginning if character.isalpha()]
-    share = sum(map(contains_han, letters)) / max(1, len(letters))
+    letters = {letter: count for letter, count in beginning.found.counts.items() if letter.isalpha()}
+    share = sum(count for letter, count in letters.items() if contains_han(letter)) / max(1, sum(letters.values()))
     if share < 0.5:
         log_line(
             f"tokenizer={settings.name} is Chinese-LLaMA's, made for Chinese and fetched from the hub; {1 - share:.0%} "
