@@ -14,7 +14,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9, "T": 10**12}
 _LARGEST = 10**18
 _SECONDS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0))
 _WORDS = "w"  # after a count that is one of words
-_COUNT = re.compile(r"(?P<number>\d[\d_]*(\.\d+)?([eE]\+?\d{1,3})?)(?P<unit>[KMBGT]?)")
+_COUNT = re.compile(r"(?P<number>\d[\d_]*(\.\d+)?([eE]\+?\d{1,3})?)(?P<unit>[KkMBGT]?)")
 
 
 def parse_count(value: object) -> int:
@@ -22,7 +22,7 @@ def parse_count(value: object) -> int:
     match = None if isinstance(value, bool) else _COUNT.fullmatch(str(value).strip())
     if match is None:
         raise ValueError(f"{value!r} is not a count; allowed: 10M, 1.5B, 3e9, 1000000")
-    number = Decimal(match["number"].replace("_", "")) * _UNITS[match["unit"]]
+    number = Decimal(match["number"].replace("_", "")) * _UNITS[match["unit"].upper()]
     if not 1 <= number <= _LARGEST or number != int(number):
         raise ValueError(f"{value!r} is not a whole number from 1 to 1e18; allowed: 10M, 1.5B, 3e9, 1000000")
     return int(number)
