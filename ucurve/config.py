@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import os
+import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -133,14 +134,15 @@ def compose_cells(name: str, cells: Sequence[Sequence[str]]) -> list[Composed]:
     Hydra, which takes a fifth of a second, composes each combination of groups once; what other overrides say is put
     into copies of it.
     """
-    bases: dict[tuple[str, ...], DictConfig] = {}
+    bases: dict[tuple[str, ...], bytes] = {}  # pickled, which copies six times as fast as copy.deepcopy
     found = []
     with _composing(name):
         for cell in cells:
             chosen, values = _split_off_values(name, with_implied_choices(name, cell))
             if chosen not in bases:
-                bases[chosen] = hydra.compose(name, overrides=list(chosen))
-            config, parsed = copy.deepcopy(bases[chosen]), OverridesParser.create().parse_overrides(values)
+                bases[chosen] = pickle.dumps(hydra.compose(name, overrides=list(chosen)))
+            config = pickle.loads(bases[chosen])  # noqa: S301 - of this process
+            parsed = OverridesParser.create().parse_overrides(values)
             ConfigLoaderImpl.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             ConfigLoaderImpl._apply_overrides_to_config(parsed, config)
             found.append(Composed(resolve(config), tuple(cell)))
@@ -162,11 +164,10 @@ def _split_off_values(name: str, overrides: Sequence[str]) -> tuple[tuple[str, .
 
 @contextlib.contextmanager
 def _composing(name: str) -> Iterator[None]:
-    started = GlobalHydra.instance().is_initialized()
     with (
         _explaining_errors(name),
         _stored(name),
-        contextlib.nullcontext() if started else hydra.initialize(None, version_base="1.3"),
+        contextlib.nullcontext() if GlobalHydra().is_initialized() else hydra.initialize(None, version_base="1.3"),
     ):
         yield
 

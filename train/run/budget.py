@@ -90,13 +90,13 @@ def list_budget_warnings(request: RunRequest, stream: StreamSize | None = None) 
 
 
 def _list_few_steps(settings: RunSettings) -> list[str]:
-    batch, steps = settings.batch, settings.steps
-    if steps >= _FEW_STEPS:
+    batch = settings.batch
+    if settings.steps >= _FEW_STEPS:
         return []
     fewer = max(1, settings.tokens // (_FEW_STEPS * batch.length))
     more = f"batch.sequences={fewer} makes them {settings.tokens // (fewer * batch.length):,}"
-    remedy = more if fewer < batch.sequences else "give more tokens, or a smaller batch.length"
-    return [f"warning: tokens={settings.budget} are {steps} steps, which is little to learn from; {remedy}"]
+    few = f"warning: tokens={settings.budget} are {settings.steps} steps, which is little to learn from"
+    return [f"{few}; {more if fewer < batch.sequences else 'give more tokens, or a smaller batch.length'}"]
 
 
 def _find_length(data: CorpusSettings, stream: StreamSize | None) -> tuple[int, str]:
