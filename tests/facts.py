@@ -1,7 +1,13 @@
 """What run.json, manifests and the keys of scores say, for tests that write such files by themselves."""
 
-from ucurve.eval.store.keys import stored_hash
+import shutil
+from dataclasses import asdict
+
+from ucurve.eval.store.keys import order_of, scores_below, stored_hash
+from ucurve.eval.store.rows import ScoreRows, write_rows
 from ucurve.eval.store.scores import pairs_path, score_path, write_scores
+from ucurve.eval.store.tables import ACCURACY, Labels, make_blocks, read_table
+from ucurve.eval.store.views import open_table
 from ucurve.storage.facts import (
     Manifest,
     RunFacts,
@@ -13,7 +19,7 @@ from ucurve.storage.facts import (
 )
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import MANIFEST, checkpoint_folder
-from ucurve.storage.score_key import ScoreInputs, ScoreKey, write_key
+from ucurve.storage.score_key import ScoreInputs, ScoreKey, read_key, write_key
 
 
 def run_facts(**changes):
@@ -132,6 +138,24 @@ def store_key(folder, benchmark, scorer, step, more, **changes):
     inputs = score_inputs(folder, step=step, benchmark=benchmark, scorer=scorer, **changes)
     facts = {"model": folder.name, "scores_sha256": "s", "versions": {}} | more
     write_key(score_path(folder, benchmark, scorer, step), ScoreKey(**dict(inputs), **facts))
+
+
+def store_rows(folder):
+    """Store the rows of every score that has a key, from the table of the folder, which then has these alone."""
+    path = ACCURACY.path(folder)
+    table = read_table(ACCURACY, path)
+    path.unlink()
+    for scores in scores_below(folder):
+        step, benchmark, scorer = order_of(folder, scores)
+        own = table[(table["step"] == step) & (table["benchmark"] == benchmark) & (table["scorer"] == scorer)]
+        first = own.iloc[0]
+        labels = Labels(first["run"], step, first["tokens"], first["flops"], benchmark, scorer)
+        rows = ScoreRows(read_key(scores).score_sha256)
+        for of, lines in make_blocks(ACCURACY, own.drop(columns=[*asdict(labels)]), labels).items():
+            rows.add(ACCURACY, of, lines)
+        write_rows(scores, rows)
+    with open_table(ACCURACY, folder) as made:
+        shutil.copyfile(made, path)
 
 
 def without_network(monkeypatch, snapshot_download):

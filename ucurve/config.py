@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import os
-import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -134,14 +133,14 @@ def compose_cells(name: str, cells: Sequence[Sequence[str]]) -> list[Composed]:
     Hydra, which takes a fifth of a second, composes each combination of groups once; what other overrides say is put
     into copies of it.
     """
-    bases: dict[tuple[str, ...], bytes] = {}  # pickled, which copies six times as fast as copy.deepcopy
+    bases: dict[tuple[str, ...], DictConfig] = {}
     found = []
     with _composing(name):
         for cell in cells:
             chosen, values = _split_off_values(name, with_implied_choices(name, cell))
             if chosen not in bases:
-                bases[chosen] = pickle.dumps(hydra.compose(name, overrides=list(chosen)))
-            config = pickle.loads(bases[chosen])  # noqa: S301 - of this process
+                bases[chosen] = hydra.compose(name, overrides=list(chosen))
+            config = copy.deepcopy(bases[chosen])
             parsed = OverridesParser.create().parse_overrides(values)
             ConfigLoaderImpl.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             ConfigLoaderImpl._apply_overrides_to_config(parsed, config)

@@ -3,20 +3,14 @@
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from ucurve.errors import RunError, UserError
+from ucurve.huggingface.pretrained import fetch
 from ucurve.progress import log_line
 from ucurve.storage.files import read_json_or_empty
 from ucurve.storage.run_folder import MANIFEST
 
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
-
 _SHOWN = 3  # files that a message names
-
-
 _OF_THE_HUB = ".gitattributes"  # in every repository
 
 
@@ -32,7 +26,7 @@ def refuse_other_content(repo: str, revisions: Sequence[str], config_sha256: str
             for ref in refs
             if ref.name in revisions
         }
-        others = [name for name in files if files[name] and not _is_of_run(hub, repo, name, files[name], config_sha256)]
+        others = [name for name in files if files[name] and not _is_of_run(repo, name, files[name], config_sha256)]
     if others:
         raise UserError(
             f"repo={repo}: {others[0]} holds {', '.join(files[others[0]][:_SHOWN])}, and no {MANIFEST} of this run "
@@ -41,12 +35,11 @@ def refuse_other_content(repo: str, revisions: Sequence[str], config_sha256: str
         )
 
 
-def _is_of_run(hub: "HfApi", repo: str, revision: str, files: Collection[str], config_sha256: str) -> bool:
+def _is_of_run(repo: str, revision: str, files: Collection[str], config_sha256: str) -> bool:
     if MANIFEST not in files:
         return False
-    with TemporaryDirectory() as place:
-        manifest = hub.hf_hub_download(repo, MANIFEST, revision=revision, local_dir=place)
-        return read_json_or_empty(Path(manifest)).get("config_sha256") == config_sha256
+    manifest = fetch(repo, [MANIFEST], revision) / MANIFEST
+    return read_json_or_empty(manifest).get("config_sha256") == config_sha256
 
 
 def upload_revisions(folder: Path, repo: str, revisions: Sequence[str], private: bool = False) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
 from tests.analysis.synthetic import MakeRun, score_row
-from tests.facts import store_scores
+from tests.facts import store_rows, store_scores
 from ucurve.analysis.data.last_scores import LanguageScores, ModelScores, group_languages, load_last_scores
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
@@ -202,6 +202,7 @@ def test_subsets_and_prompts_of_swe_blimp(tmp_path: Path) -> None:
         for scorer, notes in (("sentence", {}), ("prompt", {"excluded": place == 1})):
             table = pd.read_parquet(score_path(folder, "swe-blimp", scorer, -1))
             store_scores(folder, "swe-blimp", scorer, -1, table, notes)
+        store_rows(folder)
     scored, last = _last(tmp_path)
     assert (_tables(subset_sections(scored, last))["subsets_swe-blimp-sentence"]["mpad"] > 0).all()
     (part,) = prompt_sections(scored.study)

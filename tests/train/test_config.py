@@ -33,14 +33,14 @@ def test_zero_is_a_seed_and_one_seed_sets_both():
     assert asdict(read("seed=7", "seeds.data=0").seeds) == {"init": 7, "data": 0}
 
 
-@pytest.mark.parametrize("text", ["3B", "3e9", "3000000000", "3_000_000_000", "3000M"])
+@pytest.mark.parametrize("text", ["3B", "3e9", "3000000000", "3_000_000_000", "3000M", "3000000k"])
 def test_a_budget_may_be_written_in_several_ways(text):
     settings = read(f"tokens={text}")
     assert settings.tokens == 3_000_000_000
     assert settings.steps == 183_105
 
 
-@pytest.mark.parametrize("text", ["10m", "10k", "10Mb"])
+@pytest.mark.parametrize("text", ["10m", "10Mb"])
 def test_another_unit_is_refused_with_the_allowed_ones(text):
     with pytest.raises(UserError, match=rf"'{text}' is not a count; allowed: 10M, 1\.5B"):
         read(f"tokens={text}")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.facts import score_inputs, store_scores
+from tests.facts import score_inputs, store_rows, store_scores
 from tests.workbench import test_explore
 from ucurve.errors import UserError
 from ucurve.eval.scoring.text.layout import TokenLayout
@@ -34,6 +34,7 @@ def library(tmp_path, monkeypatch):
     for step in test_explore.STEPS:
         table = pd.read_parquet(score_path(folder, "toy", "sentence", step))
         store_scores(folder, "toy", "sentence", step, table)
+    store_rows(folder)
     record_tokens(path, tokens)
     return library
 

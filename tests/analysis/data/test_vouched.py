@@ -1,8 +1,6 @@
 """Files that are not what was written are refused by name."""
 
 import json
-import shutil
-from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +8,7 @@ import pytest
 
 from tests.analysis.item_runs import pair_table, score_table
 from tests.analysis.synthetic import MakeRun, score_row
-from tests.facts import change_run, store_scores
+from tests.facts import change_run, store_rows, store_scores
 from ucurve.analysis.data.files import stored_pairs, stored_scores
 from ucurve.analysis.data.frames import score_frame
 from ucurve.analysis.data.runs import find_runs
@@ -19,12 +17,9 @@ from ucurve.analysis.data.study import read_study
 from ucurve.analysis.linking.tokenizers import tokenizer_table
 from ucurve.errors import DamagedError
 from ucurve.eval.pairs import data_hash
-from ucurve.eval.store.rows import ScoreRows, write_rows
 from ucurve.eval.store.scores import keep_pairs, score_path
-from ucurve.eval.store.tables import ACCURACY, Labels, make_blocks
-from ucurve.eval.store.views import open_table
+from ucurve.eval.store.tables import ACCURACY
 from ucurve.storage.files import sha256_file
-from ucurve.storage.score_key import read_key
 
 ROWS = [score_row(step, 0.5) for step in (0, 8)]
 BITS = {1: 3.0, 8: 2.0}
@@ -42,18 +37,8 @@ def folder(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     pairs = pair_table({"a": "p"}, 2).assign(benchmark="zho")
     keep_pairs(run, pairs)
     for step in (0, 8):
-        scores = store_scores(run, "zho", "sentence", step, score_table(pairs, pairs.index.to_numpy()))
-        rows = ScoreRows(read_key(scores).score_sha256)
-        table = pd.DataFrame([row for row in ROWS if row["step"] == step])
-        labels = Labels(run.name, step, step * 1000, 1e9, "zho", "sentence")
-        for of, lines in make_blocks(
-            ACCURACY, table.drop(columns=list(asdict(labels)), errors="ignore"), labels
-        ).items():
-            rows.add(ACCURACY, of, lines)
-        write_rows(scores, rows)
-    ACCURACY.path(run).unlink()
-    with open_table(ACCURACY, run) as table_file:
-        shutil.copyfile(table_file, ACCURACY.path(run))
+        store_scores(run, "zho", "sentence", step, score_table(pairs, pairs.index.to_numpy()))
+    store_rows(run)
     return run
 
 

@@ -7,7 +7,7 @@ from scipy.stats import ttest_1samp
 
 from studies.tokenizers.regions import critical_regions
 from tests.analysis.synthetic import TOKENS_PER_STEP, score_row
-from tests.facts import score_inputs, store_key
+from tests.facts import score_inputs, store_key, store_rows
 from ucurve.analysis.api import open_study
 from ucurve.analysis.sections import make_sections
 from ucurve.analysis.tokens.section import token_sections
@@ -61,6 +61,10 @@ def runs(tmp_path, make_run):
             scores = score_path(folder, "zho", "sentence", step)
             facts = write_tokens(scores, name, layout().sentences.starts, values_of(seed, step), layout().words)
             store_key(folder, "zho", "sentence", step, {"token_scores": facts}, data_sha256=data_hash(pairs))
+            scores.touch()  # which tokens are not read from
+        store_key(folder, "zho", "sentence", 8, {}, data_sha256=data_hash(pairs))
+        score_path(folder, "zho", "sentence", 8).touch()
+        store_rows(folder)
     return tmp_path / "runs"
 
 
