@@ -55,6 +55,7 @@ def package(file: str) -> str | None:
     return header and header[1]
 
 
+@functools.cache
 def known_keys(name: str) -> dict[str, object]:
     """Return the defaults of all keys of a configuration and of its groups, as its files have them."""
     known = {**_keys(load(f"{name}.yaml")), **dict.fromkeys(groups(name))}
