@@ -168,8 +168,8 @@ def _is_large(path: str) -> bool:
 
 
 def _refs(request: _Handler, query: Query, body: bytes, kind: str, name: str) -> None:
-    if not request.find(kind, name, "main"):
-        return
+    if (kind, name) not in request.hub.repositories and not request.find(kind, name, "main"):
+        return  # the error is sent
     branches = request.hub.repositories.get((kind, name), Repository()).branches
     listed = [
         {"name": branch, "ref": f"refs/heads/{branch}", "targetCommit": commit} for branch, commit in branches.items()

@@ -8,13 +8,14 @@ import pytest
 import ucurve
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-SMALLER = '"tokens=20K", "batch.sequences=16", "batch.length=32", "schedule.count=6"'
+USUAL = '"schedule.count=14", model="tiny", tokens="800K"'
+SMALLER = '"batch.sequences=16", "batch.length=32", "schedule.count=6", model="tiny", tokens="20K"'
 TRAINED = ("tiny-800K-", "tiny-20K-")
 
 
 def examples(page):
     """The Python blocks of a page, the one that trains first."""
-    text = (DOCS / page).read_text(encoding="utf-8").replace('"tokens=800K"', SMALLER).replace(*TRAINED)
+    text = (DOCS / page).read_text(encoding="utf-8").replace(USUAL, SMALLER).replace(*TRAINED)
     return sorted(
         re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL), key=lambda code: "ucurve.train(" not in code
     )

@@ -79,5 +79,5 @@ def test_without_batch_length_the_remedy_is_named(run):
     assert run([word for word in train if not word.startswith("batch.")])[0] == 0
     code, said = run(score)
     assert code == 2
-    assert re.search(r"tokens, but the model's context holds 64 \(.*; \d+ of \d+ pairs fit\)", said)
+    assert re.search(r"tokens, but the model's context holds 64 \(.*; \d+ of \d+ pairs fit\b.*\)", said)
     assert "batch.length=" in said
