@@ -5,12 +5,13 @@ import re
 
 import pytest
 import torch
+from transformers import AutoConfig
 
 from ucurve.errors import UserError
 from ucurve.training.engine.optimizers import parameter_groups
 from ucurve.training.model.library import LibraryModel, parameters_by_group
 from ucurve.training.model.neox import PythiaShape
-from ucurve.training.model.refusals import refuse_behaviour
+from ucurve.training.model.refusals import refuse_behaviour, refuse_configuration
 from ucurve.training.optim import OptimizerSettings
 
 VOCABULARY, LENGTH, WIDTH, LAYERS = 80, 16, 32, 3
@@ -256,3 +257,13 @@ def test_counting_flops_leaves_the_attention_of_other_threads_as_it_is(monkeypat
     monkeypatch.setattr(LibraryModel, "_build", build_and_watch)
     assert design("llama").count_flops(vocabulary=11, context=7, tokens=7) > 0
     assert kernels == [True]
+
+
+def test_dropout_of_layers_that_a_language_model_does_not_have_is_not_refused():
+    made = AutoConfig.for_model("distilbert", dropout=0.0, attention_dropout=0.0)
+    assert made.qa_dropout
+    assert made.seq_classif_dropout
+    refuse_configuration(made, masked=True)
+    made.attention_dropout = 0.1
+    with pytest.raises(UserError, match=re.escape("set model.config.attention_dropout=0.0")):
+        refuse_configuration(made, masked=True)
