@@ -36,10 +36,14 @@ class Work:
     name: str
     arguments: Callable[[Path], list[str]]  # from its folder
     needs: Callable[[Path], object] = field(default=lambda _: None)
-    is_done: Callable[[Path], bool] = field(default=lambda place: finished_runs(place / "runs"))
-    made: Callable[[Path], object] = field(default=lambda place: runs_in(place / "runs"))
+    has_ended: Callable[[Path], bool] = field(default=lambda place: all_finished(place / "runs"))
+    made: Callable[[Path], dict[str, object]] = field(default=lambda place: runs_in(place / "runs"))
     seconds: float = 0.0  # that it takes when it is left alone
-    left_alone: object = None
+    left_alone: dict[str, object] = field(default_factory=dict)
+
+    def is_done(self, place: Path) -> bool:
+        """Whether all is there: a signal during the last scores leaves finished runs for the next start to score."""
+        return self.has_ended(place) and self.made(place).keys() == self.left_alone.keys()
 
 
 def grid(folder: Path, place: Path, *steps: int) -> list[str]:
@@ -59,12 +63,11 @@ def make_works(folder: Path) -> dict[str, Work]:
             "smaller budget",
             lambda place: ["train.py", *grid(folder, place, SMALLER, *STEPS)],
             needs=lambda place: shutil.copytree(folder / "before" / "runs", place / "runs"),
-            is_done=lambda place: finished_runs(place / "runs", 4),
         ),
         Work(
             "publish",
             lambda place: ["-m", "launch.publish", f"run={run}", f"out={place / 'out'}", "repo=me/suite"],
-            is_done=lambda place: (place / "out").exists(),
+            has_ended=lambda place: (place / "out").exists(),
             made=lambda place: files_in(place / "out"),
         ),
         Work("workers", lambda place: ["-m", "launch.workers", "workers=2", *grid(folder, place, *STEPS)]),
@@ -77,17 +80,20 @@ def run_once(arguments: list[str]) -> None:
     assert codes == [0], errors
 
 
-def finished_runs(runs: Path, number: int = 3) -> bool:
-    """Whether so many runs, the trunk among them, are finished."""
-    records = [json.loads(path.read_text())["status"] for path in runs.glob("*/run.json")]
-    return records == ["finished"] * number
+def all_finished(runs: Path) -> bool:
+    return {json.loads(path.read_text())["status"] for path in runs.glob("*/run.json")} == {"finished"}
 
 
 def runs_in(runs: Path) -> dict[str, object]:
-    return {path.name: outcome(path) for path in runs.iterdir() if not path.name.startswith(".")}
+    """What came out of each run: the bytes of its files, and the numbers of its steps."""
+    made: dict[str, object] = {}
+    for run in (path for path in runs.iterdir() if not path.name.startswith(".")):
+        files, made[f"{run.name}/steps"] = outcome(run)
+        made |= {f"{run.name}/{name}": content for name, content in files.items()}
+    return made
 
 
-def files_in(folder: Path) -> dict[str, bytes]:
+def files_in(folder: Path) -> dict[str, object]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -106,7 +112,9 @@ def check(work: Work, place: Path) -> None:
     Raises:
         AssertionError: when they differ, or something was left behind.
     """
-    assert work.made(place) == work.left_alone, f"{work.name}: other bytes in {place}"
+    made = work.made(place)
+    differ = [name for name in made.keys() | work.left_alone.keys() if made.get(name) != work.left_alone.get(name)]
+    assert not differ, f"{work.name}: {differ} differ in {place}"
     left = [path for path in place.rglob(".*") if is_leftover(path) or path.name == ".out.lock"]
     assert not left, left
     shutil.rmtree(place)
@@ -139,7 +147,7 @@ def kill(work: Work, folder: Path, kills: int, seed: int) -> Counter[str]:
     chance = random.Random(f"{work.name} {seed}")
     log_line(f"{work.name}: seed {seed}")
     happened: Counter[str] = Counter()
-    if work.left_alone is None:
+    if not work.left_alone:
         leave_alone(work, folder / f"{work.name}-alone")
     while (done := happened.total() - happened["ended before"]) < kills:
         place = folder / f"{work.name}-{happened.total()}"
@@ -160,7 +168,7 @@ def kill(work: Work, folder: Path, kills: int, seed: int) -> Counter[str]:
 
 def pair(work: Work, folder: Path) -> None:
     """Start a command twice at the same time, let what is not done end, and compare."""
-    if work.left_alone is None:
+    if not work.left_alone:
         leave_alone(work, folder / f"{work.name}-alone")
     place = folder / f"{work.name}-pair-{time.monotonic_ns()}"
     place.mkdir()
