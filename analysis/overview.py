@@ -173,8 +173,7 @@ def _describe_line(members: Sequence[Run]) -> str:
     epochs = facts.tokens_budget / facts.corpus.tokens if facts.corpus.tokens else 0
     passes = f" ({epochs:.3g} passes over the text)" if epochs else ""
     objective = [] if facts.objective == "causal" else [f"objective={facts.objective}"]
-    choices = filter(None, dict.fromkeys([*objective, *(first.suffix or "").split(", ")]))
-    details = ", ".join([f"{facts.parameters['total']:,} parameters", *choices])
+    details = ", ".join([f"{facts.parameters['total']:,} parameters", *objective])
     model = f"{facts.model} ({details})"
     checkpoints = f", with {len(first.saved)} checkpoints{' each' if len(members) > 1 else ''}" if first.saved else ""
     return (

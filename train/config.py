@@ -54,6 +54,7 @@ class ModelSettings:
     feed_forward: PositiveInt
     learning_rate: PositiveFloat
     objective: Literal["causal"] = "causal"
+    size: Name | None = None  # by which architectures are compared; without it the number of parameters is
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "ModelSettings":
@@ -76,6 +77,7 @@ class LibraryModelSettings:
     config: dict[str, object]
     learning_rate: PositiveFloat
     objective: ObjectiveKind = "causal"  # the usual one; a model of another than this sees both sides of a token
+    size: Name | None = None
 
     @property
     def design(self) -> ModelDesign:
@@ -333,11 +335,11 @@ class RunRequest:
         same = self.seeds.init == self.seeds.data
         seed = f"s{self.seeds.init}" if same else f"si{self.seeds.init}d{self.seeds.data}"
         parts = [self.model.name, self.budget, self.tokenizer.name, self.data.run_name, seed]
-        keys = [f"{key}={value}" for key, value in self._differing.items()]
+        keys = [f"{key}={value}" for key, value in self.choices.items()]
         return "-".join([*parts, *keys, *([self.name] if self.name else [])])
 
     @property
-    def _differing(self) -> dict[str, object]:
+    def choices(self) -> dict[str, object]:
         """The keys that are not at their default, in the order in which the name has them."""
         rate, optimizer = self.rate, self.optimizer
         usual = usual_optimizer(rate.kind, self.model.learning_rate)

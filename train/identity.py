@@ -46,7 +46,8 @@ def pick_identity(values: Configuration) -> Configuration:
     rate = {key: value for key, value in kept.pop("rate", {}).items() if value not in (None, (), [])}
     if rate.get("kind", "cosine") != "cosine":  # the default is as if the key did not exist
         kept["rate"] = rate
-    kept["model"] = {key: value for key, value in values["model"].items() if key != "objective"}  # the run's counts
+    left_out = ("objective", "size")  # the run has an objective of its own; the size is a label
+    kept["model"] = {key: value for key, value in values["model"].items() if key not in left_out}
     if (kept.get("objective") or {}).get("kind", "causal") == "causal":  # as if the key did not exist
         kept.pop("objective", None)
     if kept.get("words") is None:  # then it does not matter what would count them
@@ -86,16 +87,17 @@ def config_sha256(identity: Configuration) -> str:
 
 def differing_keys(before: Configuration, after: Configuration) -> list[str]:
     """Describe, as ``key: old -> new``, the keys in which two identities differ."""
-    old, new = _flatten(before), _flatten(after)
+    old, new = flatten(before), flatten(after)
     keys = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
     return [f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in keys]
 
 
-def _flatten(values: Configuration, prefix: str = "") -> dict[str, object]:
+def flatten(values: Configuration, prefix: str = "") -> dict[str, object]:
+    """Return nested keys as one level of keys with dots."""
     flat: dict[str, object] = {}
     for key, value in values.items():
         if isinstance(value, dict):
-            flat |= _flatten(value, f"{prefix}{key}.")
+            flat |= flatten(value, f"{prefix}{key}.")
         else:
             flat[prefix + key] = list(value) if isinstance(value, tuple) else value
     return flat

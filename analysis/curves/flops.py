@@ -32,9 +32,18 @@ def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     ``series`` (name without the budget) and ``final``: the end of a finished run. Only those are models of their own;
     on the way there the learning rate has not come down yet.
     """
-    facts = ("group", "model", "parameters", "variant", "series", "has_ended")
-    described = pd.DataFrame([{name: getattr(run, name) for name in facts} for run in runs])
-    lines = described.groupby("group", as_index=False).agg(dict.fromkeys(facts[1:-1], "first") | {"has_ended": "any"})
+    described = pd.DataFrame(
+        [
+            {
+                "group": run.group, "model": run.model, "parameters": run.parameters,
+                "variant": run.line_without("size", "budget"), "series": run.line_without("budget"),
+                "has_ended": run.has_ended,
+            }
+            for run in runs
+        ]
+    )  # fmt: skip
+    first = dict.fromkeys(("model", "parameters", "variant", "series"), "first")
+    lines = described.groupby("group", as_index=False).agg(first | {"has_ended": "any"})
     last = curves.groupby("group")["step"].max()  # gaps included: the last checkpoint that was planned or saved
     table = curves[(curves["flops"] > 0) & curves["accuracy"].notna()].merge(lines, on="group")
     final = table["has_ended"] & (table["step"] == table["group"].map(last))

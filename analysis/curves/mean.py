@@ -35,8 +35,8 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     smoothed by ``local_linear``. Families of one size are left out.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
-    families = {run.label: run.family for run in runs}
-    rows = rows.assign(family=rows["run"].map(families), model=rows["run"].map({run.label: run.model for run in runs}))
+    families = {run.label: run.line_without("size") for run in runs}
+    rows = rows.assign(family=rows["run"].map(families), model=rows["run"].map({run.label: run.size for run in runs}))
     parts = [
         _average_family(part).assign(family=str(family), phenomenon=str(phenomenon))
         for (family, phenomenon), part in rows.groupby(["family", "phenomenon"], sort=False)

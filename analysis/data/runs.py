@@ -2,11 +2,12 @@
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ucurve.analysis.data.design import NO_DESIGN, Design, make_design
 from ucurve.errors import DamagedError, UserError, nearest
 from ucurve.eval.models.same_weights import describe_equal, find_equal
 from ucurve.eval.store.keys import find_key, scores_below
@@ -24,10 +25,10 @@ from ucurve.storage.run_folder import (
     match_folders,
     parse_step,
 )
+from ucurve.training.factors import read_factors
 
 NOT_TRAINED_HERE = "not trained here"  # the status of a model that was only scored
 _MARKS = (RECORD, str(ACCURACY.place))
-_SEED_IN_NAME = re.compile(r"-s(\d+|i\d+d\d+)(?=-|$)")
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,13 +37,11 @@ class Run:
 
     folder: Path
     label: str  # the shortest end of its path that no other run of the analysis has
-    group: str  # label of the line it belongs to: the runs that differ from it in the seed only
     saved: tuple[int, ...]  # steps of the checkpoints that are complete
     facts: RunFacts | None  # what run.json says; None for a model that was not trained here
-    precision: str | None = None  # of the products that trained it, where the runs of the analysis differ in it
-    architecture: str | None = None  # the name in transformers, where the runs of the analysis differ in it
     flops_per_token: float | None = None  # of its matrix products, which manifests record; None without a checkpoint
-    suffix: str | None = None  # of its name, such as rate=wsd, where the runs of the analysis differ in it
+    design: Design = NO_DESIGN  # of all runs of the analysis
+    is_alone: bool = False  # a copy of another run, or one that has a copy: no seed of its line
 
     def __repr__(self) -> str:
         """Name it, without all that its files record."""
@@ -70,39 +69,22 @@ class Run:
 
     @property
     def size(self) -> str:
-        """The model's size (``size_of``)."""
-        return size_of(self.model)
+        """The level of the factor ``size``; empty for a model that was not trained here."""
+        return str(self.design.level(self.label, "size") or "")
+
+    @property
+    def group(self) -> str:
+        """Label of its line: the runs that differ from it in the seed only."""
+        return self.label if self.is_alone else self.line_without()
+
+    def line_without(self, *factors: str) -> str:
+        """Return the label of the runs that are equal to it in all factors but some."""
+        return self.design.lines(*factors).get(self.label, self.label)
 
     @property
     def has_ended(self) -> bool:
         """Whether its last checkpoint is the end of its training."""
         return self.facts is not None and self.facts.finished
-
-    @property
-    def variant(self) -> str:
-        """What distinguishes the model besides size and budget: architecture, tokenizer, text, suffix, precision."""
-        if self.facts is None:
-            return self.group
-        parts = (self.architecture, self.facts.tokenizer, self.facts.data, self.suffix, self.precision)
-        return ", ".join(filter(None, parts))
-
-    @property
-    def family(self) -> str:
-        """Label of the line without the size; lines that share it are sizes of one architecture, trained alike."""
-        return self._without_size(self.group)
-
-    @property
-    def recipe(self) -> str:
-        """Label of the line without size and budget."""
-        return self._without_size(self.series)
-
-    def _without_size(self, label: str) -> str:
-        return label.replace(f"{self.model}-", f"{self.architecture}-" if self.architecture else "", 1)
-
-    @property
-    def series(self) -> str:
-        """Label of the line without the budget; lines that share it are the budgets of one model."""
-        return self.group.replace(f"-{self.budget}-", "-", 1) if self.facts else self.group
 
     @property
     def budget(self) -> str:
@@ -114,7 +96,7 @@ class Run:
 
 
 def find_runs(patterns: Iterable[str]) -> list[Run]:
-    """Read every run folder that matches a pattern, by size, then token budget, then the name of the folder.
+    """Read every run folder that matches a pattern, by size, then token budget, line and seeds, then its folder's name.
 
     A pattern is a path with ``*``, ``?`` and ``[...]`` as wildcards; a folder that has just the name written is meant
     literally.
@@ -123,12 +105,7 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
     labels = _shortest_labels([folder.resolve() for folder in ordered])
     runs = [_read_run(folder, label) for folder, label in zip(ordered, labels, strict=True)]
-    return _with_differences(_with_groups(sorted(runs, key=_size_and_budget)))
-
-
-def size_of(model: str) -> str:
-    """Return the end of a model's name, which sizes of several architectures share: ``14m`` of ``llama-14m``."""
-    return model.rpartition("-")[2]
+    return sorted(_with_design(runs), key=_place)
 
 
 def equal_steps(run: Run) -> str:
@@ -214,63 +191,22 @@ def _read_run(folder: Path, label: str) -> Run:
             raise DamagedError(f"{path / MANIFEST}: of step {manifest.step}, in the folder of step {step}")
         if manifest.tokens:
             flops_per_token = manifest.flops_exact / manifest.tokens
-    return Run(folder, label, label, tuple(sorted(saved)), read_run_facts(folder), flops_per_token=flops_per_token)
+    return Run(folder, label, tuple(sorted(saved)), read_run_facts(folder), flops_per_token=flops_per_token)
 
 
-def _size_and_budget(run: Run) -> tuple[float, float]:
-    return (run.parameters, run.facts.tokens_budget) if run.parameters and run.facts else (math.inf, math.inf)
+def _place(run: Run) -> tuple[float, float, str, int, int]:
+    if run.facts is None:
+        return math.inf, math.inf, "", 0, 0
+    seeds = run.facts.seeds
+    return run.facts.parameters["total"], run.facts.tokens_budget, run.line_without(), seeds.init, seeds.data
 
 
-def _with_groups(runs: Sequence[Run]) -> list[Run]:
-    alike: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        # The cell is of the settings; the tokens tell what was built of them.
-        alike[f"{run.facts.cell_sha256} {run.facts.data_sha256}" if run.facts else run.label].append(run)
-    lines: list[list[Run]] = []
-    for members in alike.values():
-        seeds = {(run.facts.seeds.init, run.facts.seeds.data) for run in members if run.facts}
-        # Copies of one run are not independent draws: where seeds are equal each run is a line of its own.
-        lines += [members] if len(seeds) == len(members) else [[run] for run in members]
-    shared = [{_SEED_IN_NAME.sub("", run.label, count=1) for run in line} for line in lines]
-    names = [found.pop() if len(found) == 1 else line[0].label for found, line in zip(shared, lines, strict=True)]
-    uses = Counter(names)
-    group = {
-        run.label: name if uses[name] == 1 else line[0].label
-        for line, name in zip(lines, names, strict=True)
-        for run in line
-    }
-    return [replace(run, group=group[run.label]) for run in runs]
-
-
-def _with_differences(runs: list[Run]) -> list[Run]:
-    """Say of each run what it was trained with, where the runs differ in that."""
-    trained = {run.label: (run.folder, run.facts) for run in runs if run.facts}
-    precision = {label: facts.engine.precision for label, (_, facts) in trained.items()}
-    architecture = {label: _read_architecture(folder / CONFIGURATION) for label, (folder, _) in trained.items()}
-    suffix = _differing_suffixes({label: facts.name for label, (_, facts) in trained.items()})
-    if len(set(precision.values())) > 1:
-        runs = [replace(run, precision=precision.get(run.label)) for run in runs]
-    if len(set(architecture.values())) > 1:
-        runs = [replace(run, architecture=architecture.get(run.label)) for run in runs]
-    if len(set(suffix.values())) > 1:
-        runs = [replace(run, suffix=suffix.get(run.label)) for run in runs]
-    return runs
-
-
-def _differing_suffixes(names: Mapping[str, str]) -> dict[str, str]:
-    """Return what names have after the seed, without what all have: choices other than usual, then ``name=``."""
-    parts = {label: _suffix_of(name) for label, name in names.items()}
-    in_all = set.intersection(*map(set, parts.values())) if parts else set()
-    return {label: ", ".join(part for part in own if part not in in_all) for label, own in parts.items()}
-
-
-def _suffix_of(name: str) -> list[str]:
-    seed = _SEED_IN_NAME.search(name)
-    return [] if seed is None else re.split(r"-(?=[\w.]+=)", name[seed.end() :].removeprefix("-"))
-
-
-def _read_architecture(configuration: Path) -> str:
-    """Return the name that a run's model has in transformers; a size of Pythia's has no such key."""
-    text = configuration.read_text(encoding="utf-8") if configuration.is_file() else ""
-    found = re.search(r"^  architecture: (\S+)$", text, re.MULTILINE)
-    return found[1] if found else "gpt_neox"
+def _with_design(runs: Sequence[Run]) -> list[Run]:
+    facts = {run.label: run.facts for run in runs if run.facts}
+    factors = {run.label: run.facts.factors or read_factors(run.folder, run.facts) for run in runs if run.facts}
+    design = make_design(factors, {label: one.data_sha256 for label, one in facts.items()})
+    lines = design.lines()
+    # Copies of one run are not independent draws: where seeds are equal each run is a line of its own.
+    uses = Counter((lines[label], one.seeds.init, one.seeds.data) for label, one in facts.items())
+    with_copies = {line for (line, *_), count in uses.items() if count > 1}
+    return [replace(run, design=design, is_alone=lines.get(run.label) in with_copies) for run in runs]

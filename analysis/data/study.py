@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.compute
 import pyarrow.dataset
 
+from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.files import PAIR_COLUMNS, read_stored, stored_scores
 from ucurve.analysis.data.frames import (
     AGGREGATES,
@@ -62,6 +63,11 @@ class Study:
     settings: AnalyzeSettings
     user_tables: UserTables
     _pairs: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)  # by the SHA-256 of their file
+
+    @property
+    def design(self) -> Design:
+        """The factors of the runs that were trained here."""
+        return self.runs[0].design
 
     def benchmarks(self) -> Sequence["BenchmarkScores"]:
         """Return every benchmark with each way it was scored."""

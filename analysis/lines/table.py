@@ -87,33 +87,20 @@ def _rows_with_masked(scored: BenchmarkScores) -> tuple[pd.DataFrame, list[str]]
 
 
 def comparable_lines(runs: Sequence[Run]) -> Iterator[list[Run]]:
-    """Yield the runs of one size and budget, where they differ in architecture, corpus or the suffix of their names.
-
-    The suffix has the objective, the optimizer and the form of the learning rate, where these are not the default.
-    """
+    """Yield the runs of one size and budget, where they differ in another factor than the tokenizer."""
     alike: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         if run.facts:
             alike.setdefault((run.size, run.budget), []).append(run)
     for members in alike.values():
-        if len({(run.model, run.facts and run.facts.data, run.suffix) for run in members}) > 1:
+        if len({run.line_without("tokenizer") for run in members}) > 1:
             yield members
 
 
 def name_lines(runs: Sequence[Run]) -> dict[str, str]:
-    """Name the line of each run, by its label, after what the lines differ in; after the group where that is alike."""
-    choices = [
-        (run.architecture, *((run.facts.tokenizer, run.facts.data) if run.facts else ()), run.suffix, run.precision)
-        for run in runs
-    ]
-    differ = [len(set(values)) > 1 for values in zip(*choices, strict=True)]
-    names = [
-        ", ".join(value for value, differs in zip(chosen, differ, strict=True) if differs and value) or "default"
-        for chosen in choices
-    ]
-    groups = [run.group for run in runs]
-    told_apart = len(set(names)) == len(set(groups)) == len(set(zip(names, groups, strict=True)))
-    return dict(zip((run.label for run in runs), names if told_apart else groups, strict=True))
+    """Name the line of each run, by its label, after the factors in which these runs differ."""
+    lines = runs[0].design.among(run.label for run in runs).lines()
+    return {run.label: run.label if run.is_alone else lines[run.label] for run in runs}
 
 
 def _is_of_one_text(bits: pd.DataFrame, runs: Sequence[Run]) -> bool:

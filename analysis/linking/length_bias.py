@@ -38,7 +38,7 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
             continue
         named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group}
         curve = alpha_curve(pairs, scores, ties_rule=scored.ties_rule)
-        curves.append(curve.assign(**named, variant=run.variant))
+        curves.append(curve.assign(**named, variant=run.line_without("size", "budget")))
         settings = {
             "step": one.step, "model": run.model, "parameters": run.parameters,
             "budget": run.facts and run.facts.tokens_budget, "tokenizer": run.facts.tokenizer if run.facts else "",

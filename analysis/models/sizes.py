@@ -21,7 +21,6 @@ from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import line_styles, log_axis, percent_axis, power_label
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.pairs import split_name
-from ucurve.fields import format_count
 from ucurve.yaml_files import read_yaml
 
 AVERAGE = "average"
@@ -111,8 +110,7 @@ def find_families(runs: Sequence[Run]) -> pd.DataFrame:
     rows: list[tuple[str, str | None, float]] = []
     for run in runs:
         if run.facts and run.facts.finished:
-            budget = format_count(run.facts.tokens_budget)
-            rows.append((run.label, f"{run.variant}, {budget} tokens", run.facts.parameters["total"]))
+            rows.append((run.label, run.line_without("size"), run.facts.parameters["total"]))
         else:
             rows.append((run.label, None, np.nan))
     return pd.DataFrame(rows, columns=["model", "family", "parameters"])

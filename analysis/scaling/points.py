@@ -35,7 +35,9 @@ def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Keep the end of every finished run; a ``line`` has the runs that differ only in size, budget and seed."""
     last = {run.label: max(run.planned or run.saved, default=None) for run in runs if run.has_ended}
     kept = points[points["step"] == points["run"].astype(str).map(last)]
-    return kept.assign(line=kept["run"].astype(str).map({run.label: run.variant for run in runs}))
+    return kept.assign(
+        line=kept["run"].astype(str).map({run.label: run.line_without("size", "budget") for run in runs})
+    )
 
 
 def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
@@ -54,13 +56,18 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
     scored = rows[rows["run"].isin(set(bits["run"])) & (rows["step"] >= 0)]
     if scored.empty:
         return pd.DataFrame()
-    facts = pd.DataFrame([{"run": run.label, "variant": run.variant, "model": run.model} for run in runs])
+    facts = pd.DataFrame(
+        [
+            {"run": run.label, "variant": run.line_without("size", "budget"), "model": run.model, "size": run.size}
+            for run in runs
+        ]
+    )
     measured = bits[["run", "step", "bits_per_byte"]].astype({"run": str})
     whole = with_gaps(scored, runs).query("step > 0").merge(measured, on=["run", "step"], how="left")
     both = ["accuracy", "bits_per_byte"]
     whole[both] = whole[both].where(whole[both].notna().all(axis=1))
     joined = whole.merge(facts, on="run")
-    keys = ["group", "variant", "model", "phenomenon", "step"]
+    keys = ["group", "variant", "model", "size", "phenomenon", "step"]
     table = joined.groupby(keys, as_index=False, sort=False).agg(
         tokens=("tokens", "mean"), runs=("accuracy", "count"), bits_per_byte=("bits_per_byte", "mean"),
         sd=("accuracy", "std"), accuracy=("accuracy", "mean"),

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown, unknown_mark
 from ucurve.analysis.data.frames import stack
-from ucurve.analysis.data.runs import Run, size_of
+from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.plotting.facets import (
     OVER_RUNS,
@@ -206,8 +206,7 @@ def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
     """Give each variant a color and each size dashes; of one variant, each size its color."""
     if table["variant"].nunique() == 1:
         return line_styles(table["group"])
-    lines = table[["group", "variant", "model"]].drop_duplicates()
-    lines["size"] = lines["model"].map(size_of)
+    lines = table[["group", "variant", "size"]].drop_duplicates()
     colors, sizes = line_styles(lines["variant"]), list(dict.fromkeys(lines["size"]))
     return {
         group: LineStyle(colors[variant].color, DASHES[sizes.index(size) % len(DASHES)])
@@ -218,6 +217,6 @@ def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
 def _against_bits_note(table: pd.DataFrame) -> str:
     several = bool((table["runs"] > 1).any())
     band = f"; band: ± {OVER_RUNS} where there are several" if several else ""
-    sizes = "size and budget, dashes tell sizes apart" if table["model"].map(size_of).nunique() > 1 else "budget"
+    sizes = "size and budget, dashes tell sizes apart" if table["size"].nunique() > 1 else "budget"
     colors = f"; lines of one colour differ only in {sizes}" if table["variant"].nunique() > 1 else ""
     return f"Dots: checkpoints, joined in the order of training{colors}{band}."

@@ -138,7 +138,7 @@ def find_flops_shapes(
 @lru_cache(maxsize=1)
 def read_flops_shapes(scored: BenchmarkScores) -> FlopsShapes | None:
     """Test the curves over FLOPs of a benchmark; None where there are too few points."""
-    if scored.curve_rows().empty or len({run.model for run in scored.study.runs}) < 2:
+    if scored.curve_rows().empty or len({run.size for run in scored.study.runs}) < 2:
         return None
     settings = scored.study.settings
     return find_flops_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)
@@ -162,13 +162,13 @@ def _lines(runs: Sequence[tuple[Run, Items]]) -> Iterator[_Line]:
     recipes: dict[str, list[tuple[Run, Items]]] = {}
     for run, half_points in runs:
         if run.parameters is not None and half_points.tokens[-1] > 0:
-            recipes.setdefault(run.recipe, []).append((run, half_points))
+            recipes.setdefault(run.line_without("size", "budget"), []).append((run, half_points))
     for recipe, own in recipes.items():
         finished = _line(recipe, FINISHED, [(run, one, one.tokens[-1]) for run, one in own if _is_end(run, one)])
         yield finished
         families: dict[str, list[tuple[Run, Items]]] = {}
         for run, one in own:
-            families.setdefault(run.family, []).append((run, one))
+            families.setdefault(run.line_without("size"), []).append((run, one))
         for family, members in families.items():
             shared = common_tokens([one for _, one in members])
             if len(shared) and not (len(families) == 1 and _end_alike(finished, members, shared[-1])):

@@ -89,7 +89,7 @@ def find_size_shapes(
     families: dict[str, dict[str, list[Items]]] = {}
     for run, half_points in items:
         if half_points is not None:
-            families.setdefault(run.family, {}).setdefault(run.model, []).append(half_points)
+            families.setdefault(run.line_without("size"), {}).setdefault(run.size, []).append(half_points)
     gathered = _SizeRows(cluster, margin)
     for family, sizes in families.items():
         if len(sizes) > 1:
@@ -100,7 +100,7 @@ def find_size_shapes(
 @lru_cache(maxsize=1)
 def read_size_shapes(scored: BenchmarkScores) -> SizeShapes | None:
     """Test the mean over sizes of a benchmark's curves; None where no two sizes were trained alike."""
-    if scored.curve_rows().empty or len({run.model for run in scored.study.runs}) < 2:
+    if scored.curve_rows().empty or len({run.size for run in scored.study.runs}) < 2:
         return None
     settings = scored.study.settings
     return find_size_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)

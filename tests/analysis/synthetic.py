@@ -1,6 +1,7 @@
 """Synthetic run folders: the files that training and scoring write, with numbers that a test can compute by hand."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,20 @@ def write_held_out(folder: Path, bits: Mapping[int, float], parameters: int) -> 
     return {"held_out.csv": sha256_file(path)}
 
 
+_CHOICE = re.compile(r"-([\w.]+)=((?:[^-]|(?<=e)-)+)")  # a key and its value in the end of a name
+
+
+def factors_of(model: str, tokenizer: str, budget: str, precision: str, end: str, cell: str) -> dict[str, str]:
+    """What run.json has of a run with this name, and of a setting that no name tells (``cell``)."""
+    architecture, _, size = model.rpartition("-")
+    factors = {
+        "architecture": architecture or "gpt_neox", "size": size, "model": model, "objective": "causal",
+        "tokenizer": tokenizer, "budget": budget, "corpus": "demo", "optimizer": "adamw", "rate": "cosine",
+        "precision": precision, **dict(_CHOICE.findall(end)), "batch.sequences": cell, "name": _CHOICE.sub("", end)[1:],
+    }  # fmt: skip
+    return {key: level for key, level in factors.items() if level}
+
+
 def run_maker(root: Path) -> MakeRun:
     """Return what writes run folders below ``root/runs/``."""
 
@@ -86,8 +101,9 @@ def run_maker(root: Path) -> MakeRun:
         steps = sorted({row["step"] for row in rows or ()})
         budget = int(tokens.removesuffix("M")) * 10**6
         parameters = PARAMETERS.get(model, 1_000_000)
+        factors = factors_of(model, tokenizer, tokens, precision or "float32", suffix, cell)
         facts = {
-            "name": name, "model": model, "tokens_budget": budget, "tokenizer": tokenizer,
+            "name": name, "model": model, "factors": factors, "tokens_budget": budget, "tokenizer": tokenizer,
             "seeds": {"init": seed, "data": seed}, "parameters": {"total": parameters},
             "checkpoint_steps": steps if planned is None else planned, "versions": {"ucurve": "0.1.0", "torch": "2.0"},
             "cell_sha256": cell or f"{model}-{tokens}-{tokenizer}{precision}",

@@ -12,6 +12,7 @@ from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT, METRICS, TOKENIZER, refuse_faults
 from ucurve.training.checkpoint_schedule import checkpoint_steps
 from ucurve.training.config import RunSettings
+from ucurve.training.factors import factors_of
 from ucurve.training.identity import config_sha256, without_seeds
 from ucurve.training.plan import Plan, make_plan
 from ucurve.training.run.prepare import pin_as
@@ -98,6 +99,7 @@ def _write_branch(plan: Plan, trunk: Path, folder: Path, facts: RunFacts) -> Non
     commits = {"commits": settings.commits} if settings.commits else {}
     changed = {
         "name": settings.run_name,
+        "factors": factors_of(settings, facts.parameters),
         "tokens_budget": settings.tokens,
         "config_sha256": plan.config_sha256,
         "cell_sha256": config_sha256(without_seeds(settings.identity()) | commits),

@@ -20,6 +20,7 @@ from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.engine.execution import Execution, check_processes, choose_execution
 from ucurve.training.engine.processes import Processes, read_processes
 from ucurve.training.engine.signals import Interrupted, StopSignals
+from ucurve.training.factors import factors_of
 from ucurve.training.identity import config_sha256, without_seeds
 from ucurve.training.plan import count_start_tokens, warn_of_flops, warn_of_start_token
 from ucurve.training.run.group import score_in_all
@@ -135,6 +136,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
     return RunFacts(
         name=settings.run_name,
         model=settings.model.name,
+        factors=factors_of(settings, plan.parameters.as_dict()),
         objective=settings.objective.kind,
         tokens_budget=settings.tokens,
         words=run.words,

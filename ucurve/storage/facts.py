@@ -17,6 +17,7 @@ from ucurve.storage.sealed import Seal
 
 Status = Literal["running", "interrupted", "finished", "failed"]
 Hashes = Mapping[str, str]  # SHA-256 in hexadecimal, by name
+Level = str | int | float  # of a factor
 
 
 class Facts(BaseModel):
@@ -172,6 +173,7 @@ class RunFacts(Facts):
 
     name: str
     model: str
+    factors: dict[str, Level] = {}  # ``training.factors``; runs trained before have them in config.yaml alone
     objective: Literal["causal", "masked", "mntp"] = "causal"
     tokens_budget: int  # the budget in tokens, also where it was asked for in words
     words: WordBudget | None = None

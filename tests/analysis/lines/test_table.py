@@ -24,7 +24,7 @@ TEXT = {"source": "t", "documents": 1, "bytes": 9, "unknown_bytes": 0, "tokens":
 def make_line(make_run: MakeRun):
     """Write runs of a line whose accuracies rise by equal steps from a decade of tokens to the next."""
 
-    def make(*ends: float, model: str = "14m", architecture: str = "", flops: float = 1e6, fall: float = 1.0, **run):
+    def make(*ends: float, model: str = "14m", flops: float = 1e6, fall: float = 1.0, **run):
         folders = []
         for seed, end in enumerate(ends):
             rows = [
@@ -37,8 +37,6 @@ def make_line(make_run: MakeRun):
             for step in STEPS[1:]:
                 tokens = step * TOKENS_PER_STEP
                 write_manifest_of(checkpoint_folder(folder, step), step, tokens=tokens, flops_exact=flops * tokens)
-            if architecture:
-                (folder / "config.yaml").write_text(f"model:\n  name: {model}\n  architecture: {architecture}\n")
             folders.append(folder)
         return folders
 
@@ -52,7 +50,7 @@ def overall(table, equal_in, last=False):
 
 def test_lines_are_read_where_they_are_equal(make_line, tmp_path: Path) -> None:
     make_line(0.8, 0.9)
-    make_line(0.65, 0.75, model="llama-14m", architecture="llama", flops=1e7, fall=0.5)
+    make_line(0.65, 0.75, model="llama-14m", flops=1e7, fall=0.5)
     found = set_side_by_side(scored_of(tmp_path))
     assert found is not None
     assert (found.loss, found.flops, found.notes) == ("held-out", "matrix products", ())
@@ -76,7 +74,7 @@ def test_lines_are_read_where_they_are_equal(make_line, tmp_path: Path) -> None:
 
 def test_differences_and_their_intervals_are_over_runs(make_line, tmp_path: Path) -> None:
     make_line(0.8, 0.9)
-    make_line(0.65, 0.75, 0.76, model="llama-14m", architecture="llama")
+    make_line(0.65, 0.75, 0.76, model="llama-14m")
     found = set_side_by_side(scored_of(tmp_path))
     [row] = overall(found.differences, "tokens", last=True).to_dict("records")
     known = ttest_ind([0.65, 0.75, 0.76], [0.8, 0.9], equal_var=False)
@@ -93,7 +91,7 @@ def test_a_line_of_one_run_has_no_interval(make_line, tmp_path: Path) -> None:
     make_line(0.7, suffix="-rate=wsd", cell="wsd")
     found = set_side_by_side(scored_of(tmp_path))
     rows = overall(found.lines, "tokens", last=True)
-    assert set(rows["line"]) == {"default", "rate=wsd"}
+    assert set(rows["line"]) == {"rate=cosine", "rate=wsd"}
     assert rows[["low", "high"]].isna().all(axis=None)
     assert found.differences[["low", "high", "p", "p_holm"]].isna().all(axis=None)
 
@@ -103,30 +101,23 @@ def test_only_lines_of_one_size_and_budget_that_differ_are_compared(make_line, t
         make_line(0.8, model=model)
     make_line(0.8, tokenizer="word")
     assert set_side_by_side(scored_of(tmp_path)) is None, "sizes and tokenizers have sections of their own"
-    make_line(0.8, model="llama-14m", architecture="llama", tokens="20M")
+    make_line(0.8, model="llama-14m", tokens="20M")
     assert set_side_by_side(scored_of(tmp_path)) is None, "the other budget"
-    make_line(0.8, model="llama-14m", architecture="llama")
+    make_line(0.8, model="llama-14m")
     [runs] = comparable_lines(find_runs([f"{tmp_path}/runs/*"]))
     assert sorted(name_lines(runs).values()) == ["gpt_neox, char", "gpt_neox, word", "llama, char"]
 
 
-def test_lines_that_choices_do_not_tell_apart_are_named_as_groups(make_line, tmp_path: Path) -> None:
-    make_line(0.8, model="llama-14m", architecture="llama")
-    make_line(0.8, model="deep-14m", architecture="llama")
-    [runs] = comparable_lines(find_runs([f"{tmp_path}/runs/*"]))
-    assert set(name_lines(runs).values()) == {"llama-14m-10M-char-demo", "deep-14m-10M-char-demo"}
-
-
-def test_choices_that_all_runs_share_are_not_in_the_names_of_lines(make_line, tmp_path: Path) -> None:
+def test_what_all_runs_share_is_not_in_the_names_of_lines(make_line, tmp_path: Path) -> None:
     make_line(0.8, suffix="-optimizer.warmup=0.05", cell="masked")
     make_line(0.8, suffix="-optimizer.warmup=0.05-objective=mntp", cell="mntp")
     [runs] = comparable_lines(find_runs([f"{tmp_path}/runs/*"]))
-    assert set(name_lines(runs).values()) == {"default", "objective=mntp"}
+    assert set(name_lines(runs).values()) == {"causal", "mntp"}
 
 
 def test_losses_of_different_texts_are_not_made_equal(make_line, tmp_path: Path) -> None:
     make_line(0.8)
-    for folder in make_line(0.7, model="llama-14m", architecture="llama"):
+    for folder in make_line(0.7, model="llama-14m"):
         change_run(folder, held_out=TEXT | {"sha256": "7" * 64})
     found = set_side_by_side(scored_of(tmp_path))
     assert set(found.lines["equal_in"]) == {"tokens"}
@@ -138,7 +129,7 @@ def test_losses_of_different_texts_are_not_made_equal(make_line, tmp_path: Path)
 def test_masked_models_stand_beside_causal_ones_but_not_at_equal_loss(make_line, make_run, tmp_path: Path) -> None:
     make_line(0.8)
     masked = [score_row(step, 0.7, scorer="pll_l2r") for step in STEPS]
-    (make_run(masked, model="bert-14m") / "config.yaml").write_text("model:\n  architecture: bert\n")
+    make_run(masked, model="bert-14m")
     found = set_side_by_side(scored_by_sentence(tmp_path))
     rows = overall(found.lines, "tokens", last=True).set_index("line")
     assert rows["accuracy"].to_dict() == pytest.approx({"gpt_neox": 0.8, "bert": 0.7})
@@ -157,12 +148,12 @@ def test_a_missing_score_is_no_accuracy_between_its_neighbors(make_run: MakeRun,
     found = set_side_by_side(scored_of(tmp_path))
     read = overall(found.runs, "tokens").groupby("line")["level"].apply(list)
     assert read["rate=wsd"] == [100 * TOKENS_PER_STEP]
-    assert len(read["default"]) == 5
+    assert len(read["rate=cosine"]) == 5
 
 
 def test_the_section_shows_tables_and_a_figure_for_each_kind(make_line, tmp_path: Path) -> None:
     make_line(0.8, 0.9)
-    make_line(0.65, 0.75, model="llama-14m", architecture="llama", flops=1e7)
+    make_line(0.65, 0.75, model="llama-14m", flops=1e7)
     [section] = side_by_side_sections(scored_of(tmp_path))
     assert section.heading == "Lines at equal tokens, FLOPs and bits per byte on zho"
     assert [drawing.name for drawing in section.drawings] == [
@@ -179,17 +170,10 @@ def test_a_notebook_has_the_same_tables(make_line, tmp_path: Path) -> None:
     study = open_study(f"{tmp_path}/runs/*")
     with pytest.raises(UserError, match="no runs of one size and budget differ in architecture"):
         study.side_by_side()
-    make_line(0.65, 0.75, model="llama-14m", architecture="llama")
+    make_line(0.65, 0.75, model="llama-14m")
     study = open_study(f"{tmp_path}/runs/*")
     assert set(study.side_by_side()["line"]) == {"gpt_neox", "llama"}
     for method in (study.side_by_side, study.side_by_side_differences):
         [example] = doctest.DocTestParser().get_examples(inspect.getdoc(method))
         exec(example.source, {"study": study})  # noqa: S102 - what a reader copies
     assert np.sign(study.side_by_side_differences()["difference"]).unique().tolist() == [-1]
-
-
-def test_runs_whose_names_alone_differ_are_one_line(make_run: MakeRun, tmp_path: Path) -> None:
-    for seed, suffix in enumerate(("", "-again")):
-        make_run([score_row(step, 0.6) for step in STEPS], seed=seed, suffix=suffix)
-    assert set_side_by_side(scored_of(tmp_path)) is None
-    assert list(side_by_side_sections(scored_of(tmp_path))) == []

@@ -1,0 +1,102 @@
+"""The design of a grid: the factors of its runs, which of them vary, and the lines that follow from them."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import pandas as pd
+
+from ucurve.storage.facts import Level
+
+FACTORS = ("architecture", "size", "tokenizer", "budget", "corpus")  # which labels name wherever they vary
+_MODEL = "model"  # the name of the model file, of one architecture and size
+_TEXT = "text"  # the hash of the tokens
+_PART_OF = {"tokenizer.": "tokenizer", "data.": "corpus", "optimizer.": "optimizer", "rate.": "rate"}
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The runs of an analysis that were trained here, by the levels of their factors; seeds are none."""
+
+    table: pd.DataFrame  # by run, a column for each factor of ``training.factors``; None where it has none
+
+    def level(self, run: str, factor: str) -> Level | None:
+        """Return the level of a run; None where it has none or was not trained here."""
+        return self.table.at[run, factor] if run in self.table.index and factor in self.table else None
+
+    def among(self, runs: Iterable[str]) -> "Design":
+        """Return the design of some runs."""
+        return Design(self.table.loc[list(runs)])
+
+    @property
+    def varying(self) -> tuple[str, ...]:
+        """The factors that have several levels, those that only repeat what others tell left out."""
+        return tuple(_telling(self.table))
+
+    @property
+    def crossed(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of factors of which every level of one was trained with every level of the other."""
+        return tuple(pair for pair in itertools.combinations(self.varying, 2) if self._is_crossed(*pair))
+
+    def _is_crossed(self, one: str, other: str) -> bool:
+        levels = self.table[[one, other]].astype(str)
+        return len(levels.drop_duplicates()) == levels[one].nunique() * levels[other].nunique()
+
+    @cache  # noqa: B019 - a design lives as long as its study
+    def lines(self, *without: str) -> Mapping[str, str]:
+        """Return the label of each run's line: the runs that are equal in all factors but ``without``.
+
+        A label has the levels of the factors in which the lines differ; where there is one line, the model's name, or
+        the levels of ``FACTORS`` that are left.
+        """
+        left_out = [name for name in self.table if _is_left_out(name, without)]
+        levels = self.table.drop(columns=left_out)
+        telling = _telling(levels)
+        if not telling:
+            usual = [_MODEL] if _MODEL in levels else [name for name in FACTORS if name in levels]
+            telling = usual
+        return {run: ", ".join(filter(None, map(_name_level, telling, row))) for run, *row in _rows(levels[telling])}
+
+
+NO_DESIGN = Design(pd.DataFrame())
+
+
+def make_design(factors: Mapping[str, Mapping[str, Level]], texts: Mapping[str, str]) -> Design:
+    """Return the design of runs by their label, from their factors and the hashes of their tokens."""
+    rows = {run: {**levels, _TEXT: texts[run][:8]} for run, levels in factors.items()}
+    names = dict.fromkeys(itertools.chain(FACTORS, *rows.values()))
+    first = [name for name in names if "." not in name and name not in (_TEXT, "name")]
+    order = [*first, *(name for name in names if name not in first)]
+    return Design(pd.DataFrame.from_dict(rows, orient="index", columns=order, dtype=object))
+
+
+def _is_left_out(name: str, without: Sequence[str]) -> bool:
+    part_of = next((factor for start, factor in _PART_OF.items() if name.startswith(start)), name)
+    depends_on = {_MODEL: ("architecture", "size"), _TEXT: ("tokenizer", "corpus")}.get(name, (part_of,))
+    return not set(depends_on).isdisjoint(without)
+
+
+def _telling(levels: pd.DataFrame) -> list[str]:
+    """Return the factors that differ: the usual ones all, of the others those that tell runs apart."""
+    told = [name for name in FACTORS if name in levels and levels[name].nunique(dropna=False) > 1]
+    for name in levels.columns.difference(told, sort=False):
+        if _count(levels[[*told, name]]) > _count(levels[told]):
+            told.append(name)
+    return told
+
+
+def _count(levels: pd.DataFrame) -> int:
+    return len(levels.astype(str).drop_duplicates()) if len(levels.columns) else 1
+
+
+def _rows(levels: pd.DataFrame) -> list[tuple[str, ...]]:
+    return list(levels.itertuples(name=None))
+
+
+def _name_level(name: str, level: Level | None) -> str:
+    if pd.isna(level):
+        return ""
+    if name == "budget":
+        return f"{level} tokens"
+    return f"{name}={level}" if "." in name or name in ("text", "rate") else str(level)
