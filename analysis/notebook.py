@@ -29,6 +29,7 @@ from ucurve.analysis.items.seeds import Line, agreement_table, describe_left_out
 from ucurve.analysis.items.table import VERDICT_NAMES, item_summary, item_table
 from ucurve.analysis.items.variance import seed_components, why_not_crossed
 from ucurve.analysis.items.verdicts import RIGHT, WRONG
+from ucurve.analysis.lines.ends import compare_levels, line_ends
 from ucurve.analysis.lines.table import SideBySide, set_side_by_side
 from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
 from ucurve.analysis.run_list import describe_runs, table_html, table_text
@@ -147,6 +148,27 @@ class NotebookStudy(Study):
             return empty_chart(f"{scored.benchmark}: no checkpoint after step 0 is scored, so no FLOPs to draw")
         chart = flops_chart(with_references(points), scored.benchmark, band_note(points))
         return chart.properties(title=scored.curve_title)
+
+    def lines(self) -> pd.DataFrame:
+        """Return every line with its factors, its accuracy at the end, bits per byte, FLOPs and hours (``line_ends``).
+
+        Examples:
+            >>> study.lines()
+        """
+        return line_ends(self)
+
+    def compare(self, factor: str) -> pd.DataFrame:
+        """Return what a factor changes at the end, between lines that are equal in all others (``compare_levels``).
+
+        Examples:
+            >>> study.compare("tokenizer")
+
+        Raises:
+            UserError: when the runs do not differ in it.
+        """
+        if factor not in self.design.varying:
+            raise unknown_name("factor", factor, self.design.varying)
+        return compare_levels(self, line_ends(self), factor)
 
     def side_by_side(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Compare lines that differ in architecture, objective, corpus or learning rate, where they are equal.

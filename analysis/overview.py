@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ucurve.analysis.curves.learning import curve_table, draw_curves
+from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.plotting.facets import panels_by
@@ -152,16 +153,27 @@ def _describe_runs(study: Study) -> Iterator[str]:
     for run in study.runs:
         if run.status != NOT_TRAINED_HERE:
             lines.setdefault(run.group, []).append(run)
-    for members in list(lines.values())[:_MOST_LINES]:
-        yield _describe_line(members)
-    if len(lines) > _MOST_LINES:
-        runs = sum(map(len, lines.values()))
-        more = len(lines) - _MOST_LINES
-        yield f"{more} more line{'s' if more > 1 else ''}, {runs} runs in all, are below."
+    if len(lines) > 1:
+        yield _describe_design(study.design, list(lines.values()))
+    else:
+        yield from map(_describe_line, lines.values())
     if elsewhere := sum(run.status == NOT_TRAINED_HERE for run in study.runs):
         yield f"{elsewhere} models from elsewhere are scored." if elsewhere > 1 else "A model from elsewhere is scored."
     if running := sum(not run.has_ended for run in study.runs if run.status != NOT_TRAINED_HERE):
         yield f"{running} run{'s are' if running > 1 else ' is'} not finished."
+
+
+def _describe_design(design: Design, lines: Sequence[Sequence[Run]]) -> str:
+    """Say how many lines of runs there are, in which factors they differ, and whether all levels are crossed."""
+    seeds = sorted({len(line) for line in lines})
+    counts = f"{' or '.join(map(str, seeds))} seed{'' if seeds == [1] else 's'} each"
+    runs = f"{sum(map(len, lines))} runs in {len(lines)} lines, {counts}"
+    if not design.varying:
+        return f"{runs}."
+    levels = [f"{name} ({', '.join(design.levels(name))})" for name in design.varying]
+    pairs = len(levels) * (len(levels) - 1) // 2
+    crossed = ", every level of one with every level of the others" if 0 < pairs == len(design.crossed) else ""
+    return f"{runs}: they differ in {_join(levels)}{crossed}."
 
 
 def _describe_line(members: Sequence[Run]) -> str:

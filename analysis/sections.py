@@ -14,7 +14,7 @@ from ucurve.analysis.data.study import Study
 from ucurve.analysis.overview import first_screen, tell_benchmark
 from ucurve.analysis.report.html import FirstScreen, Question, ReportSection
 
-FIRST = ("summary:headline_sections",)  # functions of the Study
+FIRST = ("lines.ends:line_sections", "summary:headline_sections")  # functions of the Study; the first has no question
 OF_BENCHMARK = (  # of its BenchmarkScores
     "curves.section:curve_sections",
     "curves.section:flops_sections",
@@ -143,4 +143,4 @@ def _make(names: Iterable[str], *given: object) -> Iterator[ReportSection]:
     for name in names:
         module, function = name.split(":")
         for section in getattr(import_module(f"ucurve.analysis.{module}"), function)(*given):
-            yield replace(section, question=_QUESTION_OF[name])
+            yield replace(section, question=_QUESTION_OF.get(name))

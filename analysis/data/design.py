@@ -25,6 +25,10 @@ class Design:
         """Return the level of a run; None where it has none or was not trained here."""
         return self.table.at[run, factor] if run in self.table.index and factor in self.table else None
 
+    def levels(self, factor: str) -> list[str]:
+        """Return the levels of a factor, in the order of the runs."""
+        return [str(level) for level in self.table[factor].dropna().unique()]
+
     def among(self, runs: Iterable[str]) -> "Design":
         """Return the design of some runs."""
         return Design(self.table.loc[list(runs)])

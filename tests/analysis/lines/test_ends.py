@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.studies import study_of
+from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.analysis.api import open_study
+from ucurve.analysis.lines.ends import compare_levels, describe_ends, line_ends, line_sections
+from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.sections import make_report
+from ucurve.errors import UserError
+
+
+@pytest.fixture
+def grid(make_run: MakeRun, tmp_path: Path):
+    """Two architectures, two tokenizers, two seeds; the masked one is scored in a way of its own."""
+    ends = {
+        ("14m", "char"): (0.70, 0.74), ("14m", "word"): (0.80, 0.84),
+        ("bert-14m", "char"): (0.60, 0.62), ("bert-14m", "word"): (0.90, 0.92),
+    }  # fmt: skip
+    for (model, tokenizer), accuracies in ends.items():
+        for seed, accuracy in enumerate(accuracies):
+            scorer = "pll_l2r" if model.startswith("bert") else "sentence"
+            rows = [score_row(step, value, scorer=scorer) for step, value in ((0, 0.5), (8, accuracy))]
+            make_run(rows, model=model, tokenizer=tokenizer, seed=seed)
+    return study_of(tmp_path)
+
+
+def test_lines_come_with_their_factors_the_highest_first(grid) -> None:
+    table = line_ends(grid)
+    assert table["line"].tolist() == ["bert, word", "gpt_neox, word", "gpt_neox, char", "bert, char"]
+    assert table[["architecture", "tokenizer"]].iloc[0].tolist() == ["bert", "word"]
+    assert table["accuracy"].tolist() == pytest.approx([0.91, 0.82, 0.72, 0.61])
+    known = mean_over_seeds([0.80, 0.84])
+    assert table[["low", "high"]].iloc[1].tolist() == pytest.approx([max(0, known.low), min(1, known.high)])
+    assert table["runs"].tolist() == [2] * 4
+
+
+def test_one_seed_has_the_interval_over_its_pairs(make_run: MakeRun, tmp_path: Path) -> None:
+    for tokenizer, accuracy in (("char", 0.6), ("word", 0.9)):
+        run = make_run([score_row(8, accuracy)], tokenizer=tokenizer, held_out={4: 2.5, 8: 2.0}, bits={4: 2, 8: 2})
+        (run / "metrics.jsonl").write_text('{"step": 1, "tokens": 3600, "tokens_per_second": 2}\n')
+    study = study_of(tmp_path)
+    table = line_ends(study)
+    assert table[["low", "high"]].to_numpy().tolist() == [pytest.approx([0.8, 1.0]), pytest.approx([0.5, 0.7])]
+    assert table["bits_per_byte"].tolist() == [2.0, 2.0]
+    assert table["hours"].tolist() == [0.5, 0.5]
+    assert table["flops"].tolist() == pytest.approx([1e6 * 10e6] * 2)
+    assert list(describe_ends(study, table)) == [
+        "On zho, word ends highest, at 90.0 % (95 % from 80.0); no other line's interval reaches that.",
+        "Tokenizer: word ends 30.0 points above char, in two lines that differ in it alone.",
+    ]
+
+
+def test_a_factor_is_compared_among_lines_that_are_equal_in_all_others(grid) -> None:
+    found = compare_levels(grid, line_ends(grid), "tokenizer").set_index("among")
+    assert found["difference"].to_dict() == pytest.approx({"gpt_neox": -0.1, "bert": -0.3})
+    assert found[["level", "other"]].drop_duplicates().to_numpy().tolist() == [["char", "word"]]
+    sentence = list(describe_ends(grid, line_ends(grid)))[-1]
+    assert sentence == (
+        "Tokenizer: word ends 20.0 points above char on average, from +10.0 to +30.0 in 2 pairs of lines that differ in "
+        "it alone."
+    )
+
+
+def test_equal_lines_have_no_winner(make_run: MakeRun, tmp_path: Path) -> None:
+    for tokenizer in ("char", "word"):
+        make_run([score_row(8, 0.8)], tokenizer=tokenizer)
+    study = study_of(tmp_path)
+    assert next(describe_ends(study, line_ends(study))).startswith("On zho, char; word end highest, at 80.0 %")
+
+
+def test_the_first_screen_of_a_grid_has_the_table_and_the_design(grid) -> None:
+    first, sections = make_report(grid)
+    assert sections[0].heading == "The lines at the end"
+    assert sections[0].question is None
+    assert sections[0].tables.keys() == {"lines"}
+    [(heading, (design,)), *_] = first.facts
+    assert (heading, design) == (
+        "What was trained",
+        "8 runs in 4 lines, 2 seeds each: they differ in architecture (gpt_neox, bert) and tokenizer (char, word), every "
+        "level of one with every level of the others.",
+    )
+
+
+def test_one_line_has_no_such_table(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run([score_row(8, 0.8)])
+    assert list(line_sections(study_of(tmp_path))) == []
+
+
+def test_a_notebook_compares_levels(grid, tmp_path: Path) -> None:
+    study = open_study(f"{tmp_path}/runs/*")
+    assert study.lines().equals(line_ends(grid))
+    assert study.compare("tokenizer")["difference"].tolist() == pytest.approx([-0.3, -0.1])
+    with pytest.raises(UserError, match="factor 'tokeniser'.*tokenizer"):
+        study.compare("tokeniser")
