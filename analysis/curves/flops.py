@@ -20,7 +20,7 @@ _MARKERS = "osD^vPX"
 _DASHES: tuple[LineStyleType, ...] = ((0, (6, 2)), (0, (3, 1.5)), "-.", (0, (1, 1.5)))
 _LEVEL = "Level lines: people, and models that were not trained here"
 _NOTE = (
-    f"Markers: finished runs (bars: ± {OVER_RUNS}); dotted: runs named alike but for the budget; pale: checkpoints on "
+    f"Markers: finished runs (bars: ± {OVER_RUNS}); dotted: runs that differ in the budget alone; pale: checkpoints on "
     "the way"
 )
 
@@ -59,8 +59,8 @@ def draw_flops_curves(
     """
     note = (
         f"Accuracy against training FLOPs, {title}. Markers: finished runs, the mean over seeds, bars ± {OVER_RUNS} "
-        "where there are several. A dotted line joins runs whose names are alike but for the budget; run.json does not "
-        "tell whether other settings differ too. Pale lines: checkpoints on the way."
+        "where there are several. A dotted line joins runs that differ in the budget alone. "
+        "Pale lines: checkpoints on the way."
     )
     if references is not None and not references.empty:
         note = f"{note} {_LEVEL}."

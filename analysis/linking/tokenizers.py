@@ -23,8 +23,8 @@ _SPLIT_NAMES = {"equal": "equal", "good_longer": "good longer", "bad_longer": "b
 def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     """Average ``linking_by_run`` over the runs of one tokenizer, by setting, step and linking function.
 
-    The setting is the name of the run without tokenizer and seed; runs of one setting differ in the tokenizer and seed
-    only, as far as names tell. Where each tokenizer was scored with one MORCELA of parameters of its own, all are
+    The setting is the label of the line without the tokenizer: its runs differ in the tokenizer and the seed only.
+    Where each tokenizer was scored with one MORCELA of parameters of its own, all are
     called ``morcela:own`` (ZhoBLiMP searches them for each model).
     """
     tokenizers = {run.label: run.facts.tokenizer for run in runs if run.facts}
@@ -76,8 +76,8 @@ def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     note = (
         "Accuracy by length split, in the tokens of each tokenizer, at the last checkpoint scored with the function; "
         "mean over seeds. The last two columns are means over tokenizers of the accuracy over all pairs and of Δacc. "
-        f"{_OWN}: each tokenizer's own parameters. Compared are runs whose names are alike but for tokenizer and seed; "
-        f"whether other settings differ is in their config.yaml. Ties counted {scored.ties_rule}."
+        f"{_OWN}: each tokenizer's own parameters. Compared are runs that are equal in all factors but tokenizer "
+        f"and seed. Ties counted {scored.ties_rule}."
     )
     columns = _tokenizer_columns(cells["tokenizer"].tolist())
     counted = "Pairs by length split, counted in the tokens of each tokenizer."
