@@ -167,7 +167,10 @@ def _describe_design(design: Design, lines: Sequence[Sequence[Run]]) -> str:
     """Say how many lines of runs there are, in which factors they differ, and whether all levels are crossed."""
     seeds = sorted({len(line) for line in lines})
     counts = f"{' or '.join(map(str, seeds))} seed{'' if seeds == [1] else 's'} each"
-    runs = f"{sum(map(len, lines))} runs in {len(lines)} lines, {counts}"
+    facts = lines[0][0].facts
+    text = f", on {format_count(facts.tokens_budget)} tokens of {facts.data}" if facts else ""
+    shared = "" if {"budget", "corpus"} & set(design.varying) else text
+    runs = f"{sum(map(len, lines))} runs in {len(lines)} lines, {counts}{shared}"
     if not design.varying:
         return f"{runs}."
     levels = [f"{name} ({', '.join(design.levels(name))})" for name in design.varying]

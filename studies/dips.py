@@ -78,7 +78,7 @@ def linking_shapes(scored: BenchmarkScores, linking: str) -> LinkingShapes:
     rows, settings = scored.rows[scored.rows["step"] >= 0], scored.study.settings
     how = scored.benchmark, scored.scorer, linking, scored.ties_rule, settings.cluster
     items = list(read_runs(scored.study.runs, rows, *how))
-    alone = [(replace(run, group=run.label), credits_) for run, credits_ in items]
+    alone = [(replace(run, is_alone=True), credits_) for run, credits_ in items]
     return LinkingShapes(*(find_shapes(one, settings.cluster, settings.flat_margin / 100) for one in (items, alone)))
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.typing import LineStyleType
 
 from ucurve.analysis.charts.offline import LayeredChart, PanelChart
-from ucurve.analysis.plotting.style import DASHES, LineStyle
+from ucurve.analysis.plotting.style import DASHES, MOST_BANDS, LineStyle
 
 CURVES, LEVELS = "curves", "levels"  # the names of the data
 Rows = list[dict[str, object]]
@@ -35,7 +35,7 @@ _PICKED, _ALONE, _HOVER = "picked", "alone", "hover"  # the names of what a read
 _CLICKED, _AT = "clicked", "at"
 _DIGITS = 5  # significant ones of the numbers in a chart
 _PALE = 0.08  # opacity of the lines that were not picked
-BAND, _FEW = 0.18, 4  # opacity of a band; lines whose bands can be told apart
+BAND = 0.18  # opacity of a band
 _BESIDE = 60  # CSS pixels beside the panel: labels and title of the vertical axis
 _LETTER, _SYMBOL = 6.4, 44  # CSS pixels of a letter of the legend, and of a line's sample with its margins
 _DASHES: dict[LineStyleType, list[float]] = dict(
@@ -202,13 +202,14 @@ def opacity_alone(lines: Column) -> alt.OpacityValue:
 
 
 def opacity(lines: Column, value: float = 1, *, of_band: bool = False) -> alt.OpacityValue:
-    """Return the opacity of a mark, pale where its line is not picked; many bands are faint until a line is picked."""
+    """Return the opacity of a mark, pale where its line is not picked; of many bands those of picked lines are seen."""
     if not lines.has_several:
         return alt.OpacityValue(value)
     one = {"or": [{"param": _PICKED, "empty": False}, f"datum.{lines.name} === {_ALONE}"]}
     picked = {"and": [{"param": _PICKED}, _in_menu(lines)]}  # by both legend and menu
-    test = {"and": [one, picked]} if of_band and len(lines.values) > _FEW else picked
-    return alt.OpacityValue(value * _PALE, condition={"test": test, "value": value})
+    if of_band and len(lines.values) > MOST_BANDS:
+        return alt.OpacityValue(0, condition={"test": {"and": [one, picked]}, "value": value})
+    return alt.OpacityValue(value * _PALE, condition={"test": picked, "value": value})
 
 
 def rings(

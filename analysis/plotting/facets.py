@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import (
+    MOST_BANDS,
     ONE_COLUMN,
     TWO_COLUMNS,
     LineStyle,
@@ -106,8 +107,9 @@ def draw_line(
     axes: Axes, style: LineStyle, x: ArrayLike, y: ArrayLike, band: tuple[ArrayLike, ArrayLike],
     marker: str | None = None, markersize: float | None = None,
 ) -> None:  # fmt: skip
-    """Draw a line and the band around it, from its lower to its upper end."""
-    axes.fill_between(x, *band, color=style.color, alpha=0.18, linewidth=0)
+    """Draw a line and, where few lines have one, the band around it, from its lower to its upper end."""
+    if style.has_band:
+        axes.fill_between(x, *band, color=style.color, alpha=0.18, linewidth=0)
     axes.plot(x, y, color=style.color, linestyle=style.dashes, marker=marker, markersize=markersize)
 
 
@@ -151,6 +153,8 @@ class Sheet:
         ``above`` are the inches that titles take.
         """
         self._legend = legend
+        if len(legend) > MOST_BANDS and "band" in note.lower():
+            note = f"{note.rstrip('.')}. Bands are drawn for at most {MOST_BANDS} lines."
         across = self._across = min(panels, across)
         self._rows = math.ceil(panels / across)
         width = ONE_COLUMN if panels == 1 else TWO_COLUMNS

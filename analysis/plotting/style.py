@@ -28,6 +28,7 @@ TWO_COLUMNS = 7.2
 # Okabe and Ito's palette, which readers with color blindness can distinguish; its yellow is too pale on white.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES: tuple[LineStyleType, ...] = ("-", "--", "-.", (0, (1, 1)))
+MOST_BANDS = 3  # lines whose bands can be told apart
 _CHINESE_FONTS = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "WenQuanYi Zen Hei",
     "WenQuanYi Micro Hei", "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "SimHei", "Droid Sans Fallback",
@@ -45,6 +46,7 @@ class LineStyle:
 
     color: str
     dashes: LineStyleType
+    has_band: bool = True  # not one of many lines, whose bands would cover each other
 
 
 def settings() -> "dict[RcKeyType, object]":
@@ -100,9 +102,11 @@ def _add_new_fonts() -> None:
 
 def line_styles(names: Iterable[str]) -> dict[str, LineStyle]:
     """Give every name a style of its own: colors first, then dashes (28 styles in all)."""
+    lines = dict.fromkeys(names)
+    has_band = len(lines) <= MOST_BANDS
     return {
-        name: LineStyle(_COLORS[index % len(_COLORS)], DASHES[index // len(_COLORS) % len(DASHES)])
-        for index, name in enumerate(dict.fromkeys(names))
+        name: LineStyle(_COLORS[index % len(_COLORS)], DASHES[index // len(_COLORS) % len(DASHES)], has_band)
+        for index, name in enumerate(lines)
     }
 
 

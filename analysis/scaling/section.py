@@ -1,6 +1,7 @@
 """Sections of the report about scaling: fits over FLOPs, and accuracy against bits per byte."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -209,7 +210,7 @@ def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
     lines = table[["group", "variant", "size"]].drop_duplicates()
     colors, sizes = line_styles(lines["variant"]), list(dict.fromkeys(lines["size"]))
     return {
-        group: LineStyle(colors[variant].color, DASHES[sizes.index(size) % len(DASHES)])
+        group: replace(colors[variant], dashes=DASHES[sizes.index(size) % len(DASHES)])
         for group, variant, size in lines[["group", "variant", "size"]].itertuples(index=False, name=None)
     }
 

@@ -1,6 +1,7 @@
 """The critical region in the report: its surprisal over training, and which part of the margin it accounts for."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -18,7 +19,7 @@ from ucurve.analysis.plotting.facets import (
     line_legend,
     overall_and_phenomena,
 )
-from ucurve.analysis.plotting.style import DASHES, LineStyle, TokenAxis, line_styles
+from ucurve.analysis.plotting.style import DASHES, TokenAxis, line_styles
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.tokens.table import region_table
 
@@ -84,7 +85,7 @@ def _draw(table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, Li
             x = axis.places(line["tokens"])
             for column, (_, dashes) in lines.items():
                 mean, sd = line[column], line[f"{column}_sd"]
-                draw_line(axes, LineStyle(style.color, dashes), x, mean, (mean - sd, mean + sd))
+                draw_line(axes, replace(style, dashes=dashes), x, mean, (mean - sd, mean + sd))
         if label.startswith("Margin"):
             axes.axhline(0, color="0.6", linewidth=0.6)
 

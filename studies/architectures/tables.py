@@ -67,7 +67,7 @@ def is_causal(run: Run, rows: pd.DataFrame) -> bool:
 
 def line_name(run: Run) -> str:
     """Name the architecture of a run, as transformers does."""
-    return run.architecture or PLANNED[0]
+    return str(run.design.level(run.label, "architecture"))
 
 
 def in_order(table: pd.DataFrame) -> pd.DataFrame:

@@ -162,7 +162,7 @@ def test_flips_are_of_the_first_run_unless_one_is_named(study: NotebookStudy) ->
     assert first["step"].nunique() == 1
     pd.testing.assert_frame_equal(first, study.flips("s0"))
     pd.testing.assert_frame_equal(first, study.flips(study.runs[0]))
-    pd.testing.assert_frame_equal(first, study.flips("14m-10M-char-demo"))  # the first run of the line
+    pd.testing.assert_frame_equal(first, study.flips("14m"))  # the first run of the line
 
 
 def test_what_needs_several_checkpoints_or_seeds_says_so_and_is_empty(make_run: MakeRun, tmp_path, capsys) -> None:

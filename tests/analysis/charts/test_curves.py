@@ -75,7 +75,7 @@ def test_a_chart_has_the_numbers_of_its_table_for_every_linking_function(root: P
     for linking in ("slln_lp", "lp"):
         rows = scored.rows[scored.rows["linking"] == linking]
         table = curve_table(rows, scored.study.runs)
-        table = table[(table["phenomenon"] == "a_passive") & (table["group"] == "14m-10M-char-demo")]
+        table = table[(table["phenomenon"] == "a_passive") & (table["group"] == "14m")]
         drawn = _drawn(chart, linking=linking, phenomenon="a passive")
         assert drawn["accuracy"].tolist() == pytest.approx((100 * table["accuracy"]).tolist(), rel=1e-4)
         assert drawn["low"].tolist() == pytest.approx((100 * table["low"]).tolist(), rel=1e-4)
@@ -84,7 +84,7 @@ def test_a_chart_has_the_numbers_of_its_table_for_every_linking_function(root: P
 
 def test_lines_have_the_colors_of_the_figures_and_a_menu_for_each_other_name(root: Path) -> None:
     chart = _spec(learning_chart(curve_tables(scored_of(root)), "t", "n"))
-    names = ["14m-10M-char-demo (2 runs)", "70m-10M-char-demo-s0"]
+    names = ["14m (2 runs)", "70m"]
     scale = _scale(chart, "color")
     assert len(scale["domain"]) == 2
     assert scale["range"] == [style.color for style in line_styles(names).values()]
@@ -92,7 +92,7 @@ def test_lines_have_the_colors_of_the_figures_and_a_menu_for_each_other_name(roo
         "linking": ["slln_lp", "lp"], "phenomenon": ["all phenomena", "a passive", "BA"],
         "alone": [None, *scale["domain"]],
     }  # fmt: skip
-    assert "14m-10M-char-demo (2 runs)" in scale["domain"]
+    assert "14m (2 runs)" in scale["domain"]
 
 
 def test_a_checkpoint_without_a_score_is_a_gap(root: Path) -> None:
@@ -144,7 +144,7 @@ def test_more_than_six_phenomena_have_a_panel_each(root: Path) -> None:
     assert {line["phenomenon"] for line in chart["datasets"]["curves"]} == {f"p{number}" for number in range(7)}
     scales = [layer["encoding"]["color"]["scale"]["domain"] for layer in chart["spec"]["layer"]
               if "color" in layer.get("encoding", {})]  # fmt: skip
-    assert scales[0] == ["14m-10M-char-demo (2 runs)"]
+    assert scales[0] == ["14m (2 runs)"]
     few = learning_chart(many[many["phenomenon"] < "p6"], "t", "n", "phenomenon").to_dict(validate=False)
     assert "layer" in few
 

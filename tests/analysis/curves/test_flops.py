@@ -29,7 +29,7 @@ def test_only_the_ends_of_finished_runs_are_points(make_run: MakeRun, table_of) 
     points = table[table["final"]]
     assert points[["model", "flops", "accuracy"]].values.tolist() == [["14m", 1e15, 0.7], ["14m", 3e15, 0.8]]
     assert (table["flops"] > 0).all()
-    assert set(points["variant"]) == {"char, demo"}
+    assert set(points["variant"]) == {"gpt_neox, char, demo"}
 
 
 def test_an_end_without_a_score_is_no_point(make_run: MakeRun, table_of) -> None:
@@ -58,7 +58,7 @@ def test_tokenizers_are_told_apart_by_marker(make_run: MakeRun, table_of) -> Non
         make_run(_rows(1e15, 0.7), tokenizer=tokenizer)
     overall = draw_flops_curves(table_of(), "n", "t")[0]
     labels = [text.get_text() for text in overall.figure.legends[0].get_texts()]
-    assert labels == ["14m (14M parameters)", "char, demo", "word, demo"]
+    assert labels == ["14m (14M parameters)", "char", "word"]
 
 
 def test_nothing_but_step_0_has_no_points(make_run: MakeRun, table_of) -> None:

@@ -13,6 +13,6 @@ def test_lines_of_other_numbers_of_pairs_are_named(make_run: MakeRun, tmp_path: 
     make_run([score_row(step, 0.5 + step / 20, n=pairs) for step in (0, 1, 4)], tokenizer="bpe")
     (section,) = curve_sections(scored_of(tmp_path))
     sentences = [item for item in section.content if isinstance(item, str)]
-    lines = "14m-10M-bpe-demo 280, 14m-10M-char-demo 300"
+    lines = "bpe 280, char 300"
     expected = f"These lines are not of the same pairs, and their accuracies do not compare as they stand: {lines}."
     assert sentences == ([expected] if told else [])

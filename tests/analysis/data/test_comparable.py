@@ -68,4 +68,4 @@ def test_a_comparison_over_flops_has_no_mark(study_with):
 
 def test_the_chart_of_a_notebook_is_marked(study_with):
     text = study_with(5000).loss_curve().to_json()
-    assert "char-demo \\u2020" in text or "char-demo †" in text
+    assert "char \\u2020" in text or "char †" in text

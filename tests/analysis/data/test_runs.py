@@ -22,13 +22,13 @@ def test_runs_that_differ_in_the_seed_share_a_line(make_run: MakeRun) -> None:
     for seed in (0, 1, 2):
         make_run(seed=seed)
     make_run(seed=0, tokenizer="word")
-    assert [run.group for run in find_runs(["runs/*"])] == ["14m-10M-char-demo"] * 3 + ["14m-10M-word-demo"]
+    assert [run.group for run in find_runs(["runs/*"])] == ["char"] * 3 + ["word"]
 
 
 def test_runs_of_other_settings_are_lines_of_their_own(make_run: MakeRun) -> None:
     make_run(seed=0, cell="one")
     make_run(seed=1, cell="other")
-    assert [run.group for run in find_runs(["runs/*"])] == ["14m-10M-char-demo-s0", "14m-10M-char-demo-s1"]
+    assert [run.group for run in find_runs(["runs/*"])] == ["batch.sequences=one", "batch.sequences=other"]
 
 
 def test_runs_on_other_tokens_are_another_line(make_run: MakeRun) -> None:
@@ -72,30 +72,19 @@ def test_an_analysis_says_that_there_is_a_copy(make_run: MakeRun, capsys: pytest
 def test_two_precisions_are_two_lines_with_labels_of_their_own(make_run: MakeRun) -> None:
     make_run(seed=0)
     make_run(seed=1)
-    assert {run.variant for run in find_runs(["runs/*"])} == {"char, demo"}, "one precision is not worth a word"
+    assert {run.group for run in find_runs(["runs/*"])} == {"14m"}, "one precision is not worth a word"
     make_run(seed=0, suffix="-half", precision="bfloat16")
-    runs = find_runs(["runs/*"])
-    assert [(run.group, run.variant) for run in runs] == [
-        ("14m-10M-char-demo", "char, demo, float32"),
-        ("14m-10M-char-demo-half", "char, demo, half, bfloat16"),
-        ("14m-10M-char-demo", "char, demo, float32"),
-    ]
+    assert [run.group for run in find_runs(["runs/*"])] == ["bfloat16", "float32", "float32"]
 
 
-def test_choices_in_the_names_of_runs_are_in_those_of_their_lines(make_run: MakeRun) -> None:
+def test_choices_are_in_the_labels_of_lines(make_run: MakeRun) -> None:
     for seed in (0, 1):
         make_run(seed=seed)
-    make_run(suffix="-rate=wsd", cell="wsd")
-    make_run(suffix="-objective=masked-optimizer.eps=1e-06-mine", cell="masked")
-    assert [(run.group, run.variant) for run in find_runs(["runs/*"])] == [
-        ("14m-10M-char-demo", "char, demo"),
-        (
-            "14m-10M-char-demo-objective=masked-optimizer.eps=1e-06-mine",
-            "char, demo, objective=masked, optimizer.eps=1e-06-mine",
-        ),
-        ("14m-10M-char-demo-rate=wsd", "char, demo, rate=wsd"),
-        ("14m-10M-char-demo", "char, demo"),
-    ]
+    make_run(suffix="-rate=wsd")
+    make_run(suffix="-objective=masked-optimizer.eps=1e-06-mine")
+    assert [run.group for run in find_runs(["runs/*"])] == [
+        "causal, rate=cosine", "causal, rate=cosine", "causal, rate=wsd", "masked, rate=cosine",
+    ]  # fmt: skip
 
 
 def test_one_folder_matched_twice_is_one_run(make_run: MakeRun) -> None:
@@ -178,37 +167,3 @@ def test_brackets_are_wildcards_where_no_folder_is_named_so(make_run: MakeRun) -
     for seed in (0, 1, 2):
         make_run(seed=seed)
     assert [run.label[-2:] for run in find_runs(["runs/*-s[01]"])] == ["s0", "s1"]
-
-
-def test_budgets_of_one_model_are_one_series(make_run: MakeRun) -> None:
-    for tokens in ("10M", "30M"):
-        make_run(tokens=tokens)
-    make_run(tokens="30M", suffix="-slow", cell="slow")
-    assert [run.series for run in find_runs(["runs/*"])] == ["14m-char-demo", "14m-char-demo", "14m-char-demo-slow"]
-
-
-def test_budgets_in_words_are_one_series(make_run: MakeRun) -> None:
-    for words in ("100M", "300M"):
-        run = make_run(tokens=words)
-        counted = {"in_corpus": 9, "tokens_per_word": 1.5, "counter": "whitespace", "version": None}
-        change_run(run, words=counted | {"asked": int(words[:-1]) * 10**6}, tokens_budget=12345)
-        run.rename(run.with_name(run.name.replace(words, f"{words}w")))
-    assert [run.series for run in find_runs(["runs/*"])] == ["14m-char-demo", "14m-char-demo"]
-
-
-def test_sizes_of_two_architectures_are_not_one_family(make_run: MakeRun) -> None:
-    for model in ("14m", "70m"):
-        make_run(model=model)
-    assert {run.family for run in find_runs(["runs/*"])} == {"10M-char-demo"}, "one architecture is not worth a word"
-    for model in ("llama-14m", "llama-70m"):
-        folder = make_run(model=model)
-        (folder / "config.yaml").write_text(
-            f"model:\n  name: {model}\n  architecture: llama\n  config:\n    width: 1\n"
-        )
-    runs = {run.model: run for run in find_runs(["runs/*"])}
-    pythia, llama = "gpt_neox-10M-char-demo", "llama-10M-char-demo"
-    assert [run.family for run in runs.values()].count(pythia) == 2
-    assert [run.family for run in runs.values()].count(llama) == 2
-    assert (runs["llama-14m"].group, runs["llama-14m"].family) == ("llama-14m-10M-char-demo", llama)
-    assert (runs["14m"].recipe, runs["llama-70m"].recipe) == ("gpt_neox-char-demo", "llama-char-demo")
-    assert (runs["14m"].variant, runs["llama-70m"].variant) == ("gpt_neox, char, demo", "llama, char, demo")

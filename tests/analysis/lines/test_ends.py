@@ -78,8 +78,8 @@ def test_the_first_screen_of_a_grid_has_the_table_and_the_design(grid) -> None:
     [(heading, (design,)), *_] = first.facts
     assert (heading, design) == (
         "What was trained",
-        "8 runs in 4 lines, 2 seeds each: they differ in architecture (gpt_neox, bert) and tokenizer (char, word), every "
-        "level of one with every level of the others.",
+        "8 runs in 4 lines, 2 seeds each, on 10M tokens of demo: they differ in architecture (gpt_neox, bert) and "
+        "tokenizer (char, word), every level of one with every level of the others.",
     )
 
 
@@ -92,5 +92,5 @@ def test_a_notebook_compares_levels(grid, tmp_path: Path) -> None:
     study = open_study(f"{tmp_path}/runs/*")
     assert study.lines().equals(line_ends(grid))
     assert study.compare("tokenizer")["difference"].tolist() == pytest.approx([-0.3, -0.1])
-    with pytest.raises(UserError, match="factor 'tokeniser'.*tokenizer"):
+    with pytest.raises(UserError, match=r"factor 'tokeniser'.*tokenizer"):
         study.compare("tokeniser")

@@ -30,7 +30,7 @@ def test_the_last_columns_are_means_over_tokenizers_of_means_over_seeds(make_run
     char = ((0.48 + 0.15 + 0.135) + (0.48 + 0.175 + 0.12)) / 2
     assert row["accuracy"] == pytest.approx((char + 0.7) / 2)
     assert row["delta_acc"] == pytest.approx(((0.15 + 0.05) / 2 + 0) / 2)
-    assert (row["tokenizers"], row["setting"]) == (2, "14m-10M-demo")
+    assert (row["tokenizers"], row["setting"]) == (2, "14m")
     assert (row["char_good_longer"], row["word_equal"]) == pytest.approx((0.65, 0.7))
 
 
@@ -71,6 +71,6 @@ def test_parameters_of_ones_own_are_compared_only_where_each_tokenizer_has_one(m
     scored = scored_of(tmp_path, linking="morcela:0.1:12")
     table = over_tokenizers(average_by_tokenizer(linking_by_run(scored.rows), scored.study.runs))
     assert table[["setting", "linking"]].values.tolist() == [
-        ["14m-10M-demo", "morcela:own"],
-        ["70m-10M-demo", "morcela:0.1:12"],
+        ["14m", "morcela:own"],
+        ["70m", "morcela:0.1:12"],
     ]

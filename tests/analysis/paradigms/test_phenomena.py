@@ -27,7 +27,7 @@ def test_phenomena_come_first_then_named_overall_rows(make_run: MakeRun, tmp_pat
     make_run(_rows(4, 0.5, 0.5, 0.5, 0.5) + _rows(8, 0.9, 0.5, 0.6, 0.7))
     (part,) = phenomenon_sections(scored_of(tmp_path))
     table = part.tables["phenomena_zho"]
-    model = "14m-10M-char-demo"
+    model = "14m"
     assert table["phenomenon"].tolist() == ["a", "B", "all", "all", "all", "all", "all"]
     assert table["linking"].tolist()[2:] == ["slln_lp", "lp", "mean_lp", "slln_lp", "slln_lp"]
     assert table["aggregate"].tolist()[2:] == ["paradigms"] * 3 + ["pairs", "phenomena"]
@@ -63,9 +63,9 @@ def test_seeds_are_averaged_and_one_that_lags_behind_is_left_out(make_run: MakeR
     make_run(_rows(4, 0.1, 0.1, 0.1, 0.1), seed=2)
     (part,) = phenomenon_sections(scored_of(tmp_path))
     table = part.tables["phenomena_zho"].set_index("phenomenon")
-    assert table.loc["B", "14m-10M-char-demo"] == pytest.approx(0.8)
+    assert table.loc["B", "14m"] == pytest.approx(0.8)
     (line,) = part.tables["phenomena_zho_models"].to_dict("records")
-    assert (line["model"], line["runs"], line["step"]) == ("14m-10M-char-demo", 2, 8)
+    assert (line["model"], line["runs"], line["step"]) == ("14m", 2, 8)
 
 
 def test_models_from_elsewhere_stand_beside_runs_and_people_beside_both(make_run: MakeRun, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_models_from_elsewhere_stand_beside_runs_and_people_beside_both(make_run
     (part,) = phenomenon_sections(scored_of(tmp_path, human=human))
     table = part.tables["phenomena_zho"].set_index(["phenomenon", "aggregate", "linking"])
     first, second = table.loc[("a", "pairs", "slln_lp")], table.loc[("B", "pairs", "slln_lp")]
-    assert (first["best"], second["best"]) == ("qwen", "14m-10M-char-demo")
+    assert (first["best"], second["best"]) == ("qwen", "14m")
     assert (first["human"], first["gap"]) == pytest.approx((0.8, 0.1))
     assert (second["human"], second["gap"]) == pytest.approx((0.95, 0.05))
     overall = table.loc[("all", "paradigms", "slln_lp")]
@@ -91,8 +91,8 @@ def test_a_function_that_was_not_scored_has_no_row_and_a_model_without_it_a_gap(
     table = part.tables["phenomena_zho"].set_index(["aggregate", "linking"])
     assert ("paradigms", "mean_lp") not in table.index
     row = table.loc[("paradigms", "lp")]
-    assert math.isnan(row["70m-10M-char-demo"])
-    assert row["best"] == "14m-10M-char-demo"
+    assert math.isnan(row["70m"])
+    assert row["best"] == "14m"
 
 
 def test_a_benchmark_without_phenomena_has_no_such_table(make_run: MakeRun, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_row_without_any_accuracy_has_no_best_model(make_run: MakeRun, tmp_pat
     make_run(_rows(8, 0.9, 0.5, 0.6, 0.7))
     levels = by_level(line_means(last_paradigm_rows(scored_of(tmp_path), ["slln_lp"])))
     table = phenomenon_table(levels, "slln_lp").assign(human=0.9)
-    empty = with_gap(table.assign(**{"14m-10M-char-demo": float("nan")}), ["14m-10M-char-demo"])
+    empty = with_gap(table.assign(**{"14m": float("nan")}), ["14m"])
     assert set(empty["best"]) == {""}
     assert empty["gap"].isna().all()
 

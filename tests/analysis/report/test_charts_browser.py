@@ -19,7 +19,7 @@ from ucurve.analysis.plotting.figures import Drawing, render
 from ucurve.analysis.report.html import ReportSection, report_html
 
 MARKUP = "<img src=x onerror=alert(1)>"
-HOSTILE = f"70m-10M-char-demo-s0{MARKUP}"
+HOSTILE = f"70m, {MARKUP}"
 SCREEN = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
 OVERALL, PHENOMENA = "learning_overall", "learning_phenomena"
@@ -27,15 +27,15 @@ OVERALL, PHENOMENA = "learning_overall", "learning_phenomena"
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report on two lines of runs; one run, a phenomenon and a linking function have markup for a name."""
+    """A report on two lines of runs; a tokenizer, a phenomenon and a linking function have markup for a name."""
     folder = tmp_path_factory.mktemp("charts")
     make = run_maker(folder)
-    for model, suffix, gain in (("14m", "", 0.02), ("70m", MARKUP, 0.01)):
+    for model, tokenizer, gain in (("14m", "char", 0.02), ("70m", MARKUP, 0.01)):
         rows = [
             score_row(step, 0.5 + gain * step - 0.1 * (linking != "slln_lp"), phenomenon=name, linking=linking)
             for step in (0, 4, 16) for name in ("all", "BA", MARKUP) for linking in ("slln_lp", MARKUP)
         ]  # fmt: skip
-        make(rows, model=model, suffix=suffix, bits={1: 8.0, 4: 7.0, 16: 6.0})
+        make(rows, model=model, tokenizer=tokenizer, bits={1: 8.0, 4: 7.0, 16: 6.0})
     drawings = _drawings(scored_of(folder))
     images = {drawing.name: render(drawing, "png") for drawing in drawings}
     path = folder / "report.html"
@@ -144,7 +144,7 @@ def test_without_scripts_the_images_are_shown(browser: Any, report: Path) -> Non
 
 def test_names_with_markup_are_text_in_legend_menu_and_tooltip(page: Any) -> None:
     overall, phenomena = _chart(page, OVERALL), _chart(page, PHENOMENA)
-    assert _labels(overall) == ["14m-10M-char-demo", HOSTILE]
+    assert _labels(overall) == ["14m, char", HOSTILE]
     assert _labels(phenomena) == [MARKUP, "BA"]
     assert phenomena.locator("select[name=linking] option").all_inner_texts() == ["slln_lp", MARKUP]
     overall.scroll_into_view_if_needed()
@@ -158,7 +158,7 @@ def test_the_tooltip_has_the_values_of_a_point(page: Any) -> None:
     text = _point_at(page, overall, _points(overall)[2])
     cells = [cell for cell in re.split(r"\s*[\t\n]\s*", text) if cell]
     assert dict(zip(cells[::2], cells[1::2], strict=True)) == {
-        "Linking function": "slln_lp", "Runs": "14m-10M-char-demo", "Phenomenon": "all phenomena",
+        "Linking function": "slln_lp", "Runs": "14m, char", "Phenomenon": "all phenomena",
         "Accuracy (%)": "82.00", "Band (%)": "72.00 to 92.00", "Number of runs": "1", "Step": "16", "Tokens": "262,144",
     }  # fmt: skip
 

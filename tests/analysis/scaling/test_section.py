@@ -38,7 +38,7 @@ def test_the_parts_hold_figures_with_their_numbers_and_name_the_law(make_run: Ma
     assert "band: 95 % bootstrap interval of the fit." in accuracy.drawings[0].note
     fits = bits.tables["scaling_bits_per_byte_fits"]
     exponents = fits[fits["parameter"] == "b"]
-    assert exponents["line"].tolist() == ["14m-10M-char-demo", "14m-10M-word-demo"]
+    assert exponents["line"].tolist() == ["char", "word"]
     assert exponents["value"].tolist() == pytest.approx([0.3, 0.3], rel=0.01)
     assert [drawing.name for drawing in both.drawings] == [
         "accuracy_by_bits_zho_overall",
@@ -59,7 +59,7 @@ def test_finished_runs_of_four_sizes_are_fitted_together(make_run: MakeRun, tmp_
     assert [drawing.name for drawing in accuracy.drawings] == ["scaling_zho_finished"]
     assert [drawing.name for drawing in bits.drawings] == ["scaling_bits_per_byte_finished"]
     fits = accuracy.tables["scaling_zho_fits"]
-    assert set(fits["line"]) == {"char, demo"}
+    assert set(fits["line"]) == {"gpt_neox, char, demo"}
     assert fits["low"].isna().all()
     assert "no band with fewer than 8 different FLOPs" in accuracy.drawings[0].note
 

@@ -71,12 +71,12 @@ def test_budgets_are_one_curve_of_finished_runs_and_each_has_one_at_equal_tokens
     (section,) = flops_shape_sections(scored_of(tmp_path))
     lines = section.tables[f"shapes_flops_{BENCHMARK}"].drop_duplicates("group").set_index("group")
     assert lines["at"].to_dict() == {
-        "char-demo": FINISHED, "10M-char-demo": EQUAL_TOKENS, "20M-char-demo": EQUAL_TOKENS,
+        "gpt_neox, char, demo": FINISHED, "10M tokens": EQUAL_TOKENS, "20M tokens": EQUAL_TOKENS,
     }  # fmt: skip
-    assert lines.loc["char-demo", "cells"] == 10
-    assert np.isnan(lines.loc["char-demo", "tokens"])
+    assert lines.loc["gpt_neox, char, demo", "cells"] == 10
+    assert np.isnan(lines.loc["gpt_neox, char, demo", "tokens"])
     assert lines["variation"].to_dict() == {
-        "char-demo": SCATTER, "10M-char-demo": "items and seeds", "20M-char-demo": "items and seeds",
+        "gpt_neox, char, demo": SCATTER, "10M tokens": "items and seeds", "20M tokens": "items and seeds",
     }  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def test_runs_that_have_not_ended_are_compared_at_the_last_tokens_that_all_have_
     (section,) = flops_shape_sections(scored_of(tmp_path))
     table = section.tables[f"shapes_flops_{BENCHMARK}"]
     assert set(table["at"]) == {EQUAL_TOKENS}
-    assert set(table["group"]) == {"10M-char-demo"}
+    assert set(table["group"]) == {"gpt_neox, char, 10M tokens, demo"}
 
 
 def test_a_notebook_has_the_shapes_over_flops(make_run: MakeRun, tmp_path) -> None:

@@ -31,8 +31,6 @@ def make_run(folder, architecture, seed, end, flops, *, scorer="sentence", fall=
     for step in set(STEPS[1:]) & set(scored):
         tokens = step * TOKENS_PER_STEP
         write_manifest_of(checkpoint_folder(run, step), step, tokens=tokens, flops_exact=flops * tokens)
-    if architecture != "gpt_neox":
-        (run / "config.yaml").write_text(f"model:\n  name: {model}\n  architecture: {architecture}\n")
 
 
 @pytest.fixture(scope="module")

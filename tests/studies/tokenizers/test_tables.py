@@ -72,7 +72,7 @@ def test_a_curve_above_the_threshold_at_the_first_checkpoint_has_no_bits_at_its_
 
 
 def studied_run(label, tokenizer):
-    return Run(Path(label), label, tokenizer, saved=(), facts=run_facts(tokenizer=tokenizer))
+    return Run(Path(label), label, saved=(), facts=run_facts(tokenizer=tokenizer))
 
 
 def at_levels(**by_tokenizer):
