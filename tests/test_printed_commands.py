@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ucurve import invocation
-from ucurve.arguments import read_arguments
-from ucurve.config import compose
+from ucurve.arguments import MULTIRUN, read_arguments
+from ucurve.config import compose, sweep
 from ucurve.launch import demo
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -92,8 +92,8 @@ def test_pages_quote_what_a_shell_would_expand():
     assert faults(pages.items()) == {}
 
 
-@pytest.mark.parametrize("active", [True, False])
-def test_the_last_lines_of_the_demo_can_be_typed(tmp_path, monkeypatch, active):
+@pytest.mark.parametrize(("active", "own"), [(True, demo.OWN_RUN), (False, demo.OWN_RUN), (False, demo.OWN_GRID)])
+def test_the_last_lines_of_the_demo_can_be_typed(tmp_path, monkeypatch, active, own):
     """An environment that is active already is not activated again."""
     (tmp_path / ".venv/bin").mkdir(parents=True)
     (tmp_path / ".venv/bin/activate").touch()
@@ -104,13 +104,16 @@ def test_the_last_lines_of_the_demo_can_be_typed(tmp_path, monkeypatch, active):
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     if active:
         monkeypatch.setenv("VIRTUAL_ENV", f"{tmp_path}/.venv")
-    said = demo.what_next(demo.DemoSettings("runs/demo", "figures/demo"))
+    said = demo.what_next("runs/demo", own)
     assert ("    source .venv/bin/activate\n" in said) != active
     commands = [shlex.split(line) for line in said.splitlines() if line.startswith(("    ucurve ", "    python "))]
     assert [words[:2] for words in commands] == [["ucurve", "workbench"], ["python", "train.py"]]
     assert unquoted(said) == []
     compose("workbench", read_arguments(commands[0][2:]))
-    compose("train", read_arguments(commands[1][2:]))
+    cells = sweep("train", [word for word in read_arguments(commands[1][2:]) if word not in MULTIRUN])
+    assert len(cells) == (12 if own == demo.OWN_GRID else 1)
+    for cell in cells:
+        compose("train", cell)
 
 
 def test_the_readme_activates_the_environment_before_it_calls_python():

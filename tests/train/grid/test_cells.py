@@ -199,6 +199,16 @@ def test_the_demo_experiment_plans():
     ]
 
 
+def test_the_grid_of_the_demo_crosses_four_architectures_two_tokenizers_and_two_seeds():
+    grid = settings_of("experiment=demo_grid")
+    factors = {(one.model.design.architecture, one.tokenizer.kind, one.seeds.init) for one in grid}
+    assert len(grid) == len(factors) == 16
+    assert [len(set(levels)) for levels in zip(*factors, strict=True)] == [4, 2, 2]
+    assert {one.model.name for one in grid if one.model.objective == "masked"} == {"bert-tiny"}
+    assert len({(one.budget, one.eval, one.schedule) for one in grid}) == 1, "what is not compared is the same"
+    assert "checkpoints    15: 0 12 24 " in expect_run(grid[-1]).describe()
+
+
 def challenge(*arguments):
     return settings_of("experiment=chinese_babylm", *arguments)
 
@@ -284,6 +294,6 @@ def test_filtered_corpus_training_is_planned_with_what_goes(tmp_path):
 
 
 def test_every_experiment_has_its_test():
-    tested = {"demo", "zh_pythia", "chinese_babylm", "tokenizers_small"}
+    tested = {"demo", "demo_grid", "zh_pythia", "chinese_babylm", "tokenizers_small"}
     tested |= {"babylm_strict_small", "babylm_multilingual", "bilingual_babylm", "fict"}
     assert {file.stem for file in (CONFIGURATION / "experiment").glob("*.yaml")} == tested
