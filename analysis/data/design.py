@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import pandas as pd
 
@@ -19,11 +19,20 @@ _PART_OF = {"tokenizer.": "tokenizer", "data.": "corpus", "optimizer.": "optimiz
 class Design:
     """The runs of an analysis that were trained here, by the levels of their factors; seeds are none."""
 
-    table: pd.DataFrame  # by run, a column for each factor of ``training.factors``; None where it has none
+    factors: Mapping[str, Mapping[str, Level]]  # by run
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row for each run and a column for each factor; missing where a run has no such factor."""
+        names = dict.fromkeys(itertools.chain(FACTORS, *self.factors.values()))
+        first = [name for name in names if "." not in name and name not in (_TEXT, "name")]
+        columns = dict.fromkeys([*first, *names])
+        rows = [[levels.get(name) for name in columns] for levels in self.factors.values()]
+        return pd.DataFrame(rows, list(self.factors), list(columns), dtype=object)
 
     def level(self, run: str, factor: str) -> Level | None:
         """Return the level of a run; None where it has none or was not trained here."""
-        return self.table.at[run, factor] if run in self.table.index and factor in self.table else None
+        return self.factors.get(run, {}).get(factor)
 
     def levels(self, factor: str) -> list[str]:
         """Return the levels of a factor, in the order of the runs."""
@@ -31,7 +40,7 @@ class Design:
 
     def among(self, runs: Iterable[str]) -> "Design":
         """Return the design of some runs."""
-        return Design(self.table.loc[list(runs)])
+        return Design({run: self.factors[run] for run in runs})
 
     @property
     def varying(self) -> tuple[str, ...]:
@@ -45,7 +54,7 @@ class Design:
 
     def _is_crossed(self, one: str, other: str) -> bool:
         levels = self.table[[one, other]].astype(str)
-        return len(levels.drop_duplicates()) == levels[one].nunique() * levels[other].nunique()
+        return _count(levels) == levels[one].nunique() * levels[other].nunique()
 
     @cache  # noqa: B019 - a design lives as long as its study
     def lines(self, *without: str) -> Mapping[str, str]:
@@ -54,7 +63,7 @@ class Design:
         A label has the levels of the factors in which the lines differ; where there is one line, the model's name, or
         the levels of ``FACTORS`` that are left.
         """
-        left_out = [name for name in self.table if _is_left_out(name, without)]
+        left_out = [name for name in map(str, self.table) if _is_left_out(name, without)]
         levels = self.table.drop(columns=left_out)
         telling = _telling(levels)
         if not telling:
@@ -63,16 +72,12 @@ class Design:
         return {run: ", ".join(filter(None, map(_name_level, telling, row))) for run, *row in _rows(levels[telling])}
 
 
-NO_DESIGN = Design(pd.DataFrame())
+NO_DESIGN = Design({})
 
 
 def make_design(factors: Mapping[str, Mapping[str, Level]], texts: Mapping[str, str]) -> Design:
     """Return the design of runs by their label, from their factors and the hashes of their tokens."""
-    rows = {run: {**levels, _TEXT: texts[run][:8]} for run, levels in factors.items()}
-    names = dict.fromkeys(itertools.chain(FACTORS, *rows.values()))
-    first = [name for name in names if "." not in name and name not in (_TEXT, "name")]
-    order = [*first, *(name for name in names if name not in first)]
-    return Design(pd.DataFrame.from_dict(rows, orient="index", columns=order, dtype=object))
+    return Design({run: {**levels, _TEXT: texts[run][:8]} for run, levels in factors.items()})
 
 
 def _is_left_out(name: str, without: Sequence[str]) -> bool:

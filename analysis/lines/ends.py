@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.design import Design
-from ucurve.analysis.data.files import read_records
+from ucurve.analysis.data.files import Kind, read_records
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import Study
 from ucurve.analysis.lines.over_seeds import mean_over_seeds
@@ -65,7 +65,7 @@ def _hours(run: Run) -> float:
     """Return the hours of the steps of a run, without checkpoints and pauses; NaN where its metrics do not tell."""
     if run.facts is None or not (run.folder / METRICS).is_file():
         return np.nan
-    columns = {"step": "integer", "tokens": "number", "tokens_per_second": "number"}
+    columns: dict[str, Kind] = {"step": "integer", "tokens": "number", "tokens_per_second": "number"}
     steps = read_records(run.folder / METRICS, columns).drop_duplicates("step", keep="last")
     tokens = steps["tokens"].diff().fillna(steps["tokens"])
     return float((tokens / steps["tokens_per_second"]).sum(min_count=1)) / 3600
@@ -126,10 +126,10 @@ def _describe_factor(found: pd.DataFrame, factor: str) -> Iterator[str]:
     """Say what the level of a factor changes, of the two levels that differ most."""
     if found.empty:
         return
-    means = found.groupby(["level", "other"])["difference"].agg(["mean", "min", "max", "count"])
-    (one, other), row = max(means.iterrows(), key=lambda item: abs(item[1]["mean"]))
+    means = found.groupby(["level", "other"], as_index=False)["difference"].agg(["mean", "min", "max", "count"])
+    row = means.sort_values("mean", key=abs).iloc[-1]
     sign = 1 if row["mean"] >= 0 else -1
-    better, worse = (one, other)[::sign]
+    better, worse = (row["level"], row["other"])[::sign]
     low, high = sorted(100 * sign * row[name] for name in ("min", "max"))
     said = f"{factor.capitalize()}: {better} ends {100 * abs(row['mean']):.1f} points above {worse}"
     if row["count"] > 1:

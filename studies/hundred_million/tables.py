@@ -64,7 +64,9 @@ def line_names(runs: Sequence[Run]) -> dict[str, str]:
     """Name the line of each run by size and tokenizer, and by its precision where the runs differ in it."""
     factors = ("tokenizer", "precision") if "precision" in runs[0].design.varying else ("tokenizer",)
     names = {
-        run.label: " ".join(filter(None, (run.model, *(run.design.level(run.label, one) for one in factors))))
+        run.label: " ".join(
+            filter(None, (run.model, *(str(run.design.level(run.label, one) or "") for one in factors)))
+        )
         for run in runs
     }
     lines = {(run.group, names[run.label]) for run in runs}

@@ -36,8 +36,7 @@ def test_runs_on_other_tokens_are_another_line(make_run: MakeRun) -> None:
     for seed, stream in enumerate(("old", "new", "new")):
         change_run(make_run(seed=seed, cell="one"), data_sha256=stream)
     runs = find_runs(["runs/*"])
-    assert len({run.group for run in runs}) == 2
-    assert runs[1].group == runs[2].group
+    assert [run.group for run in runs] == ["text=new", "text=new", "text=old"]
 
 
 def test_one_identity_in_two_folders_is_told_apart_by_the_folders(make_run: MakeRun) -> None:
