@@ -25,6 +25,7 @@ from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
 from ucurve.analysis.items.histories import History, read_histories, same_pairs
 from ucurve.analysis.items.margins import BEYOND, margin_table
+from ucurve.analysis.items.seen_before import find_seen_pair
 from ucurve.analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
 from ucurve.analysis.items.table import VERDICT_NAMES, item_summary, item_table
 from ucurve.analysis.items.variance import seed_components, why_not_crossed
@@ -258,6 +259,23 @@ class NotebookStudy(Study):
         """
         return frequency_table(self._histories(self.scored(benchmark)))
 
+    def seen_before(
+        self, pair: int, step: int | None = None, run: str | Run | None = None, benchmark: str | None = None
+    ) -> pd.DataFrame:
+        """Tell how often a run had seen what differs in a pair before a step, and in which lines of its training text.
+
+        A row for each n-gram of up to three words with a word that the other sentence does not have in its place:
+        ``member`` (good or bad), ``ngram``, ``words`` (its size), ``count`` (as often as it was trained on), the
+        ``last_step`` with it, and ``lines``, up to three texts that had it, the latest first. ``step`` is any step of
+        the training, by default the last scored checkpoint; ``run`` as in ``flips``. docs/items.md says what is a word.
+
+        Examples:
+            >>> study.seen_before(17, step=64)[["member", "ngram", "count", "lines"]]
+        """
+        history = self._history_of(run, self.scored(benchmark))
+        step = int(history.checkpoints["step"].max()) if step is None else step
+        return find_seen_pair(history.run.folder, step, history.shared.table, pair).before(step)
+
     def flips(
         self,
         run: str | Run | None = None,
@@ -275,23 +293,18 @@ class NotebookStudy(Study):
         Examples:
             >>> study.flips()[["run", "step", "phenomenon", "good", "bad", "before", "now", "margin"]]
         """
-        histories = {history.run.label: history for history in self._histories(self.scored(benchmark, linking))}
-        run = run.label if isinstance(run, Run) else run
-        first = [label for label, history in histories.items() if run in (None, history.run.group)]
-        alike = [run] if run in histories else first[:1] or [label for label in histories if str(run) in label]
-        if len(alike) != 1:
-            raise unknown_name("run", str(run), histories)
-        history = histories[alike[0]]
+        history = self._history_of(run, self.scored(benchmark, linking))
+        label = history.run.label
         steps = history.checkpoints["step"].tolist()
         if step is None and len(steps) > 1:
             lost = (history.verdicts[:-1] == RIGHT) & (history.verdicts[1:] == WRONG)
             step = steps[1 + int(lost.sum(axis=1).argmax())]
         if len(steps) == 1:
-            log_line(f"{alike[0]}: only step {steps[0]} was scored, so no pair turned right or wrong")
+            log_line(f"{label}: only step {steps[0]} was scored, so no pair turned right or wrong")
             step = steps[0]
         elif step not in steps[1:]:
             there = ", ".join(map(str, steps[1:]))
-            raise UserError(f"{alike[0]}: step {step} is no checkpoint that follows on another; there are {there}")
+            raise UserError(f"{label}: step {step} is no checkpoint that follows on another; there are {there}")
         place = steps.index(step)
         before = max(place - 1, 0)
         changed = history.verdicts[before] != history.verdicts[place]
@@ -301,7 +314,7 @@ class NotebookStudy(Study):
             now=[VERDICT_NAMES[verdict] for verdict in history.verdicts[place, changed].tolist()],
             margin_before=history.margins[before, changed],
             margin=history.margins[place, changed],
-            run=alike[0],
+            run=label,
             step=step,
         )
         return table.sort_values("margin", ignore_index=True)
@@ -466,6 +479,16 @@ class NotebookStudy(Study):
         if not (found := read_histories(scored)):
             raise UserError(f"{scored.benchmark}: no scores of single pairs are stored, so there are no items")
         return found
+
+    def _history_of(self, run: str | Run | None, scored: BenchmarkScores) -> History:
+        """Return the history of a run, of the first of a group of runs, or of the one that has a part of its label."""
+        histories = {history.run.label: history for history in self._histories(scored)}
+        run = run.label if isinstance(run, Run) else run
+        first = [label for label, history in histories.items() if run in (None, history.run.group)]
+        alike = [run] if run in histories else first[:1] or [label for label in histories if str(run) in label]
+        if len(alike) != 1:
+            raise unknown_name("run", str(run), histories)
+        return histories[alike[0]]
 
     def _comparable_lines(self, scored: BenchmarkScores) -> list[Line]:
         """Return the lines of two runs or more on the same pairs; tell of none, and which runs are on other pairs."""

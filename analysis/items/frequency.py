@@ -28,16 +28,19 @@ class _Edited:
     ngrams: dict[str, list[list[str]]]  # of word_good, word_bad, bigram_good, bigram_bad, those of each pair
 
 
-def edited_ngrams(words: Sequence[str], others: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the words of a sentence between what it begins and ends with like another one, and the bigrams there.
+def edited_ngrams(words: Sequence[str], others: Sequence[str], longest: int = 2) -> list[list[str]]:
+    """Return the words of a sentence between what it begins and ends with like another one, and the n-grams there.
 
-    The bigrams are those with at least one such word; where the sentence only lacks words of the other, the one across
-    the gap.
+    The n-grams are of 1 word, of 2 and so on, each with at least one such word; where the sentence only lacks words of
+    the other, those across the gap.
     """
     start = common_length(words, others)
     end = len(words) - common_length(words[start:][::-1], others[start:][::-1])
-    ends = range(max(start, 1), min(end + 1, len(words)))
-    return list(words[start:end]), [f"{words[place - 1]} {words[place]}" for place in ends]
+    return [
+        [" ".join(words[place : place + size])
+         for place in range(max(0, start - size + 1), min(end, len(words) - size + 1))]
+        for size in range(1, longest + 1)
+    ]  # fmt: skip
 
 
 def frequency_table(histories: Sequence[History]) -> pd.DataFrame:

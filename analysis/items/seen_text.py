@@ -1,4 +1,4 @@
-"""How often words and word pairs stood in the text that a run was trained on, counted once and kept in its cache."""
+"""How often words and n-grams stood in the text that a run was trained on, counted once and kept in its cache."""
 
 import contextlib
 import functools
@@ -32,10 +32,10 @@ _BLOCK = 2**20  # tokens that are decoded at once
 
 @dataclass(frozen=True)
 class SeenCounts:
-    """Counts of some words and word pairs in a text, and how many words it has."""
+    """Counts of some n-grams in a text, and how many words it has."""
 
     words: int
-    counts: dict[str, int]  # a pair is its two words with a space between
+    counts: dict[str, int]  # an n-gram is its words with a space between
 
 
 def split_words(text: str, spaced: bool) -> list[str]:
@@ -49,11 +49,13 @@ def split_words(text: str, spaced: bool) -> list[str]:
 
 
 def count_ngrams(sequences: Iterable[list[str]], wanted: AbstractSet[str]) -> SeenCounts:
-    """Count the wanted words and word pairs in sequences of words; no pair goes over the end of a sequence."""
+    """Count the wanted n-grams in sequences of words; no n-gram goes over the end of a sequence."""
     words, counts = 0, Counter[str]()
+    sizes = range(2, 2 + max((ngram.count(" ") for ngram in wanted), default=0))
     for sequence in sequences:
         words += len(sequence)
-        counts.update(filter(wanted.__contains__, chain(sequence, map(" ".join, pairwise(sequence)))))
+        longer = (map(" ".join, zip(*(sequence[start:] for start in range(size)), strict=False)) for size in sizes)
+        counts.update(filter(wanted.__contains__, chain(sequence, *longer)))
     return SeenCounts(words, dict(counts))
 
 
@@ -81,23 +83,22 @@ def count_seen(
     words, counts = 0, Counter[str]()
     with ProgressBar("counting words of the training text", len(starts), transient=True) as bar:
         for often in np.unique(times).tolist():
-            found = count_ngrams(_sequences(batches, tokenizer, starts[times == often], spaced, bar), wanted)
+            texts = read_texts(batches, tokenizer, starts[times == often], bar)
+            found = count_ngrams(chain.from_iterable(whole_words(one, spaced) for one in texts), wanted)
             words += often * found.words
             counts.update({ngram: often * count for ngram, count in found.counts.items()})
     return SeenCounts(words, dict(counts))
 
 
-def _sequences(
+def read_texts(
     batches: Batches,
     tokenizer: "PreTrainedTokenizerBase",
     starts: npt.NDArray[np.int64],
-    spaced: bool,
-    bar: ProgressBar,
+    bar: ProgressBar | None = None,
 ) -> Iterator[list[str]]:
-    """Yield the whole words of training sequences, document by document.
+    """Yield the texts of the documents of each training sequence that begins at one of ``starts`` in the stream.
 
-    A sequence may begin and end within a word, so the first and the last word are left out unless a document begins or
-    ends there. The first token is also the last one of another sequence, so the first character is left out too.
+    The first and the last document may lie in other sequences too.
     """
     is_special = batches.store.token_bytes == 0
     at_once = max(1, _BLOCK // batches.order.length)
@@ -106,12 +107,22 @@ def _sequences(
         parts = [_between(window, is_special) for window in windows]
         texts = iter(_decode(tokenizer, list(chain(*parts))))
         for documents in parts:
-            words = [split_words(next(texts), spaced) for _ in documents]
-            words[0] = words[0][1:]
-            if spaced:
-                words[-1] = words[-1][:-1]
-            yield from words
-        bar.advance(len(windows))
+            yield [next(texts) for _ in documents]
+        if bar is not None:
+            bar.advance(len(windows))
+
+
+def whole_words(texts: Iterable[str], spaced: bool) -> list[list[str]]:
+    """Cut the documents of a training sequence into words, those that are whole.
+
+    A sequence may begin and end within a word, so the first and the last word are left out unless a document begins or
+    ends there. The first token is also the last one of another sequence, so the first character is left out too.
+    """
+    words = [split_words(text, spaced) for text in texts]
+    words[0] = words[0][1:]
+    if spaced:
+        words[-1] = words[-1][:-1]
+    return words
 
 
 def _decode(tokenizer: "PreTrainedTokenizerBase", tokens: list[list[int]]) -> list[str]:

@@ -1,0 +1,113 @@
+"""How often a run had seen what differs in a pair before a checkpoint, and the lines of its training text with it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ucurve.analysis.items.frequency import edited_ngrams
+from ucurve.analysis.items.seen_text import count_ngrams, read_texts, split_words, whole_words
+from ucurve.errors import UserError
+from ucurve.eval.scoring.text.layout import delimits_words
+from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.progress import ProgressBar
+from ucurve.storage.run_folder import TOKENIZER
+from ucurve.token_stream.order import Batches
+from ucurve.token_stream.run import RunTokens
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+LONGEST = 3  # words of an n-gram
+_LINES = 3  # of an n-gram, those that were seen last
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPair:
+    """Where the training text of a run has the n-grams in which the sentences of a pair differ."""
+
+    ngrams: pd.DataFrame  # member, ngram and words, the size of the n-gram
+    batches: Batches = field(repr=False)
+    tokenizer: "PreTrainedTokenizerBase" = field(repr=False)
+    spaced: bool  # whether words are what stands between spaces, and else characters
+    # A row for each time that the run was trained on a sequence with one of them, in that order: ngram, step, start of
+    # the sequence in the token stream, and how many times it has the n-gram.
+    places: pd.DataFrame = field(repr=False)
+
+    def before(self, step: int) -> pd.DataFrame:
+        """Count the n-grams in the training text up to a step, which is at most the one that they were looked for.
+
+        A row for each n-gram: ``member`` (good or bad), ``ngram``, ``words`` (its size), ``count``, the ``last_step``
+        that had it, and ``lines``, up to three texts that had it, as far as they lie in one training sequence, the
+        latest first.
+        """
+        seen = self.places[self.places["step"] <= step]
+        counts, steps = seen.groupby("ngram")["times"].sum(), seen.groupby("ngram")["step"].max()
+        latest = seen.drop_duplicates(["ngram", "start"], keep="last").groupby("ngram").tail(_LINES)
+        lines: dict[str, list[str]] = {}
+        for ngram, start in latest.iloc[::-1][["ngram", "start"]].itertuples(index=False):
+            lines.setdefault(ngram, []).append(self._line(ngram, start))
+        names = self.ngrams["ngram"]
+        return self.ngrams.assign(
+            count=names.map(counts).fillna(0).astype(int),
+            last_step=names.map(steps).astype("Int64"),
+            lines=[lines.get(ngram, []) for ngram in names],
+        )
+
+    def _line(self, ngram: str, start: int) -> str:
+        """Return the first text in a training sequence that has an n-gram."""
+        (texts,) = read_texts(self.batches, self.tokenizer, np.array([start]))
+        of_text = zip(texts, whole_words(texts, self.spaced), strict=True)
+        return next(text for text, words in of_text if count_ngrams([words], {ngram}).counts).strip()
+
+
+def find_seen_pair(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> SeenPair:
+    """Look in the training text of a run up to a step for what differs in the sentences of one of the pairs of a table.
+
+    Raises:
+        UserError: when there is no such pair, when the run was not trained here or not for so many steps, or when its
+            token stream is not there.
+    """
+    chosen = pairs[pairs["pair"] == pair]
+    if chosen.empty:
+        raise UserError(f"there is no pair {pair}; they are {pairs['pair'].min()} to {pairs['pair'].max()}")
+    training = RunTokens.of(run)
+    if not 0 <= step <= training.steps:
+        raise UserError(f"{run.name}: step {step} is none of its training, which has the steps 0 to {training.steps}")
+    batches = training.batches(training.open_stream("what the run had seen"))
+    tokenizer, spaced = load_tokenizer(run / TOKENIZER), delimits_words(pairs["good"].tolist())
+    ngrams = list_edited(str(chosen["good"].iloc[0]), str(chosen["bad"].iloc[0]), spaced)
+    return SeenPair(ngrams, batches, tokenizer, spaced, find_places(batches, tokenizer, step, ngrams["ngram"], spaced))
+
+
+def list_edited(good: str, bad: str, spaced: bool) -> pd.DataFrame:
+    """List the n-grams of up to ``LONGEST`` words that have a word of the edit: ``member``, ``ngram``, ``words``."""
+    sentences = {"good": split_words(good, spaced), "bad": split_words(bad, spaced)}
+    others = dict(zip(sentences, reversed(sentences.values()), strict=True))
+    rows = [
+        (member, ngram, size)
+        for member, words in sentences.items()
+        for size, ngrams in enumerate(edited_ngrams(words, others[member], LONGEST), start=1)
+        for ngram in dict.fromkeys(ngrams)
+    ]
+    return pd.DataFrame(rows, columns=["member", "ngram", "words"])
+
+
+def find_places(
+    batches: Batches, tokenizer: "PreTrainedTokenizerBase", step: int, ngrams: pd.Series, spaced: bool
+) -> pd.DataFrame:
+    """Find the training sequences of the steps up to one that have one of the n-grams; see ``SeenPair.places``."""
+    wanted, order = set(ngrams), batches.order.starts(0, step * batches.sequences)
+    starts, parts = np.unique(order), [ngram.split(" ") for ngram in wanted]
+    rows: list[tuple[str, int, int]] = []
+    with ProgressBar("looking for a pair's words in the training text", len(starts), transient=True) as bar:
+        for start, texts in zip(starts.tolist(), read_texts(batches, tokenizer, starts, bar), strict=True):
+            text = "\n".join(texts).lower()
+            if any(all(word in text for word in words) for words in parts):  # cutting into words takes longer
+                counts = count_ngrams(whole_words(texts, spaced), wanted).counts
+                rows += [(ngram, start, times) for ngram, times in counts.items()]
+    places = pd.DataFrame(rows, columns=["ngram", "start", "times"]).astype({"start": np.int64, "times": np.int64})
+    trained = pd.DataFrame({"start": order, "step": 1 + np.arange(len(order)) // batches.sequences})
+    return places.merge(trained, on="start").sort_values("step", kind="stable", ignore_index=True)
