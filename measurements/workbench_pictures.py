@@ -69,7 +69,7 @@ def explore(page: Page, picture: Path) -> None:
     page.click("text=Open Explore")
     page.wait_for_selector("#shapes table")
     page.locator("#pairs a").first.click()
-    page.wait_for_selector(".pair.open .tokens")
+    page.wait_for_selector("#pinned .tokens")
     expect(page.locator(".panel svg")).to_have_count(page.locator(".panel").count())
     page.mouse.move(0, 0)
     page.screenshot(path=picture)

@@ -22,7 +22,8 @@ from ucurve.eval.store.tables import ACCURACY
 from ucurve.storage.run_folder import checkpoint_folder
 from ucurve.workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
 from ucurve.workbench.explore.library import Library, list_changes, list_scores
-from ucurve.workbench.explore.pairs import list_pairs, pair_history, pair_kinds
+from ucurve.workbench.explore.margins import pair_margins
+from ucurve.workbench.explore.pairs import list_pairs, pair_kinds
 from ucurve.workbench.explore.turns import courses, order, say
 from ucurve.workbench.explore.verdicts import shape_verdicts
 
@@ -189,16 +190,45 @@ def test_kinds_of_pairs_by_hand():
     assert pair_kinds(verdicts, 0)["forgotten"].sum() == 0
 
 
-def test_values_of_a_pair_over_training_are_the_linked_ones(library):
-    values = ask("slln_lp:0.3", run=library.runs()[0].label, pair="17")
-    found = pair_history(library, read_asked(values), values)
-    tables = [pd.read_parquet(score_path(library.runs()[0].folder, "toy", "sentence", step)) for step in STEPS]
-    expected = [parse_linking("slln_lp:0.3").values(table, "good")[17] for table in tables]
-    np.testing.assert_allclose(found["values"]["good"], expected)
-    good, bad = found["chart"]["datasets"]["curves"]
-    assert (good["member"], bad["member"]) == ("good", "bad")
-    np.testing.assert_allclose(good["number"], expected, rtol=1e-4)
+@pytest.mark.parametrize(("linking", "sign"), [("slln_lp:0.3", 1), ("ppl", -1)])
+def test_margins_of_a_pair_are_good_minus_bad_with_a_line_for_each_seed(library, linking, sign):
+    values = ask(linking, run=library.runs()[1].label, pair="17")
+    found, bound = pair_margins(library, read_asked(values), values), parse_linking(linking)
+    assert [seed["run"] for seed in found["seeds"]] == [run.label for run in library.runs()]
+    for run, seed, line in zip(library.runs(), found["seeds"], found["chart"]["datasets"]["curves"], strict=True):
+        tables = [pd.read_parquet(score_path(run.folder, "toy", "sentence", step)) for step in STEPS]
+        expected = [sign * (bound.values(table, "good")[17] - bound.values(table, "bad")[17]) for table in tables]
+        np.testing.assert_allclose(seed["margins"], expected)
+        np.testing.assert_allclose(line["number"], expected, rtol=1e-4)
+        credits = [pair_credits(table, bound, "half")[17] for table in tables]
+        assert seed["trace"] == "".join(f"{2 * credit:.0f}" for credit in credits)
     LayerChart.from_dict(found["chart"])
+
+
+def test_runs_of_other_settings_are_no_seeds_of_a_pair(tmp_path):
+    library = make_library(tmp_path)
+    write_scored_run(tmp_path / "runs/other-1M-char-toy-s0", 0, "other", ["slln_lp"])
+    label = next(run.label for run in library.runs() if run.label.startswith("other"))
+    values = ask(run=label, pair="17")
+    assert [seed["run"] for seed in pair_margins(library, read_asked(values), values)["seeds"]] == [label]
+
+
+def test_causal_and_masked_models_are_in_one_chart(tmp_path):
+    library = make_library(tmp_path)
+    masked = tmp_path / "runs/bert-1M-char-toy-s0"
+    write_scored_run(masked, 5, "masked", ["slln_lp"])
+    alone = curve_rows(library, read_asked(ask(runs="bert-1M-char-toy-s0")))
+    (masked / "eval/toy/sentence").rename(masked / "eval/toy/pll")
+    pd.read_csv(ACCURACY.path(masked)).assign(scorer="pll").to_csv(ACCURACY.path(masked), index=False)
+    both = {"scorer": "sentence,pll"}
+    found = curves(library, read_asked(ask() | both))
+    assert {line["group"] for line in found["data"]["curves"]} == {"bert-1M-char-toy", "tiny-1M-char-toy (2 runs)"}
+    assert {"Scored by pll: bert-1M-char-toy-s0."} < set(found["notes"])
+    again = curve_rows(library, read_asked(ask(runs="bert-1M-char-toy-s0") | both))
+    assert again["rows"] == alone["rows"]
+    assert [run["steps"] for run in list_changes(library, "toy", "sentence,pll")["runs"]] == [8, 8, 8]
+    with pytest.raises(UserError, match=r"scorer '\.\.': no run can hold scores of that name"):
+        curves(library, read_asked(ask(scorer="pll,..")))
 
 
 def test_columns_that_pairs_can_be_grouped_by(library):

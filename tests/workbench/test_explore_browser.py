@@ -11,24 +11,28 @@ import pytest
 from tests.analysis.report.browser import open_browser
 from tests.axe import axe_findings
 from tests.chart_boxes import chart_faults, count_lines
+from tests.workbench import test_explore
 from tests.workbench.boxes import text_faults
 from tests.workbench.conftest import ALPHAS, Server
 from tests.workbench.test_explore import write_scored_run
 from ucurve.eval.store.scores import score_path
 from ucurve.eval.store.views import remove_tables
+from ucurve.training.replay import open_batches
 
 expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
 pytestmark = pytest.mark.long
 expect.set_options(timeout=20_000)
 
 CHARTS = ".panel svg, #chart svg"
+SEPARATOR = "<eos>"
 LINES = 9  # more than there are colors
 
 
 @pytest.fixture(scope="module")
-def server(scored_run, tmp_path_factory):
-    """A workbench with the scored run."""
+def server(scored_run, trained_run, tmp_path_factory):
+    """A workbench with the scored run and the text that it was trained on."""
     folder = tmp_path_factory.mktemp("explore")
+    shutil.copytree(trained_run.parents[1] / "cache", folder / "cache")
     first = folder / "runs" / scored_run.name
     shutil.copytree(scored_run, first)
     server = Server(folder, f"runs={folder}/runs/*").start()
@@ -48,8 +52,8 @@ def visit(server, browser):
     """Open an address of the room; what the browser complains about, or asks of the network, is an error."""
     complaints, pages = [], []
 
-    def open_page(address="", width=1400, scheme="light"):
-        page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=scheme)
+    def open_page(address="", width=1400, scheme="light", height=1000):
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
         page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda one: complaints.append(one.text) if one.type in ("error", "warning") else None)
@@ -81,7 +85,7 @@ def test_curves_are_those_of_the_scores(visit, server):
         shown = downloaded(page, "#save-csv")
         known = overall[(overall["linking"] == f"slln_lp:{float(alpha):g}") & (overall["paradigm"] == "all")]
         assert shown["accuracy"].tolist() == pytest.approx(known.sort_values("step")["accuracy"].tolist(), abs=1e-12)
-    expect(page.locator("#band")).to_have_text(re.compile("band: .*interval"))
+    expect(page.locator("#curve-notes")).to_have_text(re.compile("band: .*interval"))
     expect(page.locator("#shapes")).to_contain_text(re.compile("rising|undetermined|not tested"))
     assert "0.0000" not in page.inner_text("#shapes")
 
@@ -148,20 +152,20 @@ def test_a_view_is_in_its_address_and_the_back_button_works(visit, browser, serv
     phenomena = page.locator(".panel").count()
     page.locator(".panel").nth(2).click()
     name = page.locator(".panel").nth(2).get_attribute("data-name")
-    page.check("#kinds input[value=right]")
+    page.check("#kinds input[value=right]", force=True)
     expect(page.locator("#kinds .note")).to_contain_text("right: ")  # the list has come
     page.locator("#pairs li a").nth(1).click()
-    expect(page.locator(".pair.open .tokens").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#pinned .tokens")).to_be_visible(timeout=60_000)
     pair = page.locator(".pair.open").get_attribute("data-pair")
     expect(page).to_have_url(re.compile("pair="))
     again = visit(page.url.partition("?")[2])
     expect(again.locator(".panel[aria-current]")).to_have_attribute("data-name", name)
     expect(again.locator(".pair.open")).to_have_attribute("data-pair", pair)
-    expect(again.locator(".pair.open .tokens").first).to_be_visible(timeout=60_000)
+    expect(again.locator("#pinned .tokens")).to_be_visible(timeout=60_000)
     expect(again.locator("#kinds input[value=right]")).to_be_checked()
     expect(again.locator("#step-text")).to_have_text(page.inner_text("#step-text"))
     page.go_back()
-    expect(page.locator(".pair.open")).to_have_count(0)
+    expect(page.locator("#pinned")).to_be_hidden()
     page.go_back()
     expect(page.locator("#kinds input[value=all]")).to_be_checked()
     page.select_option("#by", "paradigm")
@@ -180,7 +184,8 @@ def test_a_pair_is_reached_by_keyboard_alone(visit):
         page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     name = page.evaluate("document.activeElement.dataset.name")
-    expect(page.locator(".panel:focus")).to_contain_text(re.compile(r": (rises|falls|stays) "))
+    says = re.compile(r": (rises|falls|stays) .* \(\d+ pairs(; (not )?shown|; not tested|\))")
+    expect(page.locator(".panel:focus")).to_contain_text(says)
     expect(page.locator("#point-title")).to_have_text(name.replace("_", " "))
     page.keyboard.press("Home")
     expect(page.locator("#step-text")).to_contain_text("step 0")
@@ -194,11 +199,93 @@ def test_a_pair_is_reached_by_keyboard_alone(visit):
     while page.evaluate("!document.activeElement.matches('#pairs a')"):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator(".pair.open .of-tokens")).to_contain_text("Sums:", timeout=60_000)
+    expect(page.locator("#pinned .of-tokens")).to_contain_text("Sums:", timeout=60_000)
     sums = [float(number) for number in re.findall(r"-\d+\.\d+", page.inner_text(".of-tokens .note"))]
     assert sums[:2] == pytest.approx(sums[2:], abs=2e-3)
     expect(page.locator(".pair.open a:focus")).to_have_count(1)
     assert axe_findings(page) == []
+
+
+def test_an_open_pair_stays_over_twenty_steps_runs_and_kinds(browser, tmp_path, monkeypatch):
+    steps = [0, *(2**power for power in range(19))]
+    monkeypatch.setattr(test_explore, "STEPS", steps)
+    for seed in (0, 1):
+        test_explore.write_scored_run(tmp_path / f"runs/tiny-1M-char-toy-s{seed}", seed, "x", ["slln_lp"])
+    server = Server(tmp_path).start()
+    try:
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.goto(server.address("explore"))
+        page.wait_for_selector("body[data-ready]")
+        page.locator("#pairs li a").nth(4).click()
+        pinned = page.locator("#pinned")
+        expect(pinned.locator(".history svg")).to_be_visible()
+        assert count_lines(page, ".history svg") == [2]
+        name = pinned.locator("h3").inner_text()
+        page.focus("#step")
+        page.keyboard.press("Home")
+        rules, places = pinned.locator(".role-mark.mark-rule line"), set()  # the last of them is at the checkpoint
+        for step in steps:
+            expect(pinned.locator(".facts")).to_contain_text(f"at step {step:,}")
+            expect(pinned.locator("h3")).to_have_text(name)
+            page.wait_for_timeout(100)  # while the chart is drawn again
+            places.add(round(rules.last.bounding_box()["x"]))
+            page.keyboard.press("ArrowRight")
+        assert len(places) == len(steps)
+        for kind in ("wrong", "right", "tied"):
+            page.check(f"#kinds input[value={kind}]", force=True)
+            expect(page.locator("#kinds .note")).to_contain_text(f"{kind}: ")
+            expect(pinned.locator("h3")).to_have_text(name)
+        margin = pinned.locator(".facts").inner_text()
+        page.select_option("#run", index=1)
+        expect(pinned.locator(".facts")).not_to_have_text(margin)
+        expect(pinned.locator("h3")).to_have_text(name)
+        page.click("#pinned button")
+        expect(pinned).to_be_hidden()
+        page.close()
+    finally:
+        server.kill()
+
+
+def test_six_pairs_are_whole_beside_the_curves(visit):
+    page = visit(height=900)
+    expect(page.locator("#shapes table")).to_be_visible()
+    boxes = [one.bounding_box() for one in page.locator("#pairs li").all()[:6]]
+    assert all(box["y"] >= 0 and box["y"] + box["height"] <= 900 for box in boxes)
+    assert page.locator(".panel").first.bounding_box()["x"] + 300 < boxes[0]["x"]
+
+
+def test_what_a_run_had_read_of_a_pair_is_that_of_its_batches(visit, server):
+    page = visit("curve=verb_phrase")
+    page.locator("#pairs li a").first.click()
+    page.locator("#pinned .why > summary").click()
+    expect(page.locator("#pinned .members")).to_be_visible(timeout=60_000)
+    seen = list(open_batches(server.run, server.folder / "cache").between(0, last_step(page)))
+    items = page.locator("#pinned .members > div > ul > li").all()
+    assert items
+    for item in items:
+        ngram, said = item.locator("strong").first.inner_text(), item.inner_text()
+        count = sum(text[place:].startswith(ngram) for one in seen for text in one.text[1:].split(SEPARATOR)
+                    for place in range(len(text)))  # fmt: skip
+        told = re.search(r"never|once|([\d,]+) times", said)
+        assert {"never": 0, "once": 1}.get(told[0]) == count or int((told[1] or "-1").replace(",", "")) == count
+    with_lines = next(item for item in items if item.locator("summary").count())
+    with_lines.locator("summary").click()
+    ngram = with_lines.locator("strong").inner_text()
+    assert all(ngram in line for line in with_lines.locator("ul li").all_inner_texts())
+    page.focus("#step")
+    page.keyboard.press("Home")
+    expect(page.locator("#pinned .members strong + *")).to_have_count(0)  # of nothing
+    expect(page.locator("#pinned .members > div > ul > li").first).to_contain_text("never")
+
+
+def test_a_word_of_the_page_is_explained_where_it_stands(visit):
+    page = visit()
+    words = [word for word in page.locator("a.term").all() if word.is_visible()]
+    assert len(words) >= 6
+    for word in words:
+        word.hover()
+        assert len(word.get_attribute("title")) > 20
+        assert page.locator(word.get_attribute("href")).count() == 1
 
 
 def test_a_pair_of_a_list_that_is_about_to_change_opens_where_it_was_listed(visit):
@@ -216,7 +303,7 @@ def test_a_pair_of_a_list_that_is_about_to_change_opens_where_it_was_listed(visi
     for request in held:
         request.continue_()
     expect(page.locator(".pair.open")).to_have_attribute("data-pair", pair)
-    expect(page.locator(".pair.open .of-tokens")).to_contain_text("Sums:", timeout=60_000)
+    expect(page.locator("#pinned .of-tokens")).to_contain_text("Sums:", timeout=60_000)
     expect(page.locator(".panel[aria-current]")).to_have_attribute("data-name", shown)
     expect(page).to_have_url(re.compile(f"curve={shown}&.*pair={pair}"))
 
@@ -290,3 +377,7 @@ def downloaded(page, button):
     with page.expect_download() as one:
         page.click(button)
     return pd.read_csv(io.StringIO(one.value.path().read_text(encoding="utf-8")))
+
+
+def last_step(page):
+    return int(re.match(r"step (\d+) ", page.inner_text("#step-text"))[1])

@@ -242,6 +242,9 @@ def usable_matrices(library: Library, asked: Asked) -> tuple[list[ScoreMatrix], 
         raise UserError(f"{asked.linking.name} reads {absent}, which is not stored")
     left_out = [matrix.run.label for matrix in matrices if matrix.missing(asked.linking)]
     notes = [f"{asked.linking.name} cannot be computed of {', '.join(left_out)}."] if left_out else []
+    by = {matrix.scorer: [one.run.label for one in usable if one.scorer == matrix.scorer] for matrix in usable}
+    if len(by) > 1:
+        notes += [f"Scored by {scorer}: {', '.join(runs)}." for scorer, runs in by.items()]
     other = [one.run.label for one in usable if not one.pairs["pair"].equals(usable[0].pairs["pair"])]
     return usable, [*notes, f"Scored on other pairs: {', '.join(other)}."] if other else notes
 

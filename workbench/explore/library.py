@@ -51,8 +51,11 @@ class Library:
         return self._runs
 
     def matrices(self, benchmark: str, scorer: str, labels: Sequence[str] | None = None) -> list[ScoreMatrix]:
-        """Open the scores of runs on a benchmark; None names all runs that have some."""
-        for what, name in (("benchmark", benchmark), ("scorer", scorer)):
+        """Open the scores of runs on a benchmark; None names all runs that have some.
+
+        Of several scorers, with commas between, each run has the first one that it was scored by.
+        """
+        for what, name in (("benchmark", benchmark), *(("scorer", one) for one in scorer.split(","))):
             parts = name.split("/")  # a path of folders below eval/
             if len(name.encode()) > _LONGEST_NAME or "\0" in name or {"", ".", ".."} & set(parts):
                 raise UserError(f"{what} {name[:80]!r}: no run can hold scores of that name")
@@ -62,11 +65,11 @@ class Library:
             if label not in known:
                 raise unknown_name("run", label, known)
         chosen = runs if labels is None else [known[label] for label in labels]
-        scored = [run for run in chosen if stored_steps(run.folder, benchmark, scorer)]
+        scored = [(run, own) for run in chosen if (own := _scorer_of(run, benchmark, scorer))]
         if not scored:
             raise UserError(f"no scores of {benchmark} by {scorer} in {', '.join(run.label for run in chosen)}")
         with ThreadPoolExecutor(_OPENED_AT_ONCE) as pool:
-            return list(pool.map(lambda run: self._matrix(run, benchmark, scorer), scored))
+            return list(pool.map(lambda each: self._matrix(each[0], benchmark, each[1]), scored))
 
     def matrix(self, label: str, benchmark: str, scorer: str) -> ScoreMatrix:
         """Open the scores of one run."""
@@ -115,11 +118,17 @@ def list_scores(run: Run) -> list[dict[str, object]]:
     ]
 
 
+def _scorer_of(run: Run, benchmark: str, scorer: str) -> str:
+    """Return the first of the scorers, with commas between, that a run was scored by; empty for none."""
+    return next((one for one in scorer.split(",") if stored_steps(run.folder, benchmark, one)), "")
+
+
 def list_changes(library: Library, benchmark: str, scorer: str) -> dict[str, object]:
     """Say how far each run is with its training and scores; ``version`` changes when one of them goes on."""
     runs = [
-        {"run": run.label, "status": run.status, "steps": stored_steps(run.folder, benchmark, scorer)}
+        {"run": run.label, "status": run.status,
+         "steps": stored_steps(run.folder, benchmark, _scorer_of(run, benchmark, scorer) or scorer)}
         for run in library.runs()
-    ]
+    ]  # fmt: skip
     version = hashlib.sha256(json.dumps(runs).encode()).hexdigest()[:16]
     return {"version": version, "runs": [{**run, "steps": len(run["steps"])} for run in runs]}

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from ucurve.analysis.charts import axes, parts
 from ucurve.analysis.charts.parts import CURVES, Column
-from ucurve.analysis.plotting.facets import line_names
 from ucurve.analysis.plotting.style import TokenAxis, line_styles
 from ucurve.workbench.explore.curves import Asked, usable_matrices
 from ucurve.workbench.explore.library import Library
@@ -38,10 +38,9 @@ def pair_margins(library: Library, asked: Asked, values: Values) -> dict[str, ob
 
 
 def _seed(matrix: ScoreMatrix, asked: Asked, row: int) -> dict[str, object]:
-    found = matrix.margins(asked.linking, row)
-    verdicts = matrix.verdicts(asked.linking, pd.Index([row]).to_numpy())[:, 0]
+    verdicts = matrix.verdicts(asked.linking, np.array([row]))[:, 0]
     return {
-        "run": matrix.run.label, "steps": matrix.steps, "tokens": matrix.tokens, "margins": found,
+        "run": matrix.run.label, "steps": matrix.steps, "tokens": matrix.tokens, "margins": matrix.values(asked.linking, row)["margin"],
         "trace": "".join(map(str, verdicts.tolist())),
     }  # fmt: skip
 
@@ -50,19 +49,17 @@ def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[s
     """Draw the margins around 0; the page sets the parameter ``at``, the step that is marked."""
     columns = {"group": "run", "number": "margins", "step": "steps", "tokens": "tokens"}
     table = pd.concat(pd.DataFrame({name: seed[key] for name, key in columns.items()}) for seed in seeds)
-    names = line_names(table["group"].unique(), table)
-    table = table.assign(group=table["group"].map(names))
     axis, line = TokenAxis(table["tokens"]), Column("group", "Runs", tuple(table["group"].unique()))
     styles = line_styles(line.values)
-    base = alt.Chart().encode(x=axes.token_axis(axis), y=alt.Y("number:Q", title=label))
+    base = alt.Chart().encode(x=axes.token_axis(axis))
     colored = base.encode(
-        color=parts.color(line, [styles[name].color for name in line.values]), strokeDash=parts.dashes(line, styles)
-    )
-    chosen = base.mark_rule(style="chosen", aria=False).encode(y=alt.Undefined)
+        y=alt.Y("number:Q", title=label), color=parts.color(line, [styles[name].color for name in line.values]),
+        strokeDash=parts.dashes(line, styles),
+    )  # fmt: skip
     marks = [
         alt.Chart(alt.InlineData([{}])).mark_rule(style="level", aria=False).encode(y=alt.datum(0)),
         *(axes.untrained_place(axis) if table["tokens"].eq(0).any() else []),
-        chosen.transform_filter("datum.step === at"),
+        base.mark_rule(style="chosen", aria=False).transform_filter("datum.step === at"),
         colored.mark_line(clip=True),
         colored.mark_point(clip=True, filled=True, size=24).encode(tooltip=parts.tips(["group", *_NUMBERS])),
     ]  # fmt: skip

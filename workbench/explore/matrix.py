@@ -132,11 +132,16 @@ class ScoreMatrix:
         return found[:, rows] if self.shared.has_sets else found
 
     def values(self, linking: Linking, row: int) -> dict[str, list[float]]:
-        """Return the linked values of both members of a pair at every step."""
+        """Return the linked values of both members of a pair at every step, ``good`` and ``bad``, and the ``margin``.
+
+        The margin is by how much the good one is preferred, below 0 where the bad one is.
+        """
         table = self._table(linking, slice(None), np.array([row]))
         shape = np.broadcast_shapes((len(self.steps), 1))
         sides = {side: linking.values(table, side) for side in ("good", "bad")}
-        return {side: np.broadcast_to(found, shape)[:, 0].tolist() for side, found in sides.items()}
+        apart = sides["good"] - sides["bad"]
+        found = {**sides, "margin": -apart if linking.lower_is_better else apart}
+        return {name: np.broadcast_to(values, shape)[:, 0].tolist() for name, values in found.items()}
 
     def _decide(self, linking: Linking, place: slice, rows: Ids | slice) -> tuple[Mask, Mask]:
         number = len(self.pairs) if isinstance(rows, slice) else len(rows)

@@ -2,9 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from ucurve.analysis.charts.curves import pair_chart
 from ucurve.analysis.data.groups import Ids, Mask
 from ucurve.analysis.items.verdicts import RIGHT, TIE, WRONG, find_events
 from ucurve.errors import UserError, unknown_name
@@ -14,7 +12,6 @@ from ucurve.workbench.explore.matrix import ScoreMatrix
 from ucurve.workbench.replies import Values, text_of, whole_of
 
 PAGE = 50  # pairs of one reply
-_HISTORY = 180  # CSS pixels of the chart of one pair
 KINDS = {
     "all": "all pairs of the curve, those that flipped first",
     "right": "right at this checkpoint",
@@ -74,26 +71,6 @@ def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, obje
     }
 
 
-def pair_history(library: Library, asked: Asked, values: Values) -> dict[str, object]:
-    """Return the linked values of both members of a pair at every step of a run."""
-    matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
-    row = row_of(matrix, values)
-    shown = matrix.pairs.iloc[row]
-    found = matrix.values(asked.linking, row)
-    table = pd.concat(
-        pd.DataFrame({"member": side, "step": matrix.steps, "tokens": matrix.tokens, "number": values})
-        for side, values in found.items()
-    )
-    label = f"Value ({'lower' if asked.linking.lower_is_better else 'higher'} is better)"
-    chart = pair_chart(table, f"Pair {shown['pair']}", f"{asked.linking.name} of both members.", label)
-    return {
-        "pair": int(shown["pair"]), "good": shown["good"], "bad": shown["bad"], "steps": matrix.steps,
-        "tokens": matrix.tokens, "values": found, "lower_is_better": asked.linking.lower_is_better,
-        "chart": chart.properties(height=_HISTORY).to_dict(validate=False),
-        "published": {str(name): value for name, value in shown.items()},
-    }  # fmt: skip
-
-
 def row_of(matrix: ScoreMatrix, values: Values) -> int:
     """Return the row of the pair that a request names."""
     number = whole_of(values, "pair")
@@ -124,7 +101,7 @@ def _describe(matrix: ScoreMatrix, asked: Asked, rows: Ids, verdicts: Verdicts, 
         pair, values = matrix.pairs.iloc[row], matrix.values(asked.linking, row)
         described.append({
             "pair": int(pair["pair"]), "paradigm": pair["paradigm"], "good": pair["good"], "bad": pair["bad"],
-            "good_value": values["good"][place], "bad_value": values["bad"][place],
+            "good_value": values["good"][place], "bad_value": values["bad"][place], "margin": values["margin"][place],
             "verdict": _VERDICTS[int(own[place])], "before": _VERDICTS[int(own[place - 1])] if place else None,
             "trace": "".join(map(str, own.tolist())),
         })  # fmt: skip

@@ -5,7 +5,9 @@ from ucurve.analysis.data.runs import Run
 from ucurve.errors import UserError
 from ucurve.workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
 from ucurve.workbench.explore.library import Library, list_changes, list_scores
-from ucurve.workbench.explore.pairs import KINDS, list_pairs, pair_history
+from ucurve.workbench.explore.margins import pair_margins
+from ucurve.workbench.explore.pairs import KINDS, list_pairs
+from ucurve.workbench.explore.seen import seen_before
 from ucurve.workbench.explore.tokens import TokenTables
 from ucurve.workbench.explore.verdicts import shape_verdicts
 from ucurve.workbench.replies import Values, text_of
@@ -34,7 +36,8 @@ def explore_room(settings: WorkbenchSettings) -> Room:
             ),
             Action("GET", "shapes", lambda values: shape_verdicts(library, read_asked(values))),
             Action("GET", "pairs", lambda values: list_pairs(library, read_asked(values), values)),
-            Action("GET", "pair", lambda values: pair_history(library, read_asked(values), values)),
+            Action("GET", "pair", lambda values: pair_margins(library, read_asked(values), values)),
+            Action("GET", "seen", lambda values: seen_before(library, read_asked(values), values)),
             Action("GET", "tokens", lambda values: tokens.table(library, read_asked(values), values)),
         ),
     )

@@ -168,6 +168,8 @@ export const rowsShown = (offset, rows, all) => `${count(offset + Math.min(1, ro
 
 export const count = value => value === null || value === undefined ? "–" : value.toLocaleString("en");
 
+export const shortCount = tokens => new Intl.NumberFormat("en", {notation: "compact", maximumSignificantDigits: 3}).format(tokens);
+
 export function download(name, text) {
   const address = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
   saveAs(address, name);
@@ -195,5 +197,21 @@ export function afterPause(milliseconds, work) {
   return (...values) => {
     clearTimeout(timer);
     timer = setTimeout(() => work(...values), milliseconds);
+  };
+}
+
+// Lets one piece of work run at a time; if it is asked for meanwhile, it runs once more.
+export function latest(work) {
+  let running = null, again = false;
+  return function run() {
+    again = true;
+    running ??= (async () => {
+      while (again) {
+        again = false;
+        await attempt(work);
+      }
+      running = null;
+    })();
+    return running;
   };
 }

@@ -2,11 +2,15 @@
 import {addressOf, readAddress, START} from "/static/address.js";
 import {CurveChart, onScheme} from "/static/curves.js";
 import {showLegend} from "/static/legend.js";
-import {listPairs, openPair, showPair} from "/static/pairs.js";
+import {listPairs, markOpen} from "/static/pairs.js";
 import {Panels} from "/static/panels.js";
-import {meaningsOf, showShapes, verdictOf} from "/static/shapes.js";
-import {afterPause, ask, attempt, count, csv, download, fill, make, place, query, Refusal, rowsShown, saveAs, say} from "/static/common.js";
+import {PinnedPair} from "/static/pinned.js";
+import {isShown, meaningsOf, showShapes, verdictOf} from "/static/shapes.js";
+import {
+  afterPause, ask, attempt, count, csv, download, fill, heard, latest, make, place, query, Refusal, rowsShown, saveAs, say, shortCount,
+} from "/static/common.js";
 
+const BOTH = "sentence,pll"; // scorers: each run has the first one that it was scored by
 const PAGE = 50; // pairs of a list
 const GROWS = 4000; // milliseconds between two looks for new runs and checkpoints
 const TESTED = 100; // curves whose shapes are tested without being asked to
@@ -25,29 +29,14 @@ let version = ""; // changes when a run goes on
 
 const api = (name, values) => ask("GET", `/explore/api/${name}?${query(values)}`);
 
-// Lets one piece of work run at a time; if it is asked for meanwhile, it runs once more.
-function latest(work) {
-  let running = null, again = false;
-  return function run() {
-    again = true;
-    running ??= (async () => {
-      while (again) {
-        again = false;
-        await attempt(work);
-      }
-      running = null;
-    })();
-    return running;
-  };
-}
-
 // Changes what is looked at: the back button undoes a choice, and not each movement on the way to it.
 function change(changes, {moves = false} = {}) {
   view = {...view, ...changes};
   history[moves ? "replaceState" : "pushState"](null, "", addressOf(view));
 }
 
-const choose = changes => change({...changes, pair: null, offset: 0});
+const choose = changes => change({...changes, pair: null, offset: 0}); // other pairs
+const turnTo = changes => change({...changes, offset: 0}); // other sides of the pair that is open
 
 // Which curve, run and checkpoint are shown: those that a reader points at, or else those of the address.
 
@@ -94,6 +83,7 @@ const panels = new Panels(place("panels"), {
   see: pointAt,
 });
 const chart = new CurveChart(place("chart"), openPoint);
+const pinned = new PinnedPair(place("pinned"), {api, close: () => { change({pair: null}); showPoint(); }});
 
 function openCurve(curve) {
   const step = (preview?.curve === curve ? preview.step : null) ?? view.step;
@@ -117,7 +107,7 @@ function openPoint(name, step) {
   const line = found.lines.find(one => one.name === name)?.line;
   const runs = facts.runs.filter(run => run.line === line && run.steps.includes(step));
   const run = runs.find(one => one.run === view.run) ?? runs[0];
-  if (run) choose({run: run.run, step});
+  if (run) turnTo({run: run.run, step});
   showPoint();
 }
 
@@ -138,7 +128,6 @@ const drawCurves = latest(async () => {
   rowsOf = separated(found.data);
   drawPanels();
   place("curve-notes").textContent = describe();
-  place("band").textContent = found.band;
   await showPoint();
 });
 
@@ -158,8 +147,9 @@ function titleOf(name) {
 function drawPanels() {
   if (shapes) found.values = shapes.order.map(curveNamed);
   drawLegend();
-  const values = found.values.map(({name, says}) => ({
-    name, says, title: titleOf(name), sign: shapes?.turned.includes(name) ? TURNED : null, tested: verdictOf(shapes, name),
+  const values = found.values.map(curve => ({
+    name: curve.name, says: sentenceOf(curve), title: titleOf(curve.name), sign: shapes?.turned.includes(curve.name) ? TURNED : null,
+    tested: verdictOf(shapes, curve.name),
   }));
   panels.draw(values, found.small, {of: rowsOf}, {at: shownPoint().step, alone});
   panels.choose(shownCurve().name);
@@ -238,30 +228,38 @@ const showPoint = latest(async () => {
   panels.choose(shown.curve.name);
   mark();
   showSays();
-  await chart.draw({chart: withoutLegend(found.chart), data: rowsOf(shown.curve.name)});
+  await chart.draw({chart: largeChart(found.chart), data: rowsOf(shown.curve.name)});
+  await chart.view.signal("at", shown.step).runAsync();
   await showAlone();
   for (const id of ["steps", "kinds", "pairs", "pages"]) place(id).hidden = !shown.run;
-  if (!shown.run) return; // a model without checkpoints
+  if (!shown.run) return pinned.show(null); // a model without checkpoints
   showSteps(shown);
-  await showList(shown);
-  await showOpenPair();
+  await Promise.all([showList(shown), showOpenPair(shown)]);
 });
 
 // A chart of one line has nothing to show alone.
 const showAlone = () => found.lines.length > 1 ? chart.view?.signal("alone", alone).runAsync() : null;
 
-// The chart of one curve as it stands here: its legend is that of all curves.
-function withoutLegend(large) {
-  const text = JSON.stringify(large, (key, value) => key === "legend" && value?.orient ? null : value);
-  return {...JSON.parse(text), height: 230};
+// The chart of one curve as it stands here: its legend is that of all curves, and a rule marks the checkpoint.
+function largeChart(large) {
+  const chart = JSON.parse(JSON.stringify(large, (key, value) => key === "legend" && value?.orient ? null : value));
+  const {x} = chart.layer.find(one => one.encoding?.x?.scale && !one.data).encoding;
+  const rule = {mark: {type: "rule", style: "chosen", aria: false}, transform: [{filter: "datum.step === at"}], encoding: {x}};
+  return {...chart, height: chartHeight(), layer: [...chart.layer, rule], params: [...chart.params ?? [], {name: "at", value: null}]};
 }
+
+// On a low screen the pairs below it are to be seen too.
+const chartHeight = () => Math.max(96, Math.min(230, innerHeight - 795));
 
 function showSays() {
   const {curve} = shownPoint();
   place("point-title").textContent = titleOf(curve.name);
-  place("point-says").textContent = `${[curve.says, verdictOf(shapes, curve.name)].filter(Boolean).join("; ")}. ${count(curve.n)} pairs.`;
+  place("point-says").textContent = `${[sentenceOf(curve), verdictOf(shapes, curve.name)].filter(Boolean).join("; ")}.`;
   place("point-says").title = meaningsOf(shapes, curve.name).join(" ");
 }
+
+// What a curve does, of how many pairs it is, and whether the test of shape shows the dip that is told.
+const sentenceOf = curve => `${curve.says} (${[`${count(curve.n)} pair${curve.n === 1 ? "" : "s"}`, ...isShown(shapes, curve)].join("; ")})`;
 
 function showSteps({run, step}) {
   const runs = trainedRuns();
@@ -274,8 +272,6 @@ function showSteps({run, step}) {
   place("step-text").textContent = text;
   slider.setAttribute("aria-valuetext", text);
 }
-
-const shortCount = tokens => new Intl.NumberFormat("en", {notation: "compact", maximumSignificantDigits: 3}).format(tokens);
 
 const ofList = shown => ({...ofPairs(shown), kind: view.kind, offset: view.offset});
 const listKey = shown => JSON.stringify([ofList(shown), version]);
@@ -292,6 +288,7 @@ async function showList(shown) {
   const address = pair => addressOf({...view, curve: curve.name, run: run.run, step, pair});
   listPairs(place("pairs"), listed, {place: steps.indexOf(step), address, open: choosePair});
   if (focused) place("pairs").querySelector(`[data-pair="${focused}"] a`)?.focus({preventScroll: true});
+  markOpen(place("pairs"), view.pair);
   if (!rows.length) fill(place("pairs"), make("li", {class: "note"}, "No pair is of this kind here."));
   place("place").textContent = rowsShown(offset, rows.length, all);
   place("back").disabled = offset === 0;
@@ -301,9 +298,9 @@ async function showList(shown) {
 function showKinds(run, step) {
   const hadFocus = place("kinds").contains(document.activeElement);
   const choice = ([kind, meaning]) => make("label", {class: "choice", title: meaning},
-    make("input", {type: "radio", name: "kind", value: kind, checked: kind === view.kind, onchange: () => { choose({kind}); showPoint(); }}),
-    ` ${kind} (${count(listed.counts[kind])})`);
-  fill(place("kinds"), make("legend", {}, `Pairs of ${run.run} at step ${count(step)} that are`), ...Object.entries(kinds).map(choice),
+    make("input", {type: "radio", name: "kind", value: kind, checked: kind === view.kind, onchange: () => { turnTo({kind}); showPoint(); }}),
+    kind, heard(": "), make("b", {}, count(listed.counts[kind])));
+  fill(place("kinds"), make("legend", {class: "hidden-text"}, `Pairs of ${run.run} at step ${count(step)} that are`), ...Object.entries(kinds).map(choice),
     make("p", {class: "note"}, `${view.kind}: ${kinds[view.kind]}.`));
   if (hadFocus) place("kinds").querySelector(":checked").focus();
 }
@@ -317,20 +314,14 @@ function choosePair(pair, address) {
   }
   change({curve: curve.name, run: run.run, step, pair: view.pair === pair ? null : pair});
   preview = null;
-  showOpenPair();
+  showOpenPair(shownPoint()).then(() => place("pinned").scrollIntoView({block: "nearest"}));
 }
 
-// Opens the pair of the address in the list, with its values and tokens at this checkpoint.
-async function showOpenPair() {
-  const pair = preview ? null : view.pair, details = openPair(place("pairs"), pair);
-  if (!details) return;
-  const wanted = {...ofPairs(shownPoint()), pair}, key = JSON.stringify(wanted);
-  if (details.dataset.key === key) return;
-  details.dataset.key = key;
-  const tokens = api("tokens", wanted);
-  tokens.catch(() => {}); // said where the tokens would be
-  const values = await attempt(() => api("pair", wanted));
-  if (values && details.dataset.key === key) await showPair(details, values, tokens);
+// Shows the pair of the address at this checkpoint, whatever the list has.
+async function showOpenPair(shown) {
+  markOpen(place("pairs"), view.pair);
+  const runs = (view.runs ?? []).join("\n"), wanted = {...ofBenchmark(), linking: view.linking, runs, run: shown.run.run, pair: view.pair};
+  await pinned.show(view.pair === null ? null : wanted, shown.step, !preview);
 }
 
 // Moves by so many checkpoints of the run, at most to the first or the last one.
@@ -367,9 +358,19 @@ async function listBenchmarks() {
   const {runs, kinds: meanings} = await api("runs", {});
   kinds = meanings;
   const named = runs.flatMap(run => run.scored).map(one => [`${one.benchmark}\n${one.scorer}`, one]);
-  benchmarks = [...new Map(named).values()];
+  benchmarks = [...withBoth(runs), ...new Map(named).values()];
   if (!benchmarks.length) throw new Refusal("None of the runs has stored scores yet; score.py makes them.");
 }
+
+// Causal models are scored by sentence and masked ones by pll; a benchmark with both has one chart of all of them too.
+function withBoth(runs) {
+  const names = [...new Set(runs.flatMap(run => run.scored).map(one => one.benchmark))];
+  const scorers = benchmark => runs.map(run => run.scored.filter(one => one.benchmark === benchmark).map(one => one.scorer));
+  const isMixed = of => of.some(own => own.includes("sentence")) && of.some(own => own.includes("pll") && !own.includes("sentence"));
+  return names.filter(name => isMixed(scorers(name))).map(benchmark => ({benchmark, scorer: BOTH}));
+}
+
+const nameOf = ({benchmark, scorer}) => scorer === BOTH ? `${benchmark}, causal and masked models` : `${benchmark}, scored by ${scorer}`;
 
 // Opens the benchmark of the address; what the address does not say, or says wrongly, is as usual.
 async function openBenchmark() {
@@ -402,7 +403,7 @@ function showControls() {
 
 function showBenchmarks() {
   const isOpen = one => one.benchmark === view.benchmark && one.scorer === view.scorer;
-  offer("benchmark", benchmarks.map((one, position) => [String(position), `${one.benchmark}, scored by ${one.scorer}`]), String(benchmarks.findIndex(isOpen)));
+  offer("benchmark", benchmarks.map((one, position) => [String(position), nameOf(one)]), String(benchmarks.findIndex(isOpen)));
 }
 
 function showParameters() {
@@ -417,7 +418,7 @@ function parameterSlider({name, low, high, step}, value) {
     change({linking: chosenLinking()}, {moves: true});
     refresh();
   }});
-  return make("label", {}, make("span", {}, `${name} = `, shown), slider);
+  return make("label", {}, make("span", {}, make("a", {class: "term", href: `#term-${name}`}, name), " = ", shown), slider);
 }
 
 function chosenLinking() {
@@ -484,7 +485,7 @@ async function saveCurves() {
 }
 
 function savePairs() {
-  download("pairs.csv", csv(["pair", "paradigm", "good", "bad", "good_value", "bad_value", "before", "verdict", "trace"], listed.rows));
+  download("pairs.csv", csv(["pair", "paradigm", "good", "bad", "good_value", "bad_value", "margin", "before", "verdict", "trace"], listed.rows));
 }
 
 async function saveFigure(kind) {
@@ -519,8 +520,14 @@ function moveByKey(event) {
 }
 
 function turnPage(by) {
-  change({offset: Math.max(0, view.offset + by), pair: null});
+  change({offset: Math.max(0, view.offset + by)});
   showPoint();
+}
+
+// A word that is explained shows its explanation under the pointer.
+function explain(event) {
+  const word = event.target.closest?.("a.term");
+  if (word && !word.title) word.title = document.querySelector(`${word.getAttribute("href")} + dd`)?.textContent ?? "";
 }
 
 function listen() {
@@ -530,7 +537,7 @@ function listen() {
   on("by", "change", by => { choose({by, curve: ""}); return refresh(); });
   on("split", "change", split => { choose({split}); return refresh(); });
   on("find", "input", text => panels.filter(text));
-  on("run", "change", run => { choose({run}); return showPoint(); });
+  on("run", "change", run => { turnTo({run}); return showPoint(); });
   on("step", "input", position => {
     const {run, curve} = shownPoint();
     goTo(run.steps[Number(position)], curve);
@@ -544,6 +551,7 @@ function listen() {
   for (const id of ["controls", "steps"]) place(id).addEventListener("submit", event => event.preventDefault());
   place("panels").addEventListener("keydown", moveByKey);
   addEventListener("popstate", () => attempt(goBack));
+  for (const name of ["pointerover", "focusin"]) document.addEventListener(name, explain);
   onScheme(redraw);
   setInterval(lookForNews, GROWS);
   document.addEventListener("visibilitychange", lookForNews);

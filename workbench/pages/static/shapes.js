@@ -17,6 +17,13 @@ export function verdictOf(shapes, name) {
   return `test of shape: ${only.shape}${certainty}`;
 }
 
+// Whether the dip that is told of a curve is shown by the test, in a list of no or one text.
+export function isShown(shapes, {name, line, dips}) {
+  if (!dips) return [];
+  const own = shapes?.classes.find(one => one.value === name && one.group === line);
+  return [own ? own.class === "U-shaped" ? "shown by the test" : "not shown: may be chance" : "not tested"];
+}
+
 // What the words in brackets after the shapes of a curve, or of all curves, mean.
 export function meaningsOf(shapes, name = null) {
   const own = shapes?.classes.filter(one => name === null || one.value === name) ?? [];
