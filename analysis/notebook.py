@@ -25,8 +25,8 @@ from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
 from ucurve.analysis.items.histories import History, read_histories, same_pairs
 from ucurve.analysis.items.margins import BEYOND, margin_table
-from ucurve.analysis.items.seen_before import find_seen_pair
 from ucurve.analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
+from ucurve.analysis.items.seen_before import find_seen_pair
 from ucurve.analysis.items.table import VERDICT_NAMES, item_summary, item_table
 from ucurve.analysis.items.variance import seed_components, why_not_crossed
 from ucurve.analysis.items.verdicts import RIGHT, WRONG

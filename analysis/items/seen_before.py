@@ -53,7 +53,7 @@ class SeenPair:
         return self.ngrams.assign(
             count=names.map(counts).fillna(0).astype(int),
             last_step=names.map(steps).astype("Int64"),
-            lines=[lines.get(ngram, []) for ngram in names],
+            lines=names.map(lambda ngram: lines.get(ngram, [])),
         )
 
     def _line(self, ngram: str, start: int) -> str:

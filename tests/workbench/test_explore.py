@@ -200,8 +200,8 @@ def test_margins_of_a_pair_are_good_minus_bad_with_a_line_for_each_seed(library,
         expected = [sign * (bound.values(table, "good")[17] - bound.values(table, "bad")[17]) for table in tables]
         np.testing.assert_allclose(seed["margins"], expected)
         np.testing.assert_allclose(line["number"], expected, rtol=1e-4)
-        credits = [pair_credits(table, bound, "half")[17] for table in tables]
-        assert seed["trace"] == "".join(f"{2 * credit:.0f}" for credit in credits)
+        judged = [pair_credits(table, bound, "half")[17] for table in tables]
+        assert seed["trace"] == "".join(f"{2 * credit:.0f}" for credit in judged)
     LayerChart.from_dict(found["chart"])
 
 

@@ -39,10 +39,9 @@ def pair_margins(library: Library, asked: Asked, values: Values) -> dict[str, ob
 
 def _seed(matrix: ScoreMatrix, asked: Asked, row: int) -> dict[str, object]:
     verdicts = matrix.verdicts(asked.linking, np.array([row]))[:, 0]
-    return {
-        "run": matrix.run.label, "steps": matrix.steps, "tokens": matrix.tokens, "margins": matrix.values(asked.linking, row)["margin"],
-        "trace": "".join(map(str, verdicts.tolist())),
-    }  # fmt: skip
+    margins = matrix.values(asked.linking, row)["margin"]
+    trace = "".join(map(str, verdicts.tolist()))
+    return {"run": matrix.run.label, "steps": matrix.steps, "tokens": matrix.tokens, "margins": margins, "trace": trace}
 
 
 def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[str, object]:

@@ -127,7 +127,7 @@ const drawCurves = latest(async () => {
   place("drawn").hidden = false; // before the charts, which are as wide as their place
   rowsOf = separated(found.data);
   drawPanels();
-  place("curve-notes").textContent = describe();
+  fill(place("curve-notes"), ...withTerms(describe()));
   await showPoint();
 });
 
@@ -165,6 +165,11 @@ function drawLegend() {
     drawLegend();
   });
 }
+
+// A text whose words lead to their explanation, by the name that it has in the list at the end of the page.
+const TERMS = {band: "band", "Linking function": "linking", "test of shape": "shape", "shown by the test": "shape", edits: "edit"};
+const withTerms = text => text.split(new RegExp(`(${Object.keys(TERMS).join("|")})`))
+  .map(part => part in TERMS ? make("a", {class: "term", href: `#term-${TERMS[part]}`}, part) : part);
 
 const TIES = {half: "one half", wrong: "as wrong", right: "as right"};
 const MEANS = {macro: ", mean over paradigms", macro_phenomena: ", mean over phenomena"};
@@ -254,7 +259,7 @@ const chartHeight = () => Math.max(96, Math.min(230, innerHeight - 795));
 function showSays() {
   const {curve} = shownPoint();
   place("point-title").textContent = titleOf(curve.name);
-  place("point-says").textContent = `${[sentenceOf(curve), verdictOf(shapes, curve.name)].filter(Boolean).join("; ")}.`;
+  fill(place("point-says"), ...withTerms(`${[sentenceOf(curve), verdictOf(shapes, curve.name)].filter(Boolean).join("; ")}.`));
   place("point-says").title = meaningsOf(shapes, curve.name).join(" ");
 }
 

@@ -13,6 +13,6 @@ const key = (shown, text) => make("span", {class: "key"}, shown, text);
 export function showLegend(box, lines, signs, alone, choose) {
   const buttons = lines.map(({name, color, dash}) => make("button", {type: "button", "aria-pressed": String(alone === name),
     title: "Show this line alone, or all again", onclick: () => choose(alone === name ? null : name)}, sample(lineColor(color), dash), name));
-  fill(box, ...buttons, key(sample("currentColor", DOTTED), "chance (50 %)"), key(sample("currentColor", DASHED), "0: untrained"),
+  fill(box, ...buttons, key(sample("currentColor", DOTTED), make("a", {class: "term", href: "#term-chance"}, "chance (50 %)")), key(sample("currentColor", DASHED), "0: untrained"),
     ...signs.map(({sign, means}) => key(make("span", {class: "sign"}, sign), means)));
 }

@@ -77,7 +77,7 @@ export class PinnedPair {
 
   seenLists({spaced, rows}) {
     const own = this.found.seeds.find(seed => seed.run === this.wanted.run), tokens = own.tokens[own.steps.indexOf(this.step)];
-    const listOf = member => make("div", {}, make("h4", {}, `In the ${member} sentence alone`),
+    const listOf = member => make("div", {}, make("h4", {}, `What differs in the ${member} sentence`),
       make("ul", {}, ...rows.filter(row => row.member === member).map(row => ngramItem(row, spaced))));
     return [
       make("p", {class: "note"}, `How often ${this.wanted.run} was trained on them up to step ${count(this.step)} (${shortCount(tokens)} tokens); ${
