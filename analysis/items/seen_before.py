@@ -70,12 +70,12 @@ def find_seen_pair(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> Seen
         UserError: when there is no such pair, when the run was not trained here or not for so many steps, or when its
             token stream is not there.
     """
-    chosen = pairs[pairs["pair"] == pair]
-    if chosen.empty:
-        raise UserError(f"there is no pair {pair}; they are {pairs['pair'].min()} to {pairs['pair'].max()}")
     training = RunTokens.of(run)
     if not 0 <= step <= training.steps:
         raise UserError(f"{run.name}: step {step} is none of its training, which has the steps 0 to {training.steps}")
+    chosen = pairs[pairs["pair"] == pair]
+    if chosen.empty:
+        raise UserError(f"there is no pair {pair}; they are {pairs['pair'].min()} to {pairs['pair'].max()}")
     batches = training.batches(training.open_stream("what the run had seen"))
     tokenizer, spaced = load_tokenizer(run / TOKENIZER), delimits_words(pairs["good"].tolist())
     ngrams = list_edited(str(chosen["good"].iloc[0]), str(chosen["bad"].iloc[0]), spaced)

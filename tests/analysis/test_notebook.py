@@ -237,7 +237,13 @@ def test_each_method_has_an_example_that_runs(study: NotebookStudy) -> None:
     methods = {name: one for name, one in vars(NotebookStudy).items() if inspect.isfunction(one) and name[0] != "_"}
     examples = {name: doctest.DocTestParser().get_examples(inspect.getdoc(one)) for name, one in methods.items()}
     assert not [name for name, found in examples.items() if not found]
-    without = {"tokens", "critical_regions", "seed_components", "frequencies"}  # of other scores and runs
+    without = {
+        "tokens",
+        "critical_regions",
+        "seed_components",
+        "frequencies",
+        "seen_before",
+    }  # of other scores and runs
     without |= {"side_by_side", "side_by_side_differences"}  # which have examples in tests/analysis/lines
     for name, found in examples.items():
         scope = {"study": study}

@@ -15,7 +15,9 @@ from tests.workbench import test_explore
 from tests.workbench.boxes import text_faults
 from tests.workbench.conftest import ALPHAS, Server
 from tests.workbench.test_explore import write_scored_run
-from ucurve.eval.store.scores import score_path
+from ucurve.analysis.items.seen_before import find_seen_pair
+from ucurve.errors import UserError
+from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.eval.store.views import remove_tables
 from ucurve.training.replay import open_batches
 
@@ -276,6 +278,14 @@ def test_what_a_run_had_read_of_a_pair_is_that_of_its_batches(visit, server):
     page.keyboard.press("Home")
     expect(page.locator("#pinned .members strong + *")).to_have_count(0)  # of nothing
     expect(page.locator("#pinned .members > div > ul > li").first).to_contain_text("never")
+
+
+def test_steps_and_pairs_that_are_not_there_are_named(server):
+    pairs = pd.read_parquet(pairs_path(server.run, "demo"))
+    with pytest.raises(UserError, match="step 99 is none of its training, which has the steps 0 to 6"):
+        find_seen_pair(server.run, 99, pairs, 0)
+    with pytest.raises(UserError, match="there is no pair 9999; they are 0 to 3599"):
+        find_seen_pair(server.run, 6, pairs, 9999)
 
 
 def test_a_word_of_the_page_is_explained_where_it_stands(visit):
