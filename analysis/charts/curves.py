@@ -194,15 +194,6 @@ def loss_chart(table: pd.DataFrame, title: str, note: str) -> LayeredChart:
     return parts.filled(parts.with_band_text(chart, ".4~f", "bits_band"), title, note, data)
 
 
-def pair_chart(table: pd.DataFrame, title: str, note: str, label: str) -> LayeredChart:
-    """Return the chart of the ``number`` of each ``member`` of a pair against training tokens, by ``step``."""
-    axis, numbers = TokenAxis(table["tokens"]), ["number", "step", "tokens"]
-    below = axes.untrained_place(axis) if table["tokens"].eq(0).any() else []
-    chart = _number_chart(table, axes.token_axis(axis), label, ["member"], numbers, numbers, below)
-    chart = chart.transform_calculate(place=axes.token_place(axis))
-    return parts.filled(chart, title, note, {CURVES: parts.nest(table, ["member"], numbers)})
-
-
 def _number_chart(
     table: pd.DataFrame, x: alt.X, label: str, names: Sequence[str], facts: Sequence[str], numbers: Sequence[str],
     below: Sequence[alt.Chart] = (), line_if: str = "true", points_if: str | None = "true",

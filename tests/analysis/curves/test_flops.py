@@ -74,7 +74,7 @@ def test_runs_of_other_settings_are_not_joined(make_run: MakeRun, table_of) -> N
     dotted = {line.get_marker(): list(line.get_xdata()) for line in overall.figure.axes[0].lines
               if line.get_linestyle() == ":" and line.get_marker() in ("o", "s")}  # fmt: skip
     assert dotted == {"o": [1e15, 3e15], "s": [2e15]}
-    assert "alike but for the budget" in overall.note
+    assert "differ in the budget alone" in overall.note
 
 
 def test_people_and_models_from_elsewhere_are_level_lines(make_run: MakeRun, tmp_path) -> None:
