@@ -24,7 +24,7 @@ from ucurve.analysis.shape.tables import Shapes, unproven_turn
 from ucurve.analysis.summary import format_range, headline
 from ucurve.fields import format_count
 
-_MOST_NAMED, _MOST_TURNS, _MOST_LINES, _MOST_BENCHMARKS = 3, 3, 3, 3
+_MOST_NAMED, _MOST_TURNS, _MOST_TOLD, _MOST_BENCHMARKS = 3, 3, 2, 3
 _NOTE = (
     "Line: smoothed accuracy, mean over runs; band: 95 % for the whole curve; dots: checkpoints; triangle: a turn that "
     "is shown."
@@ -61,6 +61,8 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     facts = {"What was trained": tuple(_describe_runs(study)), "What was learned": tuple(learned),
              "Which curves turn": tuple(turns)}  # fmt: skip
     pictures = next((story.pictures for story in stories if story.pictures), ())
+    if stories and len({run.group for run in study.runs}) > 1:
+        pictures = tuple(_draw_lines(study))
     told_facts = tuple((heading, lines) for heading, lines in facts.items() if lines)
     return FirstScreen(told_facts, pictures, tuple(turns[:_MOST_TURNS]))
 
@@ -216,7 +218,9 @@ def _describe_order(shapes: Shapes) -> Iterator[str]:
     """Name the phenomena of each line that were learned first and last, with the tokens."""
     tested = shapes.classes[(shapes.classes["phenomenon"] != "all") & (shapes.classes["class"] != NOT_TESTED)]
     lines = list(tested.groupby("group", sort=False))
-    for group, rows in lines[:_MOST_LINES]:
+    if len(lines) > _MOST_TOLD:
+        return
+    for group, rows in lines:
         known = rows.dropna(subset="onset").sort_values("onset", kind="stable")
         names = [
             f"{readable(name)} ({_count(onset)})"
@@ -262,12 +266,22 @@ def _place(row: Row) -> tuple[bool, float, float]:
     return row["class"] not in TURNS, -seems, row["onset"]
 
 
+def _draw_lines(study: Study) -> Iterator[Drawing]:
+    """Draw the accuracies of all lines on the first benchmark, in whatever way each was scored."""
+    first = study.benchmarks()[0]
+    ways = [one.curve_rows() for one in study.benchmarks() if one.benchmark == first.benchmark]
+    tables = [curve_table(rows, study.runs) for rows in ways if len(rows)]
+    yield from _draw_plain(first, pd.concat(tables) if tables else pd.DataFrame())
+
+
 def _draw_plain(scored: BenchmarkScores, table: pd.DataFrame) -> Iterator[Drawing]:
-    """Draw the accuracies themselves, where no shapes could be tested."""
+    """Draw the accuracies themselves, where no shapes could be tested or there are several lines."""
     if table.empty:
         return
     overall = table[table["phenomenon"] == "all"]
-    yield _picture(scored, "overall", f"All pairs of {scored.heading}", overall, draw_curves(overall, [("", overall)]))
+    yield _picture(
+        scored, "overall", f"All pairs of {scored.benchmark}", overall, draw_curves(overall, [("", overall)])
+    )
     names = sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)[:MOST_PICTURED]
     if names:
         rows = table[table["phenomenon"].isin(names)]
