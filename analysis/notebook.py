@@ -165,10 +165,12 @@ class NotebookStudy(Study):
             >>> study.compare("tokenizer")
 
         Raises:
-            UserError: when the runs do not differ in it.
+            UserError: when there is no such factor.
         """
+        if factor not in self.design.table:
+            raise unknown_name("factor", factor, self.design.table.columns)
         if factor not in self.design.varying:
-            raise unknown_name("factor", factor, self.design.varying)
+            log_line(f"the runs do not differ in {factor}")
         return compare_levels(self, line_ends(self), factor)
 
     def side_by_side(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:

@@ -78,13 +78,15 @@ def compare_levels(study: Study, ends: pd.DataFrame, factor: str) -> pd.DataFram
     factor), ``level`` and ``other`` (of the factor), the ``accuracy`` of each and their ``difference``.
     """
     without = {run.group: run.line_without(factor) for run in study.runs}
+    columns = ["benchmark", "among", "level", "other", "accuracy", "accuracy_other", "difference"]
+    if factor not in ends:
+        return pd.DataFrame(columns=columns)
     known = ends.assign(among=ends["line"].map(without)).dropna(subset=factor)
     rows = []
     for (benchmark, among), own in known.groupby(["benchmark", "among"], sort=False):
         cells = own.drop_duplicates(factor).sort_values(factor)[[factor, "accuracy"]].itertuples(index=False, name=None)
         for (one, value), (other, value_of_other) in itertools.combinations(cells, 2):
             rows.append((benchmark, among, one, other, value, value_of_other, value - value_of_other))
-    columns = ["benchmark", "among", "level", "other", "accuracy", "accuracy_other", "difference"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -92,7 +92,8 @@ def write_scored_run(folder, seed, cell, names):
     pairs.to_parquet(pairs_path(folder, "toy"), index=False)
     written = pd.concat(rows).reindex(columns=list(ACCURACY.types), fill_value="")
     written.to_csv(ACCURACY.path(folder), index=False)
-    write_run(folder, seeds={"init": seed, "data": seed}, cell_sha256=cell)
+    factors = {"model": folder.name.partition("-")[0], "setting": cell}
+    write_run(folder, seeds={"init": seed, "data": seed}, factors=factors)
 
 
 def ask(linking="slln_lp", **values):
@@ -222,7 +223,7 @@ def test_causal_and_masked_models_are_in_one_chart(tmp_path):
     pd.read_csv(ACCURACY.path(masked)).assign(scorer="pll").to_csv(ACCURACY.path(masked), index=False)
     both = {"scorer": "sentence,pll"}
     found = curves(library, read_asked(ask() | both))
-    assert {line["group"] for line in found["data"]["curves"]} == {"bert-1M-char-toy", "tiny-1M-char-toy (2 runs)"}
+    assert {line["group"] for line in found["data"]["curves"]} == {"bert", "tiny (2 runs)"}
     assert {"Scored by pll: bert-1M-char-toy-s0."} < set(found["notes"])
     again = curve_rows(library, read_asked(ask(runs="bert-1M-char-toy-s0") | both))
     assert again["rows"] == alone["rows"]
