@@ -11,7 +11,7 @@ from ucurve.storage.facts import Level
 
 FACTORS = ("architecture", "size", "tokenizer", "budget", "corpus")  # which labels name wherever they vary
 _MODEL = "model"  # the name of the model file, of one architecture and size
-_TEXT = "text"  # the hash of the tokens
+_TEXT, _SETTINGS = "text", "settings"  # the hashes of the tokens and of the whole configuration without seeds
 _PART_OF = {"tokenizer.": "tokenizer", "data.": "corpus", "optimizer.": "optimizer", "rate.": "rate"}
 
 
@@ -25,10 +25,10 @@ class Design:
     def table(self) -> pd.DataFrame:
         """A row for each run and a column for each factor; missing where a run has no such factor."""
         names = dict.fromkeys(itertools.chain(FACTORS, *self.factors.values()))
-        first = [name for name in names if "." not in name and name not in (_TEXT, "name")]
-        columns = dict.fromkeys([*first, *names])
+        last = ("name", _TEXT, _SETTINGS)
+        columns = sorted(names, key=lambda name: (name in last and 1 + last.index(name), "." in name))
         rows = [[levels.get(name) for name in columns] for levels in self.factors.values()]
-        return pd.DataFrame(rows, list(self.factors), list(columns), dtype=object)
+        return pd.DataFrame(rows, list(self.factors), columns, dtype=object)
 
     def level(self, run: str, factor: str) -> Level | None:
         """Return the level of a run; None where it has none or was not trained here."""
@@ -67,20 +67,27 @@ class Design:
         levels = self.table.drop(columns=left_out)
         telling = _telling(levels)
         if not telling:
-            usual = [_MODEL] if _MODEL in levels else [name for name in FACTORS if name in levels]
-            telling = usual
-        return {run: ", ".join(filter(None, map(_name_level, telling, row))) for run, *row in _rows(levels[telling])}
+            telling = [_MODEL] if _MODEL in levels else [name for name in FACTORS if name in levels]
+        rows = levels[telling].itertuples(name=None)
+        return {run: ", ".join(filter(None, map(_name_level, telling, row))) for run, *row in rows}
 
 
 NO_DESIGN = Design({})
 
 
-def make_design(factors: Mapping[str, Mapping[str, Level]], texts: Mapping[str, str]) -> Design:
-    """Return the design of runs by their label, from their factors and the hashes of their tokens."""
-    return Design({run: {**levels, _TEXT: texts[run][:8]} for run, levels in factors.items()})
+def make_design(factors: Mapping[str, Mapping[str, Level]], hashes: Mapping[str, tuple[str, str]]) -> Design:
+    """Return the design of runs by their label, from their factors and the hashes of their tokens and settings.
+
+    The hashes tell lines apart where no factor does: a model file that was edited between two runs, or another version
+    that built another tokenizer.
+    """
+    named = {run: {_TEXT: text[:8], _SETTINGS: settings[:8]} for run, (text, settings) in hashes.items()}
+    return Design({run: {**levels, **named[run]} for run, levels in factors.items()})
 
 
 def _is_left_out(name: str, without: Sequence[str]) -> bool:
+    if name == _SETTINGS:  # which every factor changes
+        return bool(without)
     part_of = next((factor for start, factor in _PART_OF.items() if name.startswith(start)), name)
     depends_on = {_MODEL: ("architecture", "size"), _TEXT: ("tokenizer", "corpus")}.get(name, (part_of,))
     return not set(depends_on).isdisjoint(without)
@@ -99,13 +106,9 @@ def _count(levels: pd.DataFrame) -> int:
     return len(levels.astype(str).drop_duplicates()) if len(levels.columns) else 1
 
 
-def _rows(levels: pd.DataFrame) -> list[tuple[str, ...]]:
-    return list(levels.itertuples(name=None))
-
-
 def _name_level(name: str, level: Level | None) -> str:
     if pd.isna(level):
         return ""
     if name == "budget":
         return f"{level} tokens"
-    return f"{name}={level}" if "." in name or name in ("text", "rate") else str(level)
+    return f"{name}={level}" if "." in name or name in (_TEXT, _SETTINGS, "rate") else str(level)

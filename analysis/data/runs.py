@@ -75,7 +75,10 @@ class Run:
     @property
     def group(self) -> str:
         """Label of its line: the runs that differ from it in the seed only."""
-        return self.label if self.is_alone else self.line_without()
+        lines = self.design.lines()
+        if self.label in lines and not self.is_alone:
+            return lines[self.label]
+        return f"{self.label} ({self.status})" if self.label in lines.values() else self.label
 
     def line_without(self, *factors: str) -> str:
         """Return the label of the runs that are equal to it in all factors but some."""
@@ -204,7 +207,7 @@ def _place(run: Run) -> tuple[float, float, str, int, int]:
 def _with_design(runs: Sequence[Run]) -> list[Run]:
     facts = {run.label: run.facts for run in runs if run.facts}
     factors = {run.label: run.facts.factors or read_factors(run.folder, run.facts) for run in runs if run.facts}
-    design = make_design(factors, {label: one.data_sha256 for label, one in facts.items()})
+    design = make_design(factors, {label: (one.data_sha256, one.cell_sha256) for label, one in facts.items()})
     lines = design.lines()
     # Copies of one run are not independent draws: where seeds are equal each run is a line of its own.
     uses = Counter((lines[label], one.seeds.init, one.seeds.data) for label, one in facts.items())

@@ -14,7 +14,7 @@ def design_of(*runs):
     """The design of runs that are given by what differs in them."""
     usual = {"model": "14m", "tokenizer": "char", "budget": "10M", "precision": "float32", "end": "", "cell": ""}
     factors = {str(number): factors_of(**usual | given) for number, given in enumerate(runs)}
-    return make_design(factors, dict.fromkeys(factors, "0" * 64))
+    return make_design(factors, dict.fromkeys(factors, ("0" * 64, "0" * 64)))
 
 
 def test_a_label_has_the_levels_that_differ():
@@ -63,7 +63,7 @@ def test_names_of_models_and_runs_decide_nothing(names):
         f"{names[2]} {place}": levels | {"size": f"{size + 1}M", "model": names[size], "budget": budget}
         for place, (size, budget) in enumerate(cells)
     }
-    design = make_design(factors, dict.fromkeys(factors, "0" * 64))
+    design = make_design(factors, dict.fromkeys(factors, ("0" * 64, "0" * 64)))
     assert list(design.lines().values()) == [f"{size + 1}M, {budget} tokens" for size, budget in cells]
     assert list(design.lines("size").values()) == [f"{budget} tokens" for _, budget in cells]
     assert list(design.lines("budget").values()) == [f"{size + 1}M" for size, _ in cells]

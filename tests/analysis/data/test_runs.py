@@ -166,3 +166,17 @@ def test_brackets_are_wildcards_where_no_folder_is_named_so(make_run: MakeRun) -
     for seed in (0, 1, 2):
         make_run(seed=seed)
     assert [run.label[-2:] for run in find_runs(["runs/*-s[01]"])] == ["s0", "s1"]
+
+
+def test_settings_that_no_factor_names_are_lines_of_their_own(make_run: MakeRun) -> None:
+    """A model file may be edited between two runs of one name."""
+    change_run(make_run(seed=0), cell_sha256="before")
+    change_run(make_run(seed=1), cell_sha256="edited")
+    assert [run.group for run in find_runs(["runs/*"])] == ["settings=before", "settings=edited"]
+
+
+def test_a_model_from_elsewhere_never_joins_a_line_of_its_name(make_run: MakeRun, tmp_path: Path) -> None:
+    for tokenizer in ("char", "word"):
+        make_run(tokenizer=tokenizer)
+    write_scores(tmp_path / "char", [score_row(-1, 0.8)])
+    assert [run.group for run in find_runs(["runs/*", "char"])] == ["char", "word", "char (not trained here)"]
