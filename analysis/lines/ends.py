@@ -34,30 +34,30 @@ def line_ends(study: Study) -> pd.DataFrame:
 
     The columns are ``benchmark``, ``line``, the factors that vary (``Design.varying``), ``accuracy`` (mean over the
     runs of the line at their last scored checkpoints) with ``low`` and ``high`` (95 %: Student's t over the runs, or
-    over the pairs of one run), ``runs``, ``bits_per_byte`` (held-out), ``flops`` and ``hours`` (of a run). A benchmark
-    that was scored in several ways is one, with the lines of each.
+    over the pairs of one run), ``runs``, ``bits_per_byte`` (held-out), ``flops`` (up to that checkpoint) and
+    ``hours`` (of the steps so far), of a run. A benchmark that was scored in several ways is one, with the lines of each.
     """
     factors = study.design.varying
     ends = headline(study)
-    costs = {run.label: _costs(run, study.held_out) for run in study.runs}
-    lines = {run.label: run.group for run in study.runs}
+    runs = {run.label: run for run in study.runs}
+    lines = {label: run.group for label, run in runs.items()}
     rows = []
     for (benchmark, _, line), own in ends.groupby(["benchmark", "scorer", ends["run"].map(lines)], sort=False):
         first = str(own["run"].iloc[0])
         mean = mean_over_seeds(own["accuracy"].tolist())
         of_pairs = (mean.value, *own[["ci_low", "ci_high"]].iloc[0]) if len(own) == 1 else mean
-        cost = pd.DataFrame([costs[run] for run in own["run"]]).mean()
+        reached = own[["run", "tokens"]].itertuples(index=False, name=None)
+        cost = pd.DataFrame([_costs(runs[run], tokens, study.held_out) for run, tokens in reached]).mean()
         levels = [study.design.level(first, factor) for factor in factors]
         rows.append((benchmark, line, *levels, *np.clip(of_pairs, 0, 1), len(own), *cost))
     table = pd.DataFrame(rows, columns=["benchmark", "line", *factors, *_NUMBERS])
     return table.sort_values(["benchmark", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
-def _costs(run: Run, held_out: pd.DataFrame) -> dict[str, float]:
+def _costs(run: Run, tokens: float, held_out: pd.DataFrame) -> dict[str, float]:
+    """Return what a run has come to after so many tokens, and at what cost."""
     bits = held_out.loc[held_out["run"] == run.label, "bits_per_byte"]
-    flops = (run.flops_per_token or 6.0 * (run.parameters or np.nan)) * (
-        run.facts.tokens_budget if run.facts else np.nan
-    )
+    flops = (run.flops_per_token or 6.0 * (run.parameters or np.nan)) * tokens
     return {"bits_per_byte": bits.iloc[-1] if len(bits) else np.nan, "flops": flops, "hours": _hours(run)}
 
 

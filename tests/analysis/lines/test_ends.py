@@ -45,7 +45,7 @@ def test_one_seed_has_the_interval_over_its_pairs(make_run: MakeRun, tmp_path: P
     assert table[["low", "high"]].to_numpy().tolist() == [pytest.approx([0.8, 1.0]), pytest.approx([0.5, 0.7])]
     assert table["bits_per_byte"].tolist() == [2.0, 2.0]
     assert table["hours"].tolist() == [0.5, 0.5]
-    assert table["flops"].tolist() == pytest.approx([1e6 * 10e6] * 2)
+    assert table["flops"].tolist() == pytest.approx([1e6 * 8 * 16_384] * 2)
     assert list(describe_ends(study, table)) == [
         "On zho, word ends highest, at 90.0 % (95 % from 80.0); no other line's interval reaches that.",
         "Tokenizer: word ends 30.0 points above char, in two lines that differ in it alone.",
