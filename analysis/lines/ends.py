@@ -35,7 +35,7 @@ def line_ends(study: Study) -> pd.DataFrame:
     The columns are ``benchmark``, ``line``, the factors that vary (``Design.varying``), ``accuracy`` (mean over the
     runs of the line at their last scored checkpoints) with ``low`` and ``high`` (95 %: Student's t over the runs, or
     over the pairs of one run), ``runs``, ``bits_per_byte`` (held-out), ``flops`` (up to that checkpoint) and
-    ``hours`` (of the steps so far), of a run. A benchmark that was scored in several ways is one, with the lines of each.
+    ``hours`` (of the steps so far), of a run. A benchmark scored in several ways is one, with the lines of each.
     """
     factors = study.design.varying
     ends = headline(study)
