@@ -24,10 +24,14 @@ def browser():
 @pytest.fixture(scope="module")
 def questionnaire(tmp_path_factory):
     """A questionnaire of two lists whose sentences hold markup: 6 items, 2 catch trials, 2 pairs of training."""
-    folder = tmp_path_factory.mktemp("page")
+    return make_questionnaire(tmp_path_factory.mktemp("page"), 0.4)
+
+
+def make_questionnaire(folder, seconds):
+    """The folder of a questionnaire whose pages last at least so many seconds."""
     card = write_benchmark(folder / "mine", spoiled=True)
     with pytest.MonkeyPatch.context() as patch:
-        asked = ("per_paradigm=3", "pairs_per_page=3", "training=2", "min_seconds=0.4", "formats=jspsych")
+        asked = ("per_paradigm=3", "pairs_per_page=3", "training=2", f"min_seconds={seconds}", "formats=jspsych")
         make(patch, f"benchmark={card}", *asked, f"out={folder / 'out'}")
     return folder / "out"
 
@@ -159,12 +163,14 @@ def test_sentences_are_shown_as_text_one_pair_at_a_time(browser, questionnaire):
 
 
 @pytest.mark.long
-def test_a_page_lasts_its_minimum(browser, questionnaire):
-    with somebody(browser, questionnaire) as person:
+def test_a_page_lasts_its_minimum(browser, tmp_path):
+    with somebody(browser, make_questionnaire(tmp_path, 600)) as person:
+        person.page.clock.install()  # the time of the page is the test's, not the machine's
         person.open("?list=1").begin()
         person.answer_page(acceptable)
         assert person.page.locator("#next").is_disabled()
         assert person.page.locator(".wait").text_content().startswith("Please take your time.")
+        person.page.clock.fast_forward(600_000)
         person.go_on()
         person.page.locator("text=The practice is over.").wait_for()
 
