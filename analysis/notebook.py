@@ -39,7 +39,7 @@ from ucurve.analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, short_traceback, unknown_name
 from ucurve.progress import log_line
 
-_LINES: dict[str, Lines] = {"run": "group", "phenomenon": "phenomenon"}
+_LINES: dict[str, Lines] = {"run": "line", "phenomenon": "phenomenon"}
 _NO_SEEDS = "no two runs on the same pairs differ in the seed only"
 _PAIR = ["pair", "phenomenon", "paradigm", "good", "bad"]
 StudyClass = TypeVar("StudyClass")
@@ -117,7 +117,7 @@ class NotebookStudy(Study):
     def curve(self, benchmark: str | None = None, by: str = "run", linking: str | None = None) -> OfflineChart:
         """Draw accuracy against training tokens, with a menu of the linking functions that were scored.
 
-        ``by`` is ``run``, a line for each group of runs that differ in the seed only; ``phenomenon``, a line for each;
+        ``by`` is ``run``, one for each line, the runs that differ in the seed only; ``phenomenon``, a line for each;
         or a column of the pairs, such as ``paradigm`` or ``distance``, or of ``frequencies``, a line for each of its
         values; or two columns, such as ``match*attractor``, a line for each combination of their values.
 
@@ -237,7 +237,7 @@ class NotebookStudy(Study):
             table = item_table([history]).merge(history.shared.table[["pair", "good", "bad"]], on="pair")
             tables.append(table)
         items = pd.concat(tables, ignore_index=True)
-        first = ["run", "group", *_PAIR]
+        first = ["run", "line", *_PAIR]
         return items[[*first, *items.columns.drop(first)]]
 
     def item_summary(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
@@ -289,7 +289,7 @@ class NotebookStudy(Study):
 
         ``before`` and ``now`` are the verdicts at the checkpoint before and at this one; margins are the linked value
         of the good sentence less that of the bad one. ``run`` is one of ``runs``, a label, or a part that one label
-        alone has, or a group of runs that differ in the seed only, of which it is the first; without it, the first of
+        alone has, or that of a line, of whose runs it is the first; without it, the first of
         all. Without a ``step`` it is the checkpoint at which most pairs turned from right to wrong.
 
         Examples:
@@ -483,10 +483,10 @@ class NotebookStudy(Study):
         return found
 
     def _history_of(self, run: str | Run | None, scored: BenchmarkScores) -> History:
-        """Return the history of a run, of the first of a group of runs, or of the one that has a part of its label."""
+        """Return the history of a run, of the first run of a line, or of the one that has a part of its label."""
         histories = {history.run.label: history for history in self._histories(scored)}
         run = run.label if isinstance(run, Run) else run
-        first = [label for label, history in histories.items() if run in (None, history.run.group)]
+        first = [label for label, history in histories.items() if run in (None, history.run.line)]
         alike = [run] if run in histories else first[:1] or [label for label in histories if str(run) in label]
         if len(alike) != 1:
             raise unknown_name("run", str(run), histories)

@@ -61,7 +61,7 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     facts = {"What was trained": tuple(_describe_runs(study)), "What was learned": tuple(learned),
              "Which curves turn": tuple(turns)}  # fmt: skip
     pictures = next((story.pictures for story in stories if story.pictures), ())
-    if stories and len({run.group for run in study.runs}) > 1:
+    if stories and len({run.line for run in study.runs}) > 1:
         pictures = tuple(_draw_lines(study))
     told_facts = tuple((heading, lines) for heading, lines in facts.items() if lines)
     return FirstScreen(told_facts, pictures, tuple(turns[:_MOST_TURNS]))
@@ -71,7 +71,7 @@ def describe_turns(shapes: Shapes) -> Iterator[str]:
     """Say which curves turn and how sure that is, then what looks like a turn and is not shown to be one."""
     rows = shapes.classes.sort_values("depth", ascending=False, kind="stable").to_dict("records")
     turned = [row for row in rows if row["class"] in TURNS]
-    several = shapes.classes["group"].nunique() > 1
+    several = shapes.classes["line"].nunique() > 1
     for row in turned[:_MOST_TURNS]:
         yield f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}. {_describe_depth(row)}"
     if len(turned) > _MOST_TURNS:
@@ -95,13 +95,13 @@ def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     sign = 1 if turn == "dip" else -1
     curves = shapes.curves
     line = curves[
-        (curves["group"] == row["group"]) & (curves["phenomenon"] == row["phenomenon"]) & (curves["tokens"] > 0)
+        (curves["line"] == row["line"]) & (curves["phenomenon"] == row["phenomenon"]) & (curves["tokens"] > 0)
     ]
     accuracy = line.set_index("tokens")["accuracy"]
     place = (sign * accuracy[row[f"{turn}_start"] : row[f"{turn}_end"]]).idxmin()
     before, after = (sign * (sign * part).max() for part in (accuracy[:place], accuracy[place:]))
     name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
-    of_line = f" of {row['group']}" if several else ""
+    of_line = f" of {row['line']}" if several else ""
     verbs = ("falls", "comes back") if turn == "dip" else ("rises", "falls back")
     return (
         f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f} to {100 * accuracy[place]:.0f} % "
@@ -154,7 +154,7 @@ def _describe_runs(study: Study) -> Iterator[str]:
     lines: dict[str, list[Run]] = {}
     for run in study.runs:
         if run.status != NOT_TRAINED_HERE:
-            lines.setdefault(run.group, []).append(run)
+            lines.setdefault(run.line, []).append(run)
     if len(lines) > 1:
         yield _describe_design(study.design, list(lines.values()))
     else:
@@ -185,7 +185,7 @@ def _describe_line(members: Sequence[Run]) -> str:
     first, count = members[0], f"{len(members)} run{'s' if len(members) > 1 else ''}"
     facts = first.facts
     if facts is None:
-        return f"{count} of {first.group}, without a record of the training."
+        return f"{count} of {first.line}, without a record of the training."
     seeds = sorted({run.facts.seeds.init for run in members if run.facts})
     epochs = facts.tokens_budget / facts.corpus.tokens if facts.corpus.tokens else 0
     passes = f" ({epochs:.3g} passes over the text)" if epochs else ""
@@ -217,17 +217,17 @@ def _describe_accuracies(scored: BenchmarkScores) -> Iterator[str]:
 def _describe_order(shapes: Shapes) -> Iterator[str]:
     """Name the phenomena of each line that were learned first and last, with the tokens."""
     tested = shapes.classes[(shapes.classes["phenomenon"] != "all") & (shapes.classes["class"] != NOT_TESTED)]
-    lines = list(tested.groupby("group", sort=False))
+    lines = list(tested.groupby("line", sort=False))
     if len(lines) > _MOST_TOLD:
         return
-    for group, rows in lines:
+    for line, rows in lines:
         known = rows.dropna(subset="onset").sort_values("onset", kind="stable")
         names = [
             f"{readable(name)} ({_count(onset)})"
             for name, onset in zip(known["phenomenon"].astype(str), known["onset"], strict=True)
         ]
         never = sorted(readable(name) for name in rows.loc[rows["onset"].isna(), "phenomenon"].astype(str))
-        of_line = f" by {group}" if len(lines) > 1 else ""
+        of_line = f" by {line}" if len(lines) > 1 else ""
         if len(names) > 1:
             most = min(_MOST_NAMED, len(names) // 2)
             yield f"First learned{of_line}, with tokens: {_join(names[:most])}. Last: {_join(names[-most:])}."

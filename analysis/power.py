@@ -69,13 +69,13 @@ def power_command(values: dict[str, object]) -> None:
 def power_table(shapes: Shapes) -> pd.DataFrame:
     """Return how often a dip is found: a row for each curve that was tested, number of further seeds and depth.
 
-    Columns: ``group, phenomenon, runs, items, detectable_dip, limited_by, more_seeds, depth, found``; depths and
+    Columns: ``line, phenomenon, runs, items, detectable_dip, limited_by, more_seeds, depth, found``; depths and
     ``found`` are fractions; NaN where there are too few edits to claim anything of other pairs. Of one run nothing is
     known about other seeds, so that it has rows without further ones only.
     """
     rows = []
     for row in shapes.classes.to_dict("records"):
-        curve = shapes.estimates.get((row["group"], row["phenomenon"]))
+        curve = shapes.estimates.get((row["line"], row["phenomenon"]))
         if curve is None:
             continue
         level = holm_level(shapes.classes, is_one_run=row["runs"] == 1)
@@ -86,7 +86,7 @@ def power_table(shapes: Shapes) -> pd.DataFrame:
                 found = dip_power(with_more(curve, curve.seeds + more) if more else curve).of_dips(_DEPTHS, level)
             for depth, share in zip(_DEPTHS, found, strict=True):
                 rows.append({
-                    "group": row["group"], "phenomenon": row["phenomenon"], "runs": row["runs"], "items": row["items"],
+                    "line": row["line"], "phenomenon": row["phenomenon"], "runs": row["runs"], "items": row["items"],
                     "detectable_dip": row["detectable_dip"], "limited_by": limit, "more_seeds": more, "depth": depth,
                     "found": share,
                 })  # fmt: skip
@@ -95,13 +95,13 @@ def power_table(shapes: Shapes) -> pd.DataFrame:
 
 def describe_power(scored: BenchmarkScores, shapes: Shapes, table: pd.DataFrame) -> Iterator[str]:
     """Lay out the table of a benchmark for a terminal: for each line of runs what is asked, and a row a phenomenon."""
-    for group, rows in table.groupby("group", sort=False):
+    for line, rows in table.groupby("line", sort=False):
         runs = int(rows["runs"].iloc[0])
         *most, last = (f"{100 * depth:.0f}" for depth in _DEPTHS)
         depths = f"{', '.join(most)} and {last}"
         curves = round(LEVEL / holm_level(shapes.classes, is_one_run=runs == 1))
         about = (
-            f"{group}, {runs} run{'s' if runs > 1 else ''}, {scored.title}: how often a dip of {depths} points "
+            f"{line}, {runs} run{'s' if runs > 1 else ''}, {scored.title}: how often a dip of {depths} points "
             f"would be found (in %), a quarter of the axis wide and in its middle, at {LEVEL:.0%} after Holm over "
             f"{curves} curves."
         )

@@ -39,7 +39,7 @@ def certify(runs: str) -> dict[str, object]:
     shapes = read_shapes(scored)
     assert shapes is not None
     [row] = shapes.classes.query(f"phenomenon == '{PHENOMENON}'").to_dict("records")
-    accuracy = 100 * shapes.estimates[row["group"], PHENOMENON].mean
+    accuracy = 100 * shapes.estimates[row["line"], PHENOMENON].mean
     return {
         "start": accuracy[0], "lowest": accuracy.min(), "end": accuracy[-1],
         "p": row["p_u"], "p_holm": row["holm_u"], "class": row["shape"],

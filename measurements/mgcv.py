@@ -101,15 +101,15 @@ def compare(scored: BenchmarkScores, phenomena: Sequence[str]) -> pd.DataFrame:
     lines: dict[str, list[Items]] = {}
     for run, items in read_items(scored):
         if items is not None:
-            lines.setdefault(run.group, []).append(items)
+            lines.setdefault(run.line, []).append(items)
     tables = []
-    for group, members in lines.items():
-        chosen = phenomena or [name for line, name in shapes.estimates if line == group]
+    for line, members in lines.items():
+        chosen = phenomena or [name for of, name in shapes.estimates if of == line]
         answers = ask_mgcv(pd.concat([count_right(members, name) for name in chosen], ignore_index=True))
-        tables.append(answers.assign(group=group))
-    tested = ["group", "phenomenon", "shape", "p_u", "p", "dip", "dip_place", *SCOPES]
+        tables.append(answers.assign(line=line))
+    tested = ["line", "phenomenon", "shape", "p_u", "p", "dip", "dip_place", *SCOPES]
     table = pd.concat(tables).merge(
-        shapes.classes[tested].rename(columns={"phenomenon": "curve", **SCOPES}), on=["group", "curve"]
+        shapes.classes[tested].rename(columns={"phenomenon": "curve", **SCOPES}), on=["line", "curve"]
     )
     scopes = table[[*SCOPES.values()]].to_dict("records")
     return table.assign(agree=[agreement(*row) for row in zip(table["mgcv"], scopes, strict=True)])

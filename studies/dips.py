@@ -34,7 +34,7 @@ class LinkingShapes:
     """The shapes of the curves under a linking function."""
 
     lines: Shapes  # of the lines of runs that differ in the seed only
-    alone: Shapes  # of every run by itself, with its label as ``group``; their tests are over pairs only
+    alone: Shapes  # of every run by itself, with its label as ``line``; their tests are over pairs only
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _under(scored: BenchmarkScores, tokenizers: Mapping[str, str], linking: str)
 
 def _over_runs(beside: Sequence[BesideNgrams], tokenizers: Mapping[str, str]) -> pd.DataFrame:
     rows = pd.concat([one.agreement for one in beside], ignore_index=True)
-    rows = rows[rows["phenomenon"] == "all"].assign(tokenizer=rows["group"].map(tokenizers))
+    rows = rows[rows["phenomenon"] == "all"].assign(tokenizer=rows["line"].map(tokenizers))
     means = {name: (name, "mean") for name in _AGREEMENT[5:]}
     keys = ["tokenizer", "order", "step", "tokens"]
     table = rows.groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), **means)
@@ -97,9 +97,9 @@ def dip_table(
     for linking, found in shapes.items():
         if found.lines.classes.empty:
             continue
-        own = found.lines.classes.assign(linking=linking, tokenizer=found.lines.classes["group"].map(dict(of_line)))
+        own = found.lines.classes.assign(linking=linking, tokenizer=found.lines.classes["line"].map(dict(of_line)))
         alone = significant_dips(found.alone.classes)
-        counts = alone.groupby([alone["group"].map(dict(of_run)), "phenomenon"]).size()
+        counts = alone.groupby([alone["line"].map(dict(of_run)), "phenomenon"]).size()
         places = pd.MultiIndex.from_frame(own[["tokenizer", "phenomenon"]])
         tables.append(own.assign(runs_with_dip=counts.reindex(places, fill_value=0).to_numpy()))
     table = stack(tables, _DIP_TABLE)
@@ -123,19 +123,19 @@ def account_for_dips(
     """Say what n-gram models account for of the dips of the mean of the runs, and of each run alone."""
     lines: dict[str, list[BesideNgrams]] = {}
     for one in beside:
-        lines.setdefault(one.run.group, []).append(one)
+        lines.setdefault(one.run.line, []).append(one)
     classes = found.lines.classes
     in_mean = classes[(classes["holm_u"] <= LEVEL) | (classes["class_these_runs"] == _DIP)] if len(classes) else classes
     of_mean = account_table(in_mean, lines, cluster)
     by_run = {one.run.label: [one] for one in beside}
     of_single = account_table(significant_dips(found.alone.classes), by_run, cluster)
-    of_run = {one.run.label: of_line[one.run.group] for one in beside}
+    of_run = {one.run.label: of_line[one.run.line] for one in beside}
     both = stack(
-        table.assign(tokenizer=table["group"].map(dict(tokenizers)), of=of or table["group"])
+        table.assign(tokenizer=table["line"].map(dict(tokenizers)), of=of or table["line"])
         for table, tokenizers, of in ((of_mean, of_line, ALL_RUNS), (of_single, of_run, ""))
         if len(table)
     )
-    return both[["tokenizer", "of", *both.columns.drop(["group", "tokenizer", "of"])]] if len(both) else both
+    return both[["tokenizer", "of", *both.columns.drop(["line", "tokenizer", "of"])]] if len(both) else both
 
 
 def named_orders(accounts: pd.DataFrame) -> pd.DataFrame:

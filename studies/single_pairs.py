@@ -19,8 +19,8 @@ def pair_table(histories: Sequence[History], tokenizers: Mapping[str, str]) -> p
     summary = item_summary(item_table(histories))
     summary = summary[summary["paradigm"] == "all"]
     table = []
-    for (group, phenomenon), part in summary.groupby(["group", "phenomenon"], sort=False):
-        row = {"tokenizer": tokenizers[str(group)], "phenomenon": phenomenon, "runs": len(part), "n": part["n"].max()}
+    for (line, phenomenon), part in summary.groupby(["line", "phenomenon"], sort=False):
+        row = {"tokenizer": tokenizers[str(line)], "phenomenon": phenomenon, "runs": len(part), "n": part["n"].max()}
         for name in SHARES:
             row |= mean_over_seeds(part[name].tolist()).columns(name)
         table.append(row)
@@ -31,5 +31,5 @@ def seed_agreement(histories: Sequence[History], tokenizers: Mapping[str, str]) 
     """Say how far the seeds of each tokenizer agree on pairs, at every checkpoint."""
     table = agreement_table(lines_of(histories))
     kept = table[table["between"] == ALL_RUNS]
-    kept = kept.assign(tokenizer=kept["group"].map(dict(tokenizers)))
+    kept = kept.assign(tokenizer=kept["line"].map(dict(tokenizers)))
     return kept[["tokenizer", *_AGREEMENT]].reset_index(drop=True)

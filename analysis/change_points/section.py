@@ -21,7 +21,7 @@ from ucurve.analysis.shape.section import read_shapes
 from ucurve.analysis.shape.smoothing import Curve
 
 _CHANGES = (
-    Column("group", "Model"), Column("curve", "Curve"), Column("which", "Change"),
+    Column("line", "Model"), Column("curve", "Curve"), Column("which", "Change"),
     Column("tokens", "Tokens", "count"), Column("tokens_low", "95 % from", "count"),
     Column("tokens_high", "to", "count"), Column("before", "Slope before", "number"),
     Column("after", "Slope after", "number"), Column("beside_loss", "Beside changes of the loss"),
@@ -76,12 +76,12 @@ def draw_changes(
 ) -> list[Drawing]:
     """Draw the bent lines of ``change_table`` over the accuracies: overall and with a panel for each phenomenon."""
     changes = table[(table["measure"] == ACCURACY) & (table["change"] > 0)]
-    tested = table.loc[table["measure"] == ACCURACY, ["group", "phenomenon"]].drop_duplicates()
+    tested = table.loc[table["measure"] == ACCURACY, ["line", "phenomenon"]].drop_duplicates()
     rows = pd.concat([
-        pd.DataFrame({"group": group, "phenomenon": phenomenon, "tokens": curve.tokens, "accuracy": curve.mean,
+        pd.DataFrame({"line": line, "phenomenon": phenomenon, "tokens": curve.tokens, "accuracy": curve.mean,
                       "low": curve.mean, "runs": curve.seeds})
-        for group, phenomenon in tested.itertuples(index=False, name=None)
-        for curve in (estimates[group, phenomenon],)
+        for line, phenomenon in tested.itertuples(index=False, name=None)
+        for curve in (estimates[line, phenomenon],)
     ], ignore_index=True)  # fmt: skip
     note = f"Changes of slope of the accuracy against training tokens, {title}. {_FIGURE_NOTE}"
     return overall_and_phenomena(rows, name, "Change points", note, partial(_draw, changes=changes))
@@ -111,14 +111,14 @@ def within_axis(tokens: Sequence[float], levels: Sequence[float]) -> tuple[list[
 
 def name_changes(changes: pd.DataFrame) -> pd.Series:
     """Say which change of how many each is, such as ``1 of 2``, or ``1 of 3 or more (this run)``."""
-    of_curve = changes.groupby(["group", "measure", "phenomenon"])["change"].transform("max").astype(int)
+    of_curve = changes.groupby(["line", "measure", "phenomenon"])["change"].transform("max").astype(int)
     more = changes["may_be_more"].map({True: " or more", False: ""})
     alone = (changes["runs"] == 1).map({True: " (this run)", False: ""})
     return changes["change"].astype(int).astype(str) + " of " + of_curve.astype(str) + more + alone
 
 
 def _count(accuracies: pd.DataFrame) -> str:
-    curves = accuracies.drop_duplicates(["group", "phenomenon"])
+    curves = accuracies.drop_duplicates(["line", "phenomenon"])
     bent = curves[curves["significant"]]
     text = (
         f"{len(bent)} of {len(curves)} curves of accuracy change their slope. Tested are curves of at least "
@@ -132,14 +132,14 @@ def _count(accuracies: pd.DataFrame) -> str:
 
 
 def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame) -> Figure:
-    styles = line_styles(table["group"])
+    styles = line_styles(table["line"])
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        for group, style in styles.items():
-            line = rows[rows["group"] == group]
+        for name, style in styles.items():
+            line = rows[rows["line"] == name]
             x = axis.places(line["tokens"])
             axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.8, alpha=0.7, markeredgewidth=0)
-            own = changes[(changes["group"] == group) & changes["phenomenon"].isin(line["phenomenon"])]
+            own = changes[(changes["line"] == name) & changes["phenomenon"].isin(line["phenomenon"])]
             if own.empty:
                 axes.plot(x, line["accuracy"], color=style.color, linestyle=style.dashes, linewidth=0.5, alpha=0.6)
                 continue

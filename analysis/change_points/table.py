@@ -16,7 +16,7 @@ ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS = "accuracy", "held-out loss", "training 
 NOT_APART = "not told apart"
 _OF_A_CHANGE = ("tokens", "tokens_low", "tokens_high", "level", "slope_before", "slope_after")
 _COLUMNS = (
-    "group", "measure", "phenomenon", "runs", "change", *_OF_A_CHANGE, "p", "p_holm", "significant", "may_be_more",
+    "line", "measure", "phenomenon", "runs", "change", *_OF_A_CHANGE, "p", "p_holm", "significant", "may_be_more",
     "beside_loss",
 )  # fmt: skip
 _LEAST_VARIANCE = 1e-12  # of a loss: what is left where nothing varies
@@ -33,26 +33,24 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
     before that of the second. Curves of too few edits have the changes that these pairs have in other seeds, and with
     one run they are left out.
     """
-    curves = [(group, kind, "", curve) for group, (kind, curve) in losses.items()]
-    curves += [
-        (group, ACCURACY, phenomenon, with_known_error(curve)) for (group, phenomenon), curve in estimates.items()
-    ]
+    curves = [(line, kind, "", curve) for line, (kind, curve) in losses.items()]
+    curves += [(line, ACCURACY, phenomenon, with_known_error(curve)) for (line, phenomenon), curve in estimates.items()]
     curves = [one for one in curves if can_bend(one[-1].tokens) and one[-1].has_error]
     if not curves:
         return pd.DataFrame(columns=list(_COLUMNS))
     found = [find_changes(curve) for *_, curve in curves]
     adjusted = holm_by_runs(pd.Series([one.p for one in found]), pd.Series([curve.seeds for *_, curve in curves]))
     rows = []
-    for (group, measure, phenomenon, curve), changes, p in zip(curves, found, adjusted.tolist(), strict=True):
+    for (line, measure, phenomenon, curve), changes, p in zip(curves, found, adjusted.tolist(), strict=True):
         of_curve = {
-            "group": group, "measure": measure, "phenomenon": phenomenon, "runs": curve.seeds, "p": changes.p,
+            "line": line, "measure": measure, "phenomenon": phenomenon, "runs": curve.seeds, "p": changes.p,
             "p_holm": p, "significant": p <= LEVEL, "may_be_more": p <= LEVEL and changes.may_be_more,
         }  # fmt: skip
         rows += [{**of_curve, **change} for change in _lay_out(changes, significant=p <= LEVEL)]
     table = pd.DataFrame(rows)
     table["beside_loss"] = [_beside_loss(row, table) for row in table.to_dict("records")]
-    table["line"] = pd.factorize(table["group"])[0]
-    return table.sort_values(["line", "tokens"], kind="stable", ignore_index=True)[list(_COLUMNS)]
+    table["place"] = pd.factorize(table["line"])[0]
+    return table.sort_values(["place", "tokens"], kind="stable", ignore_index=True)[list(_COLUMNS)]
 
 
 def _lay_out(changes: Changes, *, significant: bool) -> Iterator[dict[str, float]]:
@@ -69,7 +67,7 @@ def _beside_loss(row: Row, table: pd.DataFrame) -> str:
     """Say between which changes of the loss of its line a change of accuracy lies, by their intervals."""
     if row["measure"] != ACCURACY or not row["change"]:
         return ""
-    losses = table[(table["group"] == row["group"]) & (table["measure"] != ACCURACY) & (table["change"] > 0)]
+    losses = table[(table["line"] == row["line"]) & (table["measure"] != ACCURACY) & (table["change"] > 0)]
     if losses.empty:
         return ""
     earlier = losses.loc[losses["tokens_high"] < row["tokens_low"], "change"]
@@ -83,11 +81,11 @@ def loss_curves(study: Study) -> dict[str, tuple[str, Curve]]:
     """Return the curve of the loss of every line, in bits per byte: held-out where it was measured, else training."""
     found = {}
     held_out, training = loss_by_run(study.held_out), loss_by_run(study.metrics)
-    for group in dict.fromkeys(run.group for run in study.runs):
+    for line in dict.fromkeys(run.line for run in study.runs):
         for kind, rows in ((HELD_OUT_LOSS, held_out), (TRAINING_LOSS, training)):
-            curve = _loss_of_line(rows[rows["group"] == group])
-            if group not in found and curve is not None:
-                found[group] = (kind, curve)
+            curve = _loss_of_line(rows[rows["line"] == line])
+            if line not in found and curve is not None:
+                found[line] = (kind, curve)
     return found
 
 

@@ -17,11 +17,11 @@ from ucurve.analysis.plotting.facets import OVER_RUNS, line_names
 from ucurve.analysis.plotting.style import TokenAxis, line_styles, lowest_of, percent_bottom, readable, size_colors
 from ucurve.fields import format_count
 
-Lines = Literal["group", "phenomenon", "value", "curve"]
+Lines = Literal["line", "phenomenon", "value", "curve"]
 
 ALL = "all phenomena"
 MOST_LINES = 6  # of one panel; more than so many phenomena have a panel each
-_NAMES = ("linking", "group", "phenomenon", "value", "curve")
+_NAMES = ("linking", "line", "phenomenon", "value", "curve")
 _NUMBERS = ("step", "tokens", "runs", "accuracy", "low", "high", "whole")
 _VALUES = ("accuracy", "band", "runs", "step", "tokens")  # of a point, shown under the pointer
 _SHAPES = ("circle", "square", "diamond", "triangle-down", "triangle-up", "cross", "triangle-left")
@@ -60,15 +60,15 @@ class LearningLayout:
         return next(column for column in self.columns if column.name == name)
 
 
-def learning_chart(table: pd.DataFrame, title: str, note: str, lines: Lines = "group") -> OfflineChart:
+def learning_chart(table: pd.DataFrame, title: str, note: str, lines: Lines = "line") -> OfflineChart:
     """Return the chart of accuracy against training tokens, for rows of ``curve_table``.
 
     Of the columns of names (several linking functions are in a column ``linking``) one gives the lines; the others have
     a menu where they have several values, which begins with the first. More than six phenomena or values have a panel
     each, with the runs as lines.
     """
-    in_panels = lines != "group" and "group" in table and table[lines].nunique() > MOST_LINES
-    layout = learning_layout(table, "group" if in_panels else lines, panels=lines if in_panels else None)
+    in_panels = lines != "line" and "line" in table and table[lines].nunique() > MOST_LINES
+    layout = learning_layout(table, "line" if in_panels else lines, panels=lines if in_panels else None)
     data = {CURVES: learning_rows(table, layout)}
     if in_panels:
         return parts.filled(draw_panels(layout), title, note, data)
@@ -164,11 +164,11 @@ def flops_chart(table: pd.DataFrame, title: str, note: str) -> LayeredChart:
     phenomena = _column(named, "phenomenon")
     menus = [phenomena] if phenomena.has_several else []
     points = points.assign(model=points["model"].astype(str).map(labels), several=points["band"].eq(OVER_RUNS))
-    names = ["group", "model", "variant", "series", "phenomenon"]
+    names = ["line", "model", "variant", "series", "phenomenon"]
     numbers = ["step", "flops", "tokens", "runs", "accuracy", "low", "high", "final", "several"]
     bottom = percent_bottom(lowest_of(table))
     base = alt.Chart().encode(x=axes.flops_axis(points["flops"]), y=axes.percent_axis(bottom))
-    tips = parts.tips(["group", "model", "phenomenon", *_VALUES[:2], "flops", *_VALUES[2:]])
+    tips = parts.tips(["line", "model", "phenomenon", *_VALUES[:2], "flops", *_VALUES[2:]])
     marks = [
         axes.chance_line(), *([] if levels.empty else [_reference_lines(levels, menus)]),
         *_model_lines(base, models, list(labels), points), parts.rings(base, models, tips),
@@ -187,10 +187,10 @@ def loss_chart(table: pd.DataFrame, title: str, note: str) -> LayeredChart:
     numbers = ["tokens", "steps", "runs", "bits_per_byte", "low", "high"]
     has_held_out = _column(named, "loss").has_several
     chart = _number_chart(
-        named, axes.trained_axis(table["tokens"]), "Loss (bits per byte)", ["group", "loss"], facts, numbers,
+        named, axes.trained_axis(table["tokens"]), "Loss (bits per byte)", ["line", "loss"], facts, numbers,
         line_if=is_training, points_if=f"!({is_training})" if has_held_out else None,
     )  # fmt: skip
-    data = {CURVES: parts.nest(named, ["group", "loss"], numbers)}
+    data = {CURVES: parts.nest(named, ["line", "loss"], numbers)}
     return parts.filled(parts.with_band_text(chart, ".4~f", "bits_band"), title, note, data)
 
 
@@ -224,8 +224,8 @@ def model_labels(points: pd.DataFrame) -> dict[str, str]:
 
 def _with_names(table: pd.DataFrame) -> pd.DataFrame:
     """Name runs and phenomena as the figures do."""
-    if "group" in table:
-        table = table.assign(group=table["group"].map(line_names(table["group"].dropna().unique(), table)))
+    if "line" in table:
+        table = table.assign(line=table["line"].map(line_names(table["line"].dropna().unique(), table)))
     if "phenomenon" not in table:
         return table
     return table.assign(
@@ -292,7 +292,7 @@ def _model_lines(base: alt.Chart, models: Column, names: Sequence[str], points: 
     finished = colored.transform_filter("datum.final")
     bars = finished.transform_filter("datum.several && isValid(datum.low)").mark_rule(clip=True, aria=False)
     return [
-        way.encode(detail="group:N", opacity=parts.opacity(models, 0.45)),
+        way.encode(detail="line:N", opacity=parts.opacity(models, 0.45)),
         finished.mark_line(clip=True, strokeDash=[1.5, 2], aria=False).encode(detail=["series:N", "variant:N"]),
         bars.encode(y="low:Q", y2="high"),
         finished.mark_point(clip=True, filled=True, size=55, aria=False).encode(shape=shape),

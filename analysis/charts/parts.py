@@ -20,7 +20,7 @@ CURVES, LEVELS = "curves", "levels"  # the names of the data
 Rows = list[dict[str, object]]
 Chart = TypeVar("Chart", LayeredChart, PanelChart)
 TITLES = {
-    "linking": "Linking function", "group": "Runs", "model": "Model", "phenomenon": "Phenomenon", "value": "Value",
+    "linking": "Linking function", "line": "Runs", "model": "Model", "phenomenon": "Phenomenon", "value": "Value",
     "curve": "Curve", "loss": "Loss", "reference": "Level", "accuracy": "Accuracy (%)",
     "band": "Band (%)", "bits_band": "Band", "bits_per_byte": "Bits per byte", "number": "Value", "flops": "FLOPs",
     "runs": "Number of runs", "step": "Step", "steps": "Mean over steps", "tokens": "Tokens", "n": "Pairs",

@@ -67,9 +67,9 @@ def column_table(histories: Iterable[History], column: str, rule: TiesRule) -> p
     rows = pd.concat([_rows_of_run(history, column, rule) for history in every], ignore_index=True)
     n = rows.drop_duplicates("phenomenon").set_index("phenomenon")["n"]
     table = curve_table(rows, [history.run for history in every]).rename(columns={"phenomenon": "value"})
-    lines = {name: place for place, name in enumerate(dict.fromkeys(history.run.group for history in every))}
+    lines = {name: place for place, name in enumerate(dict.fromkeys(history.run.line for history in every))}
     order = pd.DataFrame({
-        "line": table["group"].map(lines), "value": table["value"].map(groups.names.index), "step": table["step"],
+        "line": table["line"].map(lines), "value": table["value"].map(groups.names.index), "step": table["step"],
     }).sort_values(["line", "value", "step"])  # fmt: skip
     return table.assign(n=table["value"].map(n).astype(int)).loc[order.index].reset_index(drop=True)
 
@@ -124,7 +124,7 @@ def value_rows(
     steps, number = len(checkpoints), len(names)
     named = {name: np.repeat(checkpoints[name].to_numpy(), number) for name in ("step", "tokens", "flops")}
     table = pd.DataFrame({
-        "run": run.label, "group": run.group, "phenomenon": np.tile(np.array(names, dtype=object), steps), **named,
+        "run": run.label, "line": run.line, "phenomenon": np.tile(np.array(names, dtype=object), steps), **named,
         "accuracy": accuracy[:, rows].ravel(), "ci_low": low[:, rows].ravel(), "ci_high": high[:, rows].ravel(),
         "n": np.tile(n, steps),
     })  # fmt: skip

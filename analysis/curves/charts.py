@@ -12,7 +12,7 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.figures import Drawing
 
 MOST_ROWS = 20_000  # of a chart: with more of them a page is slow and large
-_LINES: tuple[Lines, ...] = ("group", "phenomenon")  # of the overall figure, and of the one by phenomenon
+_LINES: tuple[Lines, ...] = ("line", "phenomenon")  # of the overall figure, and of the one by phenomenon
 
 
 def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.DataFrame:
@@ -36,7 +36,7 @@ def curve_chart(table: pd.DataFrame, title: str, note: str, lines: Lines) -> Off
     overall = table["phenomenon"] == "all"
     if lines == "phenomenon":
         table = table[~overall]
-    elif table["group"].nunique() == 1:
+    elif table["line"].nunique() == 1:
         table = table[overall]
     # Several lines of runs can be compared within a phenomenon too, as in the panels of the figure on paper.
     return learning_chart(table, title, note, lines)

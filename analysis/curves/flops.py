@@ -35,7 +35,7 @@ def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     described = pd.DataFrame(
         [
             {
-                "group": run.group, "model": run.model, "parameters": run.parameters,
+                "line": run.line, "model": run.model, "parameters": run.parameters,
                 "variant": run.line_without("size", "budget"), "series": run.line_without("budget"),
                 "has_ended": run.has_ended,
             }
@@ -43,10 +43,10 @@ def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
         ]
     )  # fmt: skip
     first = dict.fromkeys(("model", "parameters", "variant", "series"), "first")
-    lines = described.groupby("group", as_index=False).agg(first | {"has_ended": "any"})
-    last = curves.groupby("group")["step"].max()  # gaps included: the last checkpoint that was planned or saved
-    table = curves[(curves["flops"] > 0) & curves["accuracy"].notna()].merge(lines, on="group")
-    final = table["has_ended"] & (table["step"] == table["group"].map(last))
+    lines = described.groupby("line", as_index=False).agg(first | {"has_ended": "any"})
+    last = curves.groupby("line")["step"].max()  # gaps included: the last checkpoint that was planned or saved
+    table = curves[(curves["flops"] > 0) & curves["accuracy"].notna()].merge(lines, on="line")
+    final = table["has_ended"] & (table["step"] == table["line"].map(last))
     return table.assign(final=final).drop(columns="has_ended").reset_index(drop=True)
 
 
@@ -108,7 +108,7 @@ def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
 
 
 def _draw_points(axes: Axes, table: pd.DataFrame, colors: dict[str, str], markers: dict[str, str], size: float) -> None:
-    for (model, _), rows in table.groupby(["model", "group"]):
+    for (model, _), rows in table.groupby(["model", "line"]):
         way = rows.sort_values("flops")
         axes.plot(way["flops"], way["accuracy"], color=colors[str(model)], linewidth=0.7, alpha=0.35)
     for (model, variant, _), rows in table[table["final"]].groupby(["model", "variant", "series"]):

@@ -20,7 +20,7 @@ from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import LineStyle, TokenAxis, line_styles
 
 OVER_PAIRS = "95 % interval over the pairs of these templates"
-_CURVE = ["group", "phenomenon", "step"]
+_CURVE = ["line", "phenomenon", "step"]
 
 
 def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
@@ -29,21 +29,21 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     ``scores`` are rows of ``score_frame`` for one benchmark, scorer and linking function, split ``all``, aggregates
     only (``phenomenon`` is ``all`` in the overall rows).
 
-    The columns are ``group``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``runs`` (how many have a score at this
+    The columns are ``line``, ``phenomenon``, ``step``, ``tokens``, ``flops``, ``runs`` (how many have a score at this
     step), ``accuracy`` (their mean), ``low``, ``high``, ``band`` and ``whole`` (all runs of the line have a score). The
     band of a line of several runs is the mean plus and minus one sample standard deviation over those with a score, of
     a line of one run the interval that its accuracy was reported with. A checkpoint without a score keeps its row, with
     NaN. Lines are in the order of the runs.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
-    lines = pd.Categorical(rows["group"], list(dict.fromkeys(run.group for run in runs)))
-    curves = rows.assign(group=lines).groupby(_CURVE, observed=True)
+    lines = pd.Categorical(rows["line"], list(dict.fromkeys(run.line for run in runs)))
+    curves = rows.assign(line=lines).groupby(_CURVE, observed=True)
     table = curves.agg(
         tokens=("tokens", "mean"), flops=("flops", "mean"), runs=("accuracy", "count"), accuracy=("accuracy", "mean"),
         sd=("accuracy", "std"), low=("ci_low", "mean"), high=("ci_high", "mean"),
     ).reset_index()  # fmt: skip
-    table["group"] = table["group"].astype(str)
-    members = table["group"].map(rows.groupby("group")["run"].nunique())
+    table["line"] = table["line"].astype(str)
+    members = table["line"].map(rows.groupby("line")["run"].nunique())
     several = members > 1
     low, high = table["accuracy"] - table["sd"], table["accuracy"] + table["sd"]
     table["low"], table["high"] = table["low"].mask(several, low), table["high"].mask(several, high)
@@ -73,7 +73,7 @@ def band_note(table: pd.DataFrame) -> str:
 
 def draw_curves(table: pd.DataFrame, panels: Panels, across: int = 4) -> Figure:
     """Draw the lines of panels, from the rows of all of them together."""
-    styles, size = line_styles(table["group"]), 2.2 if len(panels) == 1 else 1.2
+    styles, size = line_styles(table["line"]), 2.2 if len(panels) == 1 else 1.2
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         draw_lines(axes, rows, axis, styles, size)
@@ -82,7 +82,7 @@ def draw_curves(table: pd.DataFrame, panels: Panels, across: int = 4) -> Figure:
 
 
 def draw_lines(
-    axes: Axes, rows: pd.DataFrame, axis: TokenAxis, styles: Mapping[str, LineStyle], size: float, lines: str = "group"
+    axes: Axes, rows: pd.DataFrame, axis: TokenAxis, styles: Mapping[str, LineStyle], size: float, lines: str = "line"
 ) -> None:
     """Draw the lines that a column names, with bands and points; open points stand for only some of a line's runs."""
     for name, style in styles.items():

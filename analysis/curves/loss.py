@@ -16,7 +16,7 @@ from ucurve.analysis.plotting.style import LineStyle, line_styles, log_axis, tok
 def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> pd.DataFrame:
     """Average bits per byte over neighboring steps (``loss_by_run``), then over the runs of each line.
 
-    The columns are ``loss`` (``training`` or ``held-out``), ``group``, ``tokens`` (mean over the steps of a bin),
+    The columns are ``loss`` (``training`` or ``held-out``), ``line``, ``tokens`` (mean over the steps of a bin),
     ``steps`` (how many), ``runs``, ``bits_per_byte`` (mean over runs), ``low`` and ``high`` (minus and plus one sample
     standard deviation over runs, NaN for a line of one run). A bin is 1/30 of a decade of tokens wide.
     """
@@ -30,22 +30,22 @@ def loss_by_run(losses: pd.DataFrame) -> pd.DataFrame:
     bins = np.rint(np.log10(rows["tokens"].to_numpy(dtype=np.float64)) * BINS_PER_DECADE)
     return (
         rows.assign(bin=bins.astype(np.int64))
-        .groupby(["group", "run", "bin"], as_index=False, observed=True)
+        .groupby(["line", "run", "bin"], as_index=False, observed=True)
         .agg(tokens=("tokens", "mean"), steps=("step", "count"), bits_per_byte=("bits_per_byte", "mean"))
     )
 
 
 def _average(losses: pd.DataFrame) -> pd.DataFrame:
-    table = loss_by_run(losses).groupby(["group", "bin"], as_index=False, observed=True).agg(
+    table = loss_by_run(losses).groupby(["line", "bin"], as_index=False, observed=True).agg(
         tokens=("tokens", "mean"), steps=("steps", "max"), runs=("run", "count"),
         sd=("bits_per_byte", "std"), bits_per_byte=("bits_per_byte", "mean"),
     )  # fmt: skip
     table["low"], table["high"] = table["bits_per_byte"] - table["sd"], table["bits_per_byte"] + table["sd"]
-    return table.drop(columns=["bin", "sd"]).astype({"group": str})
+    return table.drop(columns=["bin", "sd"]).astype({"line": str})
 
 
 def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
-    """Draw bits per byte against training tokens, one line for each group of runs."""
+    """Draw bits per byte against training tokens, one for each line of runs."""
     several = bool((table["runs"] > 1).any())
     band = f"Band: ± {OVER_RUNS}" if several else "No band: one run for each line"
     held_out = table["loss"].eq("held-out").any()
@@ -54,7 +54,7 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
         "Training loss in bits per byte of the text, a unit that runs of different tokenizers share, against training "
         f"tokens. Each point is the mean over the steps within 1/{BINS_PER_DECADE} of a decade of tokens. {dots}{band}."
     )
-    styles = line_styles(table["group"])
+    styles = line_styles(table["line"])
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         draw_losses(axes, rows, styles, most_ticks=7)
@@ -67,8 +67,8 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
 
 def draw_losses(axes: Axes, rows: pd.DataFrame, styles: Mapping[str, LineStyle], most_ticks: int) -> None:
     """Draw the rows of ``loss_table`` into a panel and set its axis of tokens."""
-    for group, style in styles.items():
-        line, dots = (rows[(rows["group"] == group) & (rows["loss"] == loss)] for loss in ("training", "held-out"))
+    for name, style in styles.items():
+        line, dots = (rows[(rows["line"] == name) & (rows["loss"] == loss)] for loss in ("training", "held-out"))
         axes.plot(dots["tokens"], dots["bits_per_byte"], "o", color=style.color, markersize=1.8)
         draw_line(axes, style, line["tokens"], line["bits_per_byte"], (line["low"], line["high"]))
     log_axis(axes, rows["tokens"], token_label, most_ticks, minor=True)

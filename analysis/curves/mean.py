@@ -28,21 +28,21 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     A run's accuracy between two of its checkpoints is interpolated linearly on log tokens; never outside its own range,
     never across a checkpoint that is missing or not scored, and not between step 0 and the first step.
 
-    The columns are ``family`` (name of the runs without size and seed), ``phenomenon``, ``tokens`` (every count at
+    The columns are ``line`` (label of the runs without size and seed), ``phenomenon``, ``tokens`` (every count at
     which some run has a checkpoint), ``runs``, ``models`` (sizes), ``accuracy`` and ``sd`` (mean and sample standard
     deviation over the runs, NaN where one of them has no value, so that no change of the runs that are averaged looks
     like learning); then ``smoothed``, ``low`` and ``high``: mean, and mean minus and plus the standard deviation, each
-    smoothed by ``local_linear``. Families of one size are left out.
+    smoothed by ``local_linear``. A line of one size is left out.
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
-    families = {run.label: run.line_without("size") for run in runs}
-    rows = rows.assign(family=rows["run"].map(families), model=rows["run"].map({run.label: run.size for run in runs}))
+    lines = {run.label: run.line_without("size") for run in runs}
+    rows = rows.assign(line=rows["run"].map(lines), model=rows["run"].map({run.label: run.size for run in runs}))
     parts = [
-        _average_family(part).assign(family=str(family), phenomenon=str(phenomenon))
-        for (family, phenomenon), part in rows.groupby(["family", "phenomenon"], sort=False)
+        _average_line(part).assign(line=str(line), phenomenon=str(phenomenon))
+        for (line, phenomenon), part in rows.groupby(["line", "phenomenon"], sort=False)
         if part["model"].nunique() > 1
     ]
-    columns = ["family", "phenomenon", "tokens", "runs", "models", "accuracy", "sd", "smoothed", "low", "high"]
+    columns = ["line", "phenomenon", "tokens", "runs", "models", "accuracy", "sd", "smoothed", "low", "high"]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
@@ -79,7 +79,7 @@ def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         yield ReportSection(f"Mean learning curves on {scored.heading}", tuple(drawings))
 
 
-def _average_family(rows: pd.DataFrame) -> pd.DataFrame:
+def _average_line(rows: pd.DataFrame) -> pd.DataFrame:
     grid = np.unique(rows.loc[rows["accuracy"].notna(), "tokens"].to_numpy(dtype=np.float64))
     values = np.array([interpolate_run(part, grid) for _, part in rows.groupby("run", sort=False)])
     mean, sd = values.mean(axis=0), values.std(axis=0, ddof=1)  # NaN where a run has none
@@ -115,13 +115,13 @@ def _smooth_stretches(grid: Array, values: Array) -> Array:
 
 
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
-    styles = line_styles(table["family"])
-    counts = table.groupby("family", sort=False)[["runs", "models"]].max()
+    styles = line_styles(table["line"])
+    counts = table.groupby("line", sort=False)[["runs", "models"]].max()
     labels = {name: f"{name} ({counts['models'][name]} sizes, {counts['runs'][name]} runs)" for name in styles}
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        for family, style in styles.items():
-            line = rows[rows["family"] == family]
+        for name, style in styles.items():
+            line = rows[rows["line"] == name]
             trained, start = line[line["tokens"] > 0], line[line["tokens"] == 0]
             draw_line(axes, style, trained["tokens"], trained["smoothed"], (trained["low"], trained["high"]))
             axes.plot(axis.places(line["tokens"]), line["accuracy"], "o", color=style.color, markersize=1.0)

@@ -22,10 +22,10 @@ from ucurve.eval.metrics.significance import holm
 FEWEST_RUNS = 4  # with three, the other two tell next to nothing about how far runs lie apart
 AT_THE_END, OVER_TRAINING, LOSS = "accuracy at the end", "accuracy over training", "loss at the end"
 OUTLIER_COLUMNS = (
-    "group", "runs", "measure", "phenomenon", "run", "value", "others", "others_sd", "t", "p", "p_holm", "outlier",
+    "line", "runs", "measure", "phenomenon", "run", "value", "others", "others_sd", "t", "p", "p_holm", "outlier",
 )  # fmt: skip
 _SHOWN = (
-    Column("group", "Model"), Column("measure", "Of"), Column("phenomenon", "Phenomenon"),
+    Column("line", "Model"), Column("measure", "Of"), Column("phenomenon", "Phenomenon"),
     Column("run", "Farthest run"), Column("value", "Its value", "number"),
     Column("others", "Mean of the others", "number"), Column("others_sd", "sd", "number"),
     Column("runs", "Runs", "count"), Column("p_holm", "p (Holm)", "p"),
@@ -70,8 +70,8 @@ def outlier_table(scores: pd.DataFrame, study: Study) -> pd.DataFrame:
     losses = loss_by_run(study.held_out if len(study.held_out) else study.metrics)
     return stack(
         (
-            _of_line(str(group), _describe_runs(rows, losses[losses["group"] == group]))
-            for group, rows in scores[scores["step"] > 0].groupby("group", sort=False, observed=True)
+            _of_line(str(line), _describe_runs(rows, losses[losses["line"] == line]))
+            for line, rows in scores[scores["step"] > 0].groupby("line", sort=False, observed=True)
             if rows["run"].nunique() >= FEWEST_RUNS
         ),
         OUTLIER_COLUMNS,
@@ -88,7 +88,7 @@ def _describe_runs(rows: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, names=["measure", "phenomenon"])
 
 
-def _of_line(group: str, described: pd.DataFrame) -> pd.DataFrame:
+def _of_line(line: str, described: pd.DataFrame) -> pd.DataFrame:
     keys = described.index.to_frame().itertuples(index=False, name=None)
     table = pd.DataFrame(
         [
@@ -99,7 +99,7 @@ def _of_line(group: str, described: pd.DataFrame) -> pd.DataFrame:
     )
     if table.empty:
         return pd.DataFrame(columns=list(OUTLIER_COLUMNS))
-    table = table.assign(group=group, runs=described.shape[1], p_holm=holm(table["p"].to_numpy(np.float64)))
+    table = table.assign(line=line, runs=described.shape[1], p_holm=holm(table["p"].to_numpy(np.float64)))
     return table.assign(outlier=table["p_holm"] <= 1 - CONFIDENCE)[list(OUTLIER_COLUMNS)]
 
 

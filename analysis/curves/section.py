@@ -31,7 +31,7 @@ def flops_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         return
     levels = reference_lines(scored)
     drawings = draw_flops_curves(points, f"flops_curves_{scored.file_name}", scored.curve_title, levels)
-    alone = points["group"].nunique() == 1 and levels.empty
+    alone = points["line"].nunique() == 1 and levels.empty
     left_out = "one model and budget: the same curve as over tokens" if alone else ""
     yield ReportSection(f"Accuracy against FLOPs on {scored.heading}", tuple(drawings), left_out=left_out)
 
@@ -58,7 +58,7 @@ def _describe_cost(study: Study) -> Iterator[str]:
 def _describe_unequal(scored: BenchmarkScores) -> Iterator[str]:
     """Say so where lines are of different numbers of pairs, as when those that are too long were left out."""
     rows = overall(scored.curve_rows())
-    pairs = rows.astype({"group": str}).groupby("group")["n"].max().astype(int)
+    pairs = rows.astype({"line": str}).groupby("line")["n"].max().astype(int)
     if pairs.nunique() > 1:
         listed = ", ".join(f"{line} {n:,}" for line, n in pairs.items())
         yield f"These lines are not of the same pairs, and their accuracies do not compare as they stand: {listed}."

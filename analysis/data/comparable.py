@@ -16,19 +16,19 @@ def unknown_mark(run: Run) -> str:
 
 
 def mark_unknown(table: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
-    """Put the mark behind the lines in the column ``group`` of a table."""
-    marks = {run.group: run.group + unknown_mark(run) for run in runs}
-    return table.assign(group=table["group"].astype(str).replace(marks))
+    """Put the mark behind the lines in the column ``line`` of a table."""
+    marks = {run.line: run.line + unknown_mark(run) for run in runs}
+    return table.assign(line=table["line"].astype(str).replace(marks))
 
 
 def describe_unknown(runs: Sequence[Run]) -> list[str]:
     """Say which lines have the mark and why; empty where none has it."""
-    shares = {run.group: _unknown_share(run) for run in runs if unknown_mark(run)}
+    shares = {run.line: _unknown_share(run) for run in runs if unknown_mark(run)}
     return [
-        f"† {group}: its tokenizer does not know {share:.2%} of the bytes of the held-out text. All that it does not "
+        f"† {line}: its tokenizer does not know {share:.2%} of the bytes of the held-out text. All that it does not "
         "know is one token, which takes fewer bits than the text, so its bits per byte are too low beside those of "
         "other lines."
-        for group, share in shares.items()
+        for line, share in shares.items()
     ]
 
 

@@ -41,7 +41,7 @@ _TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is use
 def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = None) -> pd.DataFrame:
     """Read the accuracies of many runs, under every rule for ties (see ``one_ties_rule``).
 
-    The columns are ``run``, ``group``, ``step``, ``tokens``, ``flops``, ``benchmark``, ``scorer``, ``linking``,
+    The columns are ``run``, ``line``, ``step``, ``tokens``, ``flops``, ``benchmark``, ``scorer``, ``linking``,
     ``phenomenon``, ``paradigm``, ``split``, ``ties_rule``, ``n`` (pairs), ``ties``, ``accuracy``, ``ci_low``,
     ``ci_high`` and ``clusters`` (different edits); names are categorical, accuracies fractions of 1.
     ``where`` keeps rows, such as ``AGGREGATES``; the others never take memory.
@@ -52,22 +52,22 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
         with open_table(ACCURACY, run.folder) as path:
             if path is not None:
                 frames.append(_with_run_names(run, read_table(path, SCORE_COLUMNS, where)))
-    return _concatenate(frames, ["run", "group", *SCORE_COLUMNS])
+    return _concatenate(frames, ["run", "line", *SCORE_COLUMNS])
 
 
 def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """Read the training metrics of many runs, one row per step.
 
-    The columns are ``run``, ``group``, ``step``, ``tokens``, ``loss`` (nats per token) and ``bits_per_byte``. Losses of
+    The columns are ``run``, ``line``, ``step``, ``tokens``, ``loss`` (nats per token) and ``bits_per_byte``. Losses of
     masked tokens are left out, as they are of other predictions than those of the next token.
     """
     told = [run for run in runs if run.facts is None or run.facts.objective == "causal"]
     frames = [_read_metrics(run) for run in told if (run.folder / METRICS).is_file() or _digest(run) is not None]
-    return _concatenate(frames, ["run", "group", *METRIC_COLUMNS])
+    return _concatenate(frames, ["run", "line", *METRIC_COLUMNS])
 
 
 def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Read the held-out losses of runs that have some: ``run``, ``group``, ``HELD_OUT_COLUMNS``, one row per step.
+    """Read the held-out losses of runs that have some: ``run``, ``line``, ``HELD_OUT_COLUMNS``, one row per step.
 
     Losses of masked tokens are left out (see ``metric_frame``).
     """
@@ -76,7 +76,7 @@ def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
         if run.facts and HELD_OUT in run.facts.files and run.facts.objective == "causal":
             refuse_faults(lasting(partial(_held_out_faults, run)), "restore it from a copy")
             frames.append(_with_run_names(run, read_table(run.folder / HELD_OUT, HELD_OUT_COLUMNS)))
-    return _concatenate(frames, ["run", "group", *HELD_OUT_COLUMNS])
+    return _concatenate(frames, ["run", "line", *HELD_OUT_COLUMNS])
 
 
 def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
@@ -162,8 +162,8 @@ def _digest(run: Run) -> str | None:
 
 
 def _with_run_names(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
-    named = frame.assign(run=run.label, group=run.group).astype({"run": "category", "group": "category"})
-    return named[["run", "group", *frame.columns]]
+    named = frame.assign(run=run.label, line=run.line).astype({"run": "category", "line": "category"})
+    return named[["run", "line", *frame.columns]]
 
 
 def _shared_ties_rule(rows: pd.DataFrame, benchmark: str, first: TiesRule | None) -> str:
@@ -203,5 +203,5 @@ def _checkpoints(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
     places = np.searchsorted(steps, scored)
     whole[places] = np.where(np.isnan(known), whole[places], known)
     return pd.DataFrame({
-        "step": steps, "tokens": whole[:, 0], "flops": whole[:, 1], "run": run.label, "group": run.group
+        "step": steps, "tokens": whole[:, 0], "flops": whole[:, 1], "run": run.label, "line": run.line
     })  # fmt: skip

@@ -48,7 +48,7 @@ def _rows(scored: BenchmarkScores, linking: Linking) -> Iterator[pd.DataFrame]:
         for place, file in enumerate(stored.files):
             table = accuracy_table(pairs, read_stored(file), [linking], [scored.ties_rule])
             where = stored.checkpoints.iloc[[place] * len(table)].reset_index(drop=True)
-            yield where.join(table).assign(group=run.group, **names)[["run", "group", *SCORE_COLUMNS]]
+            yield where.join(table).assign(line=run.line, **names)[["run", "line", *SCORE_COLUMNS]]
 
 
 def _joined(rows: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:

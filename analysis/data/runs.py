@@ -73,7 +73,7 @@ class Run:
         return str(self.design.level(self.label, "size") or "")
 
     @property
-    def group(self) -> str:
+    def line(self) -> str:
         """Label of its line: the runs that differ from it in the seed only."""
         lines = self.design.lines()
         if self.label in lines and not self.is_alone:

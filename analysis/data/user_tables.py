@@ -37,15 +37,15 @@ class UserTables:
 
 
 def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
-    """Read each model's ``family`` (without one it is in no line) and ``parameters``, NaN where the cell is empty."""
-    rows = _read_unique(path, "models", ("model", "family", "parameters"), keys=("model",))
+    """Read each model's ``line`` (without one it is in no line) and ``parameters``, NaN where the cell is empty."""
+    rows = _read_unique(path, "models", ("model", "line", "parameters"), keys=("model",))
     names = set(known)
     for line, row in rows:
         if row["model"] not in names:
             raise unknown_name("model", row["model"], names, f"{path}:{line}")
     return pd.DataFrame({
         "model": [row["model"] for _, row in rows],
-        "family": [row["family"] or None for _, row in rows],
+        "line": [row["line"] or None for _, row in rows],
         "parameters": _read_cells(path, rows, "parameters", _positive_number, _POSITIVE),
     })  # fmt: skip
 

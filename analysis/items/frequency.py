@@ -17,7 +17,7 @@ FREQUENCIES = (
     "log_frequency_word_good", "log_frequency_word_bad", "log_frequency_bigram_good", "log_frequency_bigram_bad"
 )  # fmt: skip
 _PER = 1e6  # words of the training text
-_COLUMNS = ("run", "group", "pair", "phenomenon", "paradigm", "good", "bad")
+_COLUMNS = ("run", "line", "pair", "phenomenon", "paradigm", "good", "bad")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def frequency_table(histories: Sequence[History]) -> pd.DataFrame:
             edits[id(shared)] = _find_edits(shared.table)
         edited = edits[id(shared)]
         table = shared.table[["pair", "phenomenon", "paradigm", "good", "bad"]].reset_index(drop=True)
-        table = table.assign(run=history.run.label, group=history.run.group)[list(_COLUMNS)]
+        table = table.assign(run=history.run.label, line=history.run.line)[list(_COLUMNS)]
         tables.append(table.join(_rarest(edited, _counts(history, edited))))
     return pd.concat(tables, ignore_index=True)
 

@@ -18,11 +18,11 @@ from ucurve.analysis.report.html import Column, ReportSection, TableView
 BEYOND = 1.0  # in the unit of the linking function; of log probabilities a factor of 2.7
 _QUANTILES = {"margin_q05": 0.05, "margin_q25": 0.25, "margin_median": 0.5, "margin_q75": 0.75, "margin_q95": 0.95}
 MARGIN_COLUMNS = (
-    "run", "group", "phenomenon", "step", "tokens", "n", "margin_mean", "margin_sd", *_QUANTILES, "d_prime", "wrong",
+    "run", "line", "phenomenon", "step", "tokens", "n", "margin_mean", "margin_sd", *_QUANTILES, "d_prime", "wrong",
     "wrong_by_more",
 )  # fmt: skip
 _SHOWN = (
-    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
+    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
     Column("runs", "Runs", "count"), Column("tokens", "Tokens", "count"),
     *(Column(name, f"{'Margin: ' if not place else ''}{share:.0%}", "number")
       for place, (name, share) in enumerate(_QUANTILES.items())),
@@ -39,7 +39,7 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         return
     table, name = margin_table(histories), f"margins_{scored.file_name}"
     lines = _mean_over_runs(table)
-    last = lines[lines["step"] == lines.groupby("group", observed=True)["step"].transform("max")]
+    last = lines[lines["step"] == lines.groupby("line", observed=True)["step"].transform("max")]
     note = (
         f"By how much pairs are right at the last checkpoint, {scored.title}: quantiles of the margins, which are "
         "linked values of the good sentence less the bad one's. d' is √2 times their mean over their standard "
@@ -62,7 +62,7 @@ def margin_table(histories: Iterable[History], beyond: float = BEYOND) -> pd.Dat
     """
     rows = (
         history.checkpoints[["step", "tokens"]].assign(
-            run=history.run.label, group=history.run.group, phenomenon=phenomenon, n=len(items),
+            run=history.run.label, line=history.run.line, phenomenon=phenomenon, n=len(items),
             **_describe(history.margins[:, items], beyond),
         )
         for history in histories
@@ -83,18 +83,18 @@ def _describe(margins: Floats, beyond: float) -> dict[str, Floats]:
 
 def _mean_over_runs(table: pd.DataFrame) -> pd.DataFrame:
     """Average the runs of each line at the steps that all of them have."""
-    groups = table.groupby(["group", "phenomenon", "step"], sort=False, observed=True)
+    groups = table.groupby(["line", "phenomenon", "step"], sort=False, observed=True)
     means = groups.mean(numeric_only=True).assign(runs=groups.size()).reset_index()
-    return means[means["runs"] == means.groupby("group")["runs"].transform("max")]
+    return means[means["runs"] == means.groupby("line")["runs"].transform("max")]
 
 
 def _draw(rows: pd.DataFrame, linking: str) -> Figure:
-    styles = line_styles(rows["group"])
+    styles = line_styles(rows["line"])
 
     def draw(axes: Axes, panel: pd.DataFrame, axis: TokenAxis) -> None:
         axes.axhline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
-        for group, style in styles.items():
-            line = panel[panel["group"] == group].sort_values("tokens")
+        for name, style in styles.items():
+            line = panel[panel["line"] == name].sort_values("tokens")
             band = (line["margin_q25"], line["margin_q75"])
             draw_line(axes, style, axis.places(line["tokens"]), line["margin_median"], band)
 

@@ -18,7 +18,7 @@ from ucurve.analysis.plotting.style import TokenAxis, line_styles, readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 
 _SUMMARY = (
-    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
+    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
     Column("runs", "Runs", "count"), Column("ever_right", "Ever right (%)", "percent"),
     Column("always_right", "Always right (%)", "percent"), Column("right_for_good", "Right for good (%)", "percent"),
     Column("lost", "Right once, lost (%)", "percent"), Column("relearned", "Relearned (%)", "percent"),
@@ -28,13 +28,13 @@ _SUMMARY = (
     Column("margin_sd", "sd over checkpoints (mean)", "number"),
 )  # fmt: skip
 _AGREEMENT = (
-    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("between", "Between"),
+    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("between", "Between"),
     Column("n", "Pairs", "count"), Column("runs", "Runs", "count"), Column("tokens", "Tokens", "count"),
     Column("kappa", "Kappa (mean)", "number"), Column("kappa_low", "lowest", "number"),
     Column("kappa_high", "highest", "number"), Column("agreement", "Agreement (%)", "percent"),
 )  # fmt: skip
 _COMPONENTS = (
-    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("measure", "Of"),
+    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("measure", "Of"),
     Column("inits", "Inits", "count"), Column("orders", "Orders", "count"), Column("tokens", "Tokens", "count"),
     *(
         column
@@ -45,7 +45,7 @@ _COMPONENTS = (
         )
     ),
 )  # fmt: skip
-_KEYS = ["group", "phenomenon", "paradigm"]
+_KEYS = ["line", "phenomenon", "paradigm"]
 _KAPPA = (
     "Cohen's kappa (1960) of every two runs that differ in the seed only, on which pairs are right: agreement beyond "
     "that of two independent runs of these accuracies; 1 is full agreement, 0 none beyond chance. Line: mean over "
@@ -100,7 +100,7 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
     rows = table[table["between"] == ALL_RUNS]
     yield from overall_and_phenomena(rows, name, "Agreement between seeds", note, _draw_kappa)
     note = f"At the last checkpoint that all runs of a model have. {_KAPPA} {scored.title}."
-    yield TableView(note, _AGREEMENT, _last(table, ["group", "phenomenon", "between"]), {name: table})
+    yield TableView(note, _AGREEMENT, _last(table, ["line", "phenomenon", "between"]), {name: table})
     yield from _components(scored, lines)
 
 
@@ -120,11 +120,11 @@ def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str 
         f"is given; the CSV has the variances. {scored.title}."
     )
     files = {f"seed_components_{scored.file_name}": table}
-    yield TableView(note, _COMPONENTS, _last(table, ["group", "phenomenon", "measure"]), files)
+    yield TableView(note, _COMPONENTS, _last(table, ["line", "phenomenon", "measure"]), files)
 
 
 def _last(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    last = table[table["step"] == table.groupby("group")["step"].transform("max")]
+    last = table[table["step"] == table.groupby("line")["step"].transform("max")]
     return last.drop_duplicates(keys).assign(phenomenon=last["phenomenon"].map(readable))
 
 
@@ -133,13 +133,13 @@ def _heading(what: str, scored: BenchmarkScores) -> str:
 
 
 def _draw_kappa(table: pd.DataFrame, panels: Panels) -> Figure:
-    styles, size = line_styles(table["group"]), 2.2 if len(panels) == 1 else 1.2
+    styles, size = line_styles(table["line"]), 2.2 if len(panels) == 1 else 1.2
     lowest = min(0.0, float(table["kappa_low"].min()))
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         axes.axhline(0, color="0.6", linewidth=0.6)
-        for group, style in styles.items():
-            line = rows[rows["group"] == group]
+        for name, style in styles.items():
+            line = rows[rows["line"] == name]
             x = axis.places(line["tokens"])
             draw_line(axes, style, x, line["kappa"], (line["kappa_low"], line["kappa_high"]))
             axes.plot(x, line["kappa"], "o", color=style.color, markersize=size, markeredgewidth=0.6)

@@ -19,7 +19,7 @@ from ucurve.eval.metrics.kappa import cohens_kappa
 
 ALL_RUNS, SAME_INIT, SAME_ORDER, BOTH_DIFFER = "all runs", "same init", "same data order", "both differ"
 AGREEMENT_COLUMNS = (
-    "group", "phenomenon", "between", "step", "tokens", "runs", "run_pairs", "n", "kappa", "kappa_low", "kappa_high",
+    "line", "phenomenon", "between", "step", "tokens", "runs", "run_pairs", "n", "kappa", "kappa_low", "kappa_high",
     "agreement",
 )  # fmt: skip
 
@@ -35,7 +35,7 @@ class Seeds(NamedTuple):
 class Line:
     """The runs of a line, in the order of the study, at the checkpoints that all of them have, on the same items."""
 
-    group: str
+    line: str
     histories: Sequence[History]
     checkpoints: pd.DataFrame  # step and tokens
 
@@ -64,7 +64,7 @@ class Line:
 
 def lines_of(histories: Iterable[History]) -> list[Line]:
     """Put together the runs of a line that were scored on the same pairs, where two or more share a checkpoint."""
-    lines = [_line(group, same_pairs(found)[0]) for group, found in _by_line(histories).items()]
+    lines = [_line(line, same_pairs(found)[0]) for line, found in _by_line(histories).items()]
     return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
 
 
@@ -99,15 +99,15 @@ def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
 def _by_line(histories: Iterable[History]) -> dict[str, list[History]]:
     members: dict[str, list[History]] = defaultdict(list)
     for history in histories:
-        members[history.run.group].append(history)
+        members[history.run.line].append(history)
     return members
 
 
-def _line(group: str, histories: Sequence[History]) -> Line:
+def _line(line: str, histories: Sequence[History]) -> Line:
     steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in histories))
     places = histories[0].checkpoints
     checkpoints = places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True)
-    return Line(group, histories, checkpoints)
+    return Line(line, histories, checkpoints)
 
 
 def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
@@ -123,7 +123,7 @@ def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
             kappas, agreed = (np.stack(part) for part in zip(*found, strict=True))
             known = pd.DataFrame(kappas)  # whose mean, smallest and largest pass over missing values
             yield line.checkpoints.assign(
-                group=line.group, phenomenon=phenomenon, between=between, n=len(items),
+                line=line.line, phenomenon=phenomenon, between=between, n=len(items),
                 runs=len({run for two in compared for run in two}), run_pairs=len(compared),
                 kappa=known.mean(), kappa_low=known.min(), kappa_high=known.max(), agreement=agreed.mean(axis=0),
             )[list(AGREEMENT_COLUMNS)]  # fmt: skip

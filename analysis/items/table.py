@@ -13,7 +13,7 @@ from ucurve.analysis.items.verdicts import NEVER, RIGHT, TIE, WRONG, find_events
 
 VERDICT_NAMES = {WRONG: "wrong", TIE: "tied", RIGHT: "right"}
 ITEM_COLUMNS = (
-    "run", "group", "pair", "phenomenon", "paradigm", "checkpoints", "first_right_step", "first_right_tokens",
+    "run", "line", "pair", "phenomenon", "paradigm", "checkpoints", "first_right_step", "first_right_tokens",
     "right_for_good_step", "right_for_good_tokens", "lost_for_good_step", "lost_for_good_tokens", "flips",
     "times_learned", "times_forgotten", "times_relearned", "times_right", "last", "margin_last", "margin_mean",
     "margin_sd",
@@ -41,7 +41,7 @@ def item_summary(items: pd.DataFrame) -> pd.DataFrame:
     (right at the last checkpoint), ``lost`` (right once, not at the last) and ``relearned``; the median of
     ``right_for_good_tokens`` over all items, missing where half of them never are; and the means of the other columns.
     """
-    marked = items[["run", "group", "phenomenon", "paradigm", *_MEANS]].assign(
+    marked = items[["run", "line", "phenomenon", "paradigm", *_MEANS]].assign(
         ever_right=items["times_right"] > 0,
         always_right=items["times_right"] == items["checkpoints"],
         right_for_good=items["right_for_good_step"].notna(),
@@ -58,7 +58,7 @@ def item_summary(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summarize(level: pd.DataFrame) -> pd.DataFrame:
-    groups = level.groupby(["run", "group", "phenomenon", "paradigm"], sort=False, observed=True)
+    groups = level.groupby(["run", "line", "phenomenon", "paradigm"], sort=False, observed=True)
     means = groups[[*SHARES, *_MEANS]].mean()
     median = groups["right_for_good_tokens"].median().replace(np.inf, np.nan)
     return means.assign(n=groups.size(), right_for_good_tokens=median).reset_index()
@@ -69,7 +69,7 @@ def _items_of_run(history: History) -> pd.DataFrame:
     right = history.verdicts == RIGHT
     learned = events.became_right.sum(axis=0)
     table = history.pairs[["pair", "phenomenon", "paradigm"]].reset_index(drop=True)
-    table = table.assign(run=history.run.label, group=history.run.group, checkpoints=len(right))
+    table = table.assign(run=history.run.label, line=history.run.line, checkpoints=len(right))
     places = {"first_right": right, "right_for_good": events.learned, "lost_for_good": events.forgotten}
     for name, found in places.items():
         table[f"{name}_step"], table[f"{name}_tokens"] = _places(history, first_place(found))

@@ -18,7 +18,7 @@ from ucurve.eval.metrics.sampling import TAIL
 
 PARTS = ("init", "order", "rest")
 COMPONENT_COLUMNS = (
-    "group", "phenomenon", "measure", "step", "tokens", "inits", "orders", "n",
+    "line", "phenomenon", "measure", "step", "tokens", "inits", "orders", "n",
     *PARTS, *(f"{part}_share{end}" for part in PARTS for end in ("", "_low", "_high")),
 )  # fmt: skip
 FEWEST_CROSSED = 3  # inits and orders: with two, each variance is one squared difference, and a share may be anything
@@ -45,7 +45,7 @@ def seed_components(line: Line) -> pd.DataFrame:
         for phenomenon, items in line.parts():
             squares = mean_squares(cells[..., items])
             rows.append(line.checkpoints.assign(
-                group=line.group, phenomenon=phenomenon, measure=measure, inits=inits, orders=orders, n=len(items),
+                line=line.line, phenomenon=phenomenon, measure=measure, inits=inits, orders=orders, n=len(items),
                 **components(squares, inits, orders), **shares_with_intervals(squares, inits, orders),
             ))  # fmt: skip
     return pd.concat(rows, ignore_index=True)[list(COMPONENT_COLUMNS)]
@@ -96,10 +96,10 @@ def why_not_crossed(line: Line) -> str:
     """Say why init and order cannot be told apart in a line, and which runs would let one."""
     cells = _cells(line)
     if len(cells) < len(line.runs):
-        return f"{line.group}: init and data order cannot be told apart, as not all of its runs record their seeds."
+        return f"{line.line}: init and data order cannot be told apart, as not all of its runs record their seeds."
     needed = _fewest_missing(cells)
     return (
-        f"{line.group}: what init and data order each contribute cannot be told apart, as no two inits were trained on "
+        f"{line.line}: what init and data order each contribute cannot be told apart, as no two inits were trained on "
         f"the same two data orders. Its runs have {_describe(cells)}. Train {_describe(needed)} too."
     )
 

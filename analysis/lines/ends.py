@@ -40,7 +40,7 @@ def line_ends(study: Study) -> pd.DataFrame:
     factors = study.design.varying
     ends = headline(study)
     runs = {run.label: run for run in study.runs}
-    lines = {label: run.group for label, run in runs.items()}
+    lines = {label: run.line for label, run in runs.items()}
     rows = []
     for (benchmark, _, line), own in ends.groupby(["benchmark", "scorer", ends["run"].map(lines)], sort=False):
         first = str(own["run"].iloc[0])
@@ -77,7 +77,7 @@ def compare_levels(study: Study, ends: pd.DataFrame, factor: str) -> pd.DataFram
     ``ends`` are those of ``line_ends``. The columns are ``benchmark``, ``among`` (the label of the lines without the
     factor), ``level`` and ``other`` (of the factor), the ``accuracy`` of each and their ``difference``.
     """
-    without = {run.group: run.line_without(factor) for run in study.runs}
+    without = {run.line: run.line_without(factor) for run in study.runs}
     columns = ["benchmark", "among", "level", "other", "accuracy", "accuracy_other", "difference"]
     if factor not in ends:
         return pd.DataFrame(columns=columns)

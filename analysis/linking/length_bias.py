@@ -36,9 +36,9 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
         run, pairs, scores = one.run, one.pairs, one.scores
         if linking.missing(scores):
             continue
-        named = {"benchmark": scored.benchmark, "run": run.label, "group": run.group}
+        named = {"benchmark": scored.benchmark, "run": run.label, "line": run.line}
         curve = alpha_curve(pairs, scores, ties_rule=scored.ties_rule)
-        curves.append(curve.assign(**named, variant=run.line_without("size", "budget")))
+        curves.append(curve.assign(**named | {"line": run.line_without("size", "budget"), "model": run.line}))
         settings = {
             "step": one.step, "model": run.model, "parameters": run.parameters,
             "budget": run.facts and run.facts.tokens_budget, "tokenizer": run.facts.tokenizer if run.facts else "",
@@ -55,17 +55,17 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def alpha_bands(curves: pd.DataFrame) -> pd.DataFrame:
     """Average the curves over models, after seeds; ``_sd`` are sample standard deviations, NaN for one model."""
-    keys = ["benchmark", "variant", "alpha"]
-    models = curves.groupby([*keys, "group"], as_index=False, sort=False)[list(_CURVE)].mean()
+    keys = ["benchmark", "line", "alpha"]
+    models = curves.groupby([*keys, "model"], as_index=False, sort=False)[list(_CURVE)].mean()
     means = {name: (name, "mean") for name in _CURVE} | {f"{name}_sd": (name, "std") for name in _CURVE}
-    return models.groupby(keys, as_index=False, sort=False).agg(models=("group", "nunique"), **means)
+    return models.groupby(keys, as_index=False, sort=False).agg(models=("model", "nunique"), **means)
 
 
 def best_of_means(bands: pd.DataFrame) -> pd.DataFrame:
     """Find the alpha at which the mean curve of each line is best by each criterion; NaN where a split has no pairs."""
     rows = []
-    for (benchmark, variant), part in bands.groupby(["benchmark", "variant"], sort=False):
-        row = {"benchmark": benchmark, "variant": variant, "models": part["models"].iloc[0]}
+    for (benchmark, line), part in bands.groupby(["benchmark", "line"], sort=False):
+        row = {"benchmark": benchmark, "line": line, "models": part["models"].iloc[0]}
         for name in _CURVE:
             values = part[name].to_numpy(dtype=np.float64) * (-1 if name == "delta_acc" else 1)
             place = int(np.argmax(values))
@@ -112,7 +112,7 @@ def length_bias_sections(study: Study) -> Iterable[ReportSection]:
     drawings = [draw_alpha(bands, name) for name in _Y if bands[name].notna().any()]
     files = {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)}
     view = TableView(_NOTE, _COLUMNS, _with_formatted_alphas(best), files)
-    spans = bands.groupby(["benchmark", "variant"])["accuracy_unequal"].agg(lambda values: values.max() - values.min())
+    spans = bands.groupby(["benchmark", "line"])["accuracy_unequal"].agg(lambda values: values.max() - values.min())
     left_out = "alpha changes accuracies by less than 2 points" if spans.max() < _LEAST_SPAN else ""
     yield ReportSection("Length bias by alpha", (*drawings, view), left_out=left_out)
 
@@ -129,25 +129,25 @@ def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
         "run. Line: mean over the models that differ only in size and budget (seeds are averaged first). "
         f"{band}."
     )
-    table = bands[["benchmark", "variant", "alpha", "models", name, f"{name}_sd"]]
+    table = bands[["benchmark", "line", "alpha", "models", name, f"{name}_sd"]]
     return Drawing(f"length_bias_{name}", _TITLES[name], note, _draw_bands(table, name, band), table)
 
 
 def _draw_bands(table: pd.DataFrame, name: str, band: str) -> Figure:
-    styles, several = line_styles(table["variant"]), table["benchmark"].nunique() > 1
+    styles, several = line_styles(table["line"]), table["benchmark"].nunique() > 1
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
-        for variant, line in rows.groupby("variant", sort=False):
+        for label, line in rows.groupby("line", sort=False):
             sd = line[f"{name}_sd"]
             ends = (line[name] - sd, line[name] + sd)
-            draw_line(axes, styles[str(variant)], line["alpha"], line[name], ends, marker="o", markersize=1.5)
+            draw_line(axes, styles[str(label)], line["alpha"], line[name], ends, marker="o", markersize=1.5)
         axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
         if name == "delta_acc":
             axes.set_ylim(bottom=0)  # a mean of absolute values; the band alone would reach below
 
     panels = panels_by(table, "benchmark", title=lambda benchmark: readable(benchmark) if several else "")
-    legend = line_legend(styles, table, "variant", "models")
+    legend = line_legend(styles, table, counted="models")
     return draw_panels(panels, draw, ("alpha", _Y[name]), f"Line: mean over models. {band}", legend)
 
 

@@ -147,7 +147,7 @@ def _correlate_judgments(scored: BenchmarkScores, linkings: Sequence[Linking]) -
         rated, members = rated_scores(judgments, last.pairs, last.scores)
         if len(rated) >= FEWEST_RATED:
             table = rating_correlations(rated, linkings, members if len(members) >= FEWEST_RATED else None)
-            parts.append(table.assign(run=last.run.label, model=last.run.group, scorer=scored.scorer, step=last.step))
+            parts.append(table.assign(run=last.run.label, model=last.run.line, scorer=scored.scorer, step=last.step))
     return _mean_over_runs(pd.concat(parts, ignore_index=True)) if parts else None
 
 
@@ -172,7 +172,7 @@ def _correlate_run(
             if scores is not None:
                 rated = scores.sort_values("pair", ignore_index=True).assign(rating=human["rating"])
                 table = rating_correlations(rated, linkings, pairs)
-                yield table.assign(run=run.label, model=run.group, scorer=scorer, step=steps[-1])
+                yield table.assign(run=run.label, model=run.line, scorer=scorer, step=steps[-1])
 
 
 def _pairwise(rated: pd.DataFrame, linking: Linking, pairs: pd.DataFrame) -> float:

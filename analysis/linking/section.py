@@ -10,7 +10,7 @@ from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.metrics.accuracy import winner_by_length
 
 _LINKING = (
-    Column("group", "Model"), Column("runs", "Runs", "count"), Column("step", "Step", "count"),
+    Column("line", "Model"), Column("runs", "Runs", "count"), Column("step", "Step", "count"),
     Column("linking", "Linking function"), Column("ties_rule", "A tie counts"),
     Column("accuracy", "Accuracy (%)", "percent"), Column("accuracy_sd", "sd", "percent"),
     Column("equal", "Equal length (%)", "percent"), Column("good_longer", "Good longer (%)", "percent"),
@@ -41,7 +41,7 @@ def _name_length_biased(table: pd.DataFrame) -> Iterator[str]:
         return
     found = table[winners.notna()]
     lines = [
-        f"{group} by {', '.join(dict.fromkeys(rows['linking']))}" for group, rows in found.groupby("group", sort=False)
+        f"{line} by {', '.join(dict.fromkeys(rows['linking']))}" for line, rows in found.groupby("line", sort=False)
     ]
     yield (
         f"Length alone decides where lengths differ, and not grammar: {'; '.join(lines)}. There nearly every pair of "

@@ -17,16 +17,16 @@ _LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")
 def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
     """Tabulate by linking function the last checkpoint of each run scored with it (ZhoBLiMP, Table 5).
 
-    The columns are ``run``, ``group``, ``step``, ``tokens``, ``benchmark``, ``scorer``, ``linking``, ``ties_rule``,
+    The columns are ``run``, ``line``, ``step``, ``tokens``, ``benchmark``, ``scorer``, ``linking``, ``ties_rule``,
     ``n`` (pairs), ``ties``, ``accuracy`` (over all pairs), those of ``equal``, ``good_longer`` and ``bad_longer``
     with their numbers of pairs (``n_equal``), and ``delta_acc``, the mean of the two absolute differences of a length
     split to the equal one (section 4.2). A split without pairs leaves NaN.
     """
     rows = last_scored(scores[(scores["phenomenon"] == "all") & (scores["paradigm"] == "all")])
-    keys = ["run", "group", "step", "tokens", "benchmark", "scorer", "linking", "ties_rule"]
+    keys = ["run", "line", "step", "tokens", "benchmark", "scorer", "linking", "ties_rule"]
     rows = rows.astype({key: str for key in keys if key not in ("step", "tokens")} | {"split": str})
     whole = rows[rows["split"] == "all"][[*keys, "n", "ties", "accuracy"]]
-    on = [key for key in keys if key not in ("group", "tokens")]
+    on = [key for key in keys if key not in ("line", "tokens")]
     for split in SPLITS:
         part = rows[rows["split"] == split][[*on, "accuracy", "n"]]
         whole = whole.merge(part.rename(columns={"accuracy": split, "n": f"n_{split}"}), on=on, how="left")
@@ -45,16 +45,16 @@ def with_overall(cells: pd.DataFrame) -> pd.DataFrame:
 def linking_by_line(by_run: pd.DataFrame) -> pd.DataFrame:
     """Average ``linking_by_run`` over the runs of each line at the same step.
 
-    The columns are ``benchmark``, ``scorer``, ``group``, ``step``, ``tokens``, ``linking``, ``ties_rule``, ``runs``
+    The columns are ``benchmark``, ``scorer``, ``line``, ``step``, ``tokens``, ``linking``, ``ties_rule``, ``runs``
     (how many), ``accuracy`` with ``accuracy_sd`` (sample deviation; NaN for one run), ``equal``, ``good_longer``,
     ``bad_longer`` and ``delta_acc``.
     """
-    keys = ["benchmark", "scorer", "group", "step", "tokens", "linking", "ties_rule"]
+    keys = ["benchmark", "scorer", "line", "step", "tokens", "linking", "ties_rule"]
     means = {name: (name, "mean") for name in (*SPLITS, "delta_acc")}
     table = by_run.groupby(keys, as_index=False, dropna=False, sort=False).agg(
         runs=("run", "count"), accuracy=("accuracy", "mean"), accuracy_sd=("accuracy", "std"), **means
     )
-    return order_by_linking(table, "group", ["benchmark", "scorer"])
+    return order_by_linking(table, "line", ["benchmark", "scorer"])
 
 
 def linking_order(name: str) -> tuple[int, float, str]:
@@ -70,9 +70,9 @@ def order_by_linking(
     table: pd.DataFrame, line: str, before: Sequence[str] = (), after: Sequence[str] = ("step",)
 ) -> pd.DataFrame:
     """Order by the columns ``before``, by line as the lines come in, by those ``after``, then by linking function."""
-    placed = table.assign(line=pd.factorize(table[line])[0], place=table["linking"].map(linking_order))
-    ordered = placed.sort_values([*before, "line", *after, "place"], ignore_index=True)
-    return ordered.drop(columns=["line", "place"])
+    placed = table.assign(of_line=pd.factorize(table[line])[0], place=table["linking"].map(linking_order))
+    ordered = placed.sort_values([*before, "of_line", *after, "place"], ignore_index=True)
+    return ordered.drop(columns=["of_line", "place"])
 
 
 def _parse_number(parameter: object) -> float:

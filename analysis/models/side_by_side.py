@@ -90,8 +90,8 @@ def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     views = (_category_view(compared, name), _versus_view(compared, name))
     summary = _summary_view(scored, last, compared)
     heading = f"Models side by side on {scored.heading}"
-    groups = {run.group for run in scored.study.runs if run.label in set(last.models)}
-    left_out = "these runs are seeds of one model" if len(groups) == 1 else ""
+    lines = {run.line for run in scored.study.runs if run.label in set(last.models)}
+    left_out = "these runs are seeds of one model" if len(lines) == 1 else ""
     yield ReportSection(heading, (summary, *_draw_models(scored, last, compared), *views), left_out=left_out)
 
 

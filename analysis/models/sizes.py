@@ -28,26 +28,26 @@ _PER = 1e9  # parameters
 
 
 def slope_table(points: pd.DataFrame) -> pd.DataFrame:
-    """Fit a line through the accuracies of each family's models on each suite, by least squares (TSE, Table 1).
+    """Fit a line through the accuracies of the models of each line on each suite, by least squares (TSE, Table 1).
 
     ``slope`` is in percentage points per 10^9 parameters, ``models`` are the points of the line. A missing accuracy or
-    family leaves its row out; a family of one size has no slope.
+    line leaves its row out; a line of one size has no slope.
     """
-    rows = points.dropna(subset=["family", "suite", "parameters", "accuracy"])
-    groups = rows.groupby(["family", "suite"], sort=False, observed=True)
+    rows = points.dropna(subset=["line", "suite", "parameters", "accuracy"])
+    groups = rows.groupby(["line", "suite"], sort=False, observed=True)
     lines = [
-        (family, suite, len(part), linregress(part["parameters"] / _PER, 100 * part["accuracy"]).slope)
-        for (family, suite), part in groups
+        (line, suite, len(part), linregress(part["parameters"] / _PER, 100 * part["accuracy"]).slope)
+        for (line, suite), part in groups
         if part["parameters"].nunique() > 1
     ]
-    return pd.DataFrame(lines, columns=["family", "suite", "models", "slope"])
+    return pd.DataFrame(lines, columns=["line", "suite", "models", "slope"])
 
 
 def slopes_by_suite(slopes: pd.DataFrame) -> pd.DataFrame:
-    """Lay slopes out by suite and family (TSE, Table 1), with ``average`` over the families that have one."""
-    suites, families = slopes["suite"].unique(), slopes["family"].unique()
-    wide = slopes.pivot_table(index="suite", columns="family", values="slope", observed=True)
-    wide = wide.reindex(index=suites, columns=families)
+    """Lay slopes out by suite and line (TSE, Table 1), with ``average`` over the lines that have one."""
+    suites, lines = slopes["suite"].unique(), slopes["line"].unique()
+    wide = slopes.pivot_table(index="suite", columns="line", values="slope", observed=True)
+    wide = wide.reindex(index=suites, columns=lines)
     table = wide.assign(**{AVERAGE: wide.mean(axis=1)}).reset_index()
     table.columns.name = None
     return table
@@ -69,20 +69,20 @@ def levels_table(series: Mapping[str, Sequence[str]]) -> pd.DataFrame:
 
 
 def complexity_table(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
-    """Average the versions of each family at each level; a model without a family is one of its own.
+    """Average the versions of each line at each level; a model without a line is one of its own.
 
     ``low`` and ``high`` are 1.96 standard errors of the mean over the versions either way, as in the paper's figure;
     NaN for one version. That is the normal law's and not Student's: with 2, 3 and 4 versions such bars hold the mean in
     70, 81 and 86 % of cases.
     """
-    rows = points.assign(family=points["family"].fillna(points["model"])).merge(levels, on="suite")
-    keys = ["predicate", "level", "suite", "family"]
+    rows = points.assign(line=points["line"].fillna(points["model"])).merge(levels, on="suite")
+    keys = ["predicate", "level", "suite", "line"]
     table = rows.groupby(keys, as_index=False, sort=False, observed=True).agg(
         models=("accuracy", "count"), accuracy=("accuracy", "mean"), error=("accuracy", "sem")
     )
     half = STANDARD_ERRORS * table.pop("error")
     table = table.assign(low=table["accuracy"] - half, high=table["accuracy"] + half)
-    return table.sort_values(["predicate", "family", "level"], kind="stable", ignore_index=True)
+    return table.sort_values(["predicate", "line", "level"], kind="stable", ignore_index=True)
 
 
 def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
@@ -101,10 +101,10 @@ def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFr
 _PANELS, _ROWS = 16, 60
 
 
-def find_families(runs: Sequence[Run]) -> pd.DataFrame:
-    """Say which runs are a family: those that differ only in size.
+def find_lines(runs: Sequence[Run]) -> pd.DataFrame:
+    """Say which runs are a line over sizes: those that differ only in size.
 
-    Models that were not trained here have None and NaN. Only runs that have ended belong to a family: before that the
+    Models that were not trained here have None and NaN. Only runs that have ended belong to a line: before that the
     learning rate has not come down yet.
     """
     rows: list[tuple[str, str | None, float]] = []
@@ -113,19 +113,19 @@ def find_families(runs: Sequence[Run]) -> pd.DataFrame:
             rows.append((run.label, run.line_without("size"), run.facts.parameters["total"]))
         else:
             rows.append((run.label, None, np.nan))
-    return pd.DataFrame(rows, columns=["model", "family", "parameters"])
+    return pd.DataFrame(rows, columns=["model", "line", "parameters"])
 
 
 def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
-    """Fit accuracy on parameters within families; nothing where no family has two sizes."""
-    points = last.points.merge(_families(scored), on="model", how="left")
+    """Fit accuracy on parameters within lines; nothing where none has two sizes."""
+    points = last.points.merge(_lines(scored), on="model", how="left")
     slopes = slope_table(points)
     if slopes.empty:
         return
     name, table = scored.file_name, slopes_by_suite(slopes)
-    families = [column for column in table.columns if column not in ("suite", AVERAGE)]
-    columns = (Column("suite", "Paradigm"), *(Column(family, family, "number") for family in families))
-    columns += (Column(AVERAGE, "Average of families", "number"),)
+    lines = [column for column in table.columns if column not in ("suite", AVERAGE)]
+    columns = (Column("suite", "Paradigm"), *(Column(line, line, "number") for line in lines))
+    columns += (Column(AVERAGE, "Average of lines", "number"),)
     up = int((table[AVERAGE] > 0).sum())
     note = (
         "Slope of a least squares line of accuracy on the number of parameters, in percentage points per 10^9 "
@@ -142,7 +142,7 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     """Draw accuracy against the complexity of the intervening phrase; nothing where no suites differ in it."""
     series, heading = scored.look_up(load_complexity()), f"Complexity of the intervening phrase in {scored.benchmark}"
     levels = levels_table(series or {})
-    points = last.points[["model", "suite", "accuracy"]].merge(_families(scored), on="model", how="left")
+    points = last.points[["model", "suite", "accuracy"]].merge(_lines(scored), on="model", how="left")
     table, name = complexity_table(points, levels), scored.file_name
     if table.empty:
         if scored.look_up({split_name(known)[0]: known for known in load_complexity()}):  # its other languages have
@@ -150,13 +150,13 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
         return
     note = (
         "Accuracy against the complexity of the phrase between subject and predicate, 1 the simplest (TSE, Figure 3). "
-        "A line is the mean over the versions of a family; bars: 1.96 standard errors of that mean either way, as in "
+        "The curve of a line is the mean over its versions; bars: 1.96 standard errors of that mean either way, as in "
         "the paper. With 2, 3 or 4 versions such bars hold the mean in 70, 81 or 86 % of cases, not in 95. Suites that "
         "do not count have no point."
     )
     drawing = draw_lines(
         table.rename(columns={"predicate": "panel"}), "level", f"complexity_{name}",
-        f"Accuracy and complexity on {scored.heading}", note, ("Level of complexity", "Accuracy (%)"), line="family",
+        f"Accuracy and complexity on {scored.heading}", note, ("Level of complexity", "Accuracy (%)"), line="line",
     )  # fmt: skip
     steps = steps_of_complexity(points, levels)
     columns = (
@@ -168,32 +168,32 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     yield ReportSection(heading, (drawing, view))
 
 
-def _families(scored: BenchmarkScores) -> pd.DataFrame:
+def _lines(scored: BenchmarkScores) -> pd.DataFrame:
     models = scored.study.user_tables.models
-    return find_families(scored.study.runs) if models is None else models
+    return find_lines(scored.study.runs) if models is None else models
 
 
 def _draw_slopes(last: ModelScores, points: pd.DataFrame, name: str, title: str) -> Drawing:
     rows, _ = at_level(last, _PANELS)
     if rows["suite"].nunique() > _PANELS:
         rows = rows[rows["suite"].isin(list(rows["suite"].unique())[:_PANELS])]
-    about = points[["model", "family", "parameters"]].drop_duplicates()
-    rows = rows.merge(about, on="model").dropna(subset=["family", "parameters"])
-    styles = line_styles(rows["family"])
+    about = points[["model", "line", "parameters"]].drop_duplicates()
+    rows = rows.merge(about, on="model").dropna(subset=["line", "parameters"])
+    styles = line_styles(rows["line"])
     legend = {name: Line2D([], [], color=style.color, marker="o", markersize=3) for name, style in styles.items()}
     note = (
-        f"Accuracy against parameters, {title} (TSE, Figure 2). Points: models; lines: least squares within a family, "
-        "which are straight in parameters and so bend on this logarithmic axis."
+        f"Accuracy against parameters, {title} (TSE, Figure 2). Points: models; lines: least squares over the models "
+        "of a line, which are straight in parameters and so bend on this logarithmic axis."
     )
 
     def draw(axes: Axes, suite: pd.DataFrame) -> None:
-        for family, style in styles.items():
-            part = suite[suite["family"] == family]
+        for line, style in styles.items():
+            part = suite[suite["line"] == line]
             axes.plot(part["parameters"], part["accuracy"], "o", color=style.color, markersize=2.5)
             if part["parameters"].nunique() > 1:
                 x = np.geomspace(part["parameters"].min(), part["parameters"].max(), 50)
-                line = np.polyfit(part["parameters"] / _PER, part["accuracy"], 1)
-                axes.plot(x, np.polyval(line, x / _PER), color=style.color, linestyle=style.dashes, linewidth=0.8)
+                fit = np.polyfit(part["parameters"] / _PER, part["accuracy"], 1)
+                axes.plot(x, np.polyval(fit, x / _PER), color=style.color, linestyle=style.dashes, linewidth=0.8)
         percent_axis(axes, float(rows["accuracy"].min()))
         log_axis(axes, rows["parameters"], power_label, most_ticks=3, minor=False)
 

@@ -22,47 +22,50 @@ _VALUES = ("accuracy", "ngram_accuracy", "pearson", "kappa", "accuracy_where_wro
 
 def ngram_curves(agreement: pd.DataFrame) -> pd.DataFrame:
     """Average the runs of each line: the model's accuracy, and for each order what it has in common with the model."""
-    lines = agreement.groupby(["group", "phenomenon", "order", "step"], sort=False)
+    lines = agreement.groupby(["line", "phenomenon", "order", "step"], sort=False)
     return lines[["tokens", *_VALUES]].mean().assign(runs=lines["run"].nunique()).reset_index()
 
 
 def draw_ngram_curves(curves: pd.DataFrame, name: str, title: str) -> list[Drawing]:
     """Draw the rows of ``ngram_curves``: overall and by phenomenon; several lines of runs have figures of their own."""
-    groups = list(dict.fromkeys(curves["group"]))
+    lines = list(dict.fromkeys(curves["line"]))
     drawings = []
-    for place, group in enumerate(groups):
-        rows = _long(curves[curves["group"] == group])
-        of_line, suffix = (f", {group}", f"_line{place + 1}") if len(groups) > 1 else ("", "")
+    for place, line in enumerate(lines):
+        rows = _long(curves[curves["line"] == line])
+        of_line, suffix = (f", {line}", f"_line{place + 1}") if len(lines) > 1 else ("", "")
         note = f"Accuracy against training tokens, {title}{of_line}. {_NOTE}"
         drawn = overall_and_phenomena(rows, f"{name}{suffix}", f"n-gram models beside the model{of_line}", note, _draw)
-        drawings += [replace(one, chart=learning_chart(_chart_rows(one.table), one.title, note)) for one in drawn]
+        drawings += [
+            replace(one, chart=learning_chart(_chart_rows(one.table), one.title, note, "curve")) for one in drawn
+        ]
     return drawings
 
 
 def _long(curves: pd.DataFrame) -> pd.DataFrame:
-    """Give the model and each order rows of their own: ``line``, ``accuracy``, and the agreement of an order."""
-    shared = ["group", "phenomenon", "step", "tokens", "runs"]
-    model = curves.drop_duplicates(["phenomenon", "step"])[[*shared, "accuracy"]].assign(line=MODEL)
+    """Give the model and each order rows of their own: ``curve``, ``accuracy``, and the agreement of an order."""
+    shared = ["line", "phenomenon", "step", "tokens", "runs"]
+    model = curves.drop_duplicates(["phenomenon", "step"])[[*shared, "accuracy"]].assign(curve=MODEL)
     columns = [*shared, "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong"]
     orders = curves[columns].rename(columns={"ngram_accuracy": "accuracy"})
-    orders = orders.assign(line=[f"{order}-gram" for order in curves["order"]])
+    orders = orders.assign(curve=[f"{order}-gram" for order in curves["order"]])
     table = pd.concat([model, orders], ignore_index=True)
-    return table.assign(low=table["accuracy"], line=pd.Categorical(table["line"], list(dict.fromkeys(table["line"]))))
+    return table.assign(
+        low=table["accuracy"], curve=pd.Categorical(table["curve"], list(dict.fromkeys(table["curve"])))
+    )
 
 
 def _chart_rows(table: pd.DataFrame) -> pd.DataFrame:
-    lines = table["line"].astype(str)
-    return table.drop(columns=["line", "group"]).assign(group=lines, low=float("nan"), high=float("nan"), whole=True)
+    return table.drop(columns="line").astype({"curve": str}).assign(low=float("nan"), high=float("nan"), whole=True)
 
 
 def _draw(table: pd.DataFrame, panels: Panels) -> Figure:
-    named = line_styles(table["line"].cat.categories)
+    named = line_styles(table["curve"].cat.categories)
     styles = {name: LineStyle(one.color, "-" if name == MODEL else (0, (4, 2))) for name, one in named.items()}
     widths = {name: 1.5 if name == MODEL else 0.7 for name in styles}
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for name, style in styles.items():
-            line = rows[rows["line"] == name].sort_values("tokens")
+            line = rows[rows["curve"] == name].sort_values("tokens")
             x = axis.places(line["tokens"])
             axes.plot(x, line["accuracy"], color=style.color, linestyle=style.dashes, lw=widths[name])
 

@@ -21,7 +21,7 @@ _SURE = 0.95  # share of resamples from which on no other order is named beside 
 
 def significant_dips(classes: pd.DataFrame) -> pd.DataFrame:
     """Choose the curves of ``shape_table`` that have a dip by the test of shape; the table may be empty."""
-    return classes[classes["holm_u"] <= LEVEL] if len(classes) else classes.reindex(columns=["group", "phenomenon"])
+    return classes[classes["holm_u"] <= LEVEL] if len(classes) else classes.reindex(columns=["line", "phenomenon"])
 
 
 def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]], cluster: str) -> pd.DataFrame:
@@ -34,7 +34,7 @@ def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]
     return stack(
         table
         for row in dips.to_dict("records")
-        if (members := lines.get(row["group"])) and len(members) == row["runs"]
+        if (members := lines.get(row["line"])) and len(members) == row["runs"]
         for table in _account_of(row, members, cluster)
     )
 
@@ -60,7 +60,7 @@ def _account_of(row: Row, members: Sequence[BesideNgrams], cluster: str) -> Iter
     strata, clusters, _ = drawn_together(paradigms, clusters, cluster)
     table = account_of_dip(orders, Dip(before - after, after, np.stack(wrong), strata, clusters))
     where = {
-        "group": row["group"], "phenomenon": row["phenomenon"], "runs": len(members), "items": int(chosen.sum()),
+        "line": row["line"], "phenomenon": row["phenomenon"], "runs": len(members), "items": int(chosen.sum()),
         "start": tokens[start], "bottom": tokens[bottom], "end": row["dip_end"],
         "fall": float((before - after).mean()),
         "kappa_start": _kappas(at_start, row["phenomenon"], orders),
@@ -86,14 +86,14 @@ def describe_dips(accounts: pd.DataFrame) -> list[str]:
     """Say in a sentence of each dip which order accounts for it, or that none does."""
     if accounts.empty:
         return []
-    dips = accounts.groupby(["group", "phenomenon"], sort=False)
-    return [_describe(rows, several=accounts["group"].nunique() > 1) for _, rows in dips]
+    dips = accounts.groupby(["line", "phenomenon"], sort=False)
+    return [_describe(rows, several=accounts["line"].nunique() > 1) for _, rows in dips]
 
 
 def _describe(rows: pd.DataFrame, several: bool) -> str:
     first = rows.iloc[0]
     what = "all pairs" if first["phenomenon"] == "all" else readable(str(first["phenomenon"]))
-    line = f" of {first['group']}" if several else ""
+    line = f" of {first['line']}" if several else ""
     dip = (
         f"The dip of {what}{line} between {_tokens(first['start'])} and "
         f"{_tokens(first['end'])} tokens (a fall of {100 * first['fall']:.1f} points, lowest at "

@@ -28,7 +28,7 @@ class AtCheckpoint:
     """What n-gram models of the tokens seen at a checkpoint gave to the pairs of a run."""
 
     verdicts: dict[int, Verdicts]  # by order, uint8[items]
-    agreement: pd.DataFrame  # run, group, step, tokens, order and those of ngram_agreement
+    agreement: pd.DataFrame  # run, line, step, tokens, order and those of ngram_agreement
 
 
 @dataclass(eq=False)
@@ -72,7 +72,7 @@ class BesideNgrams:
             verdicts[order] = both[1]
             table = ngram_agreement(self.items.pairs["phenomenon"], both, margins, self.scored.ties_rule)
             tokens = self.items.tokens[np.searchsorted(self.items.steps, step)]
-            where = {"run": self.run.label, "group": self.run.group, "step": step, "tokens": tokens, "order": order}
+            where = {"run": self.run.label, "line": self.run.line, "step": step, "tokens": tokens, "order": order}
             rows.append(table.assign(**where)[[*where, *table.columns]])
         return AtCheckpoint(verdicts, stack(rows))
 

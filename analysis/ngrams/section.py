@@ -15,7 +15,7 @@ from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.section import read_shapes
 
 _DIPS = (
-    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("order", "Order", "count"),
+    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("order", "Order", "count"),
     Column("named", "Accounts for it"), Column("fall", "Fall (points)", "percent"),
     Column("start", "From (tokens)", "count"), Column("bottom", "Bottom (tokens)", "count"),
     Column("wrong", "n-gram wrong (%)", "percent"), Column("raw_share", "Losses on these (%)", "percent"),
@@ -45,7 +45,7 @@ def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     lines: dict[str, list[BesideNgrams]] = {}
     for one in read_beside_ngrams(scored):
         if len(one.agreement):
-            lines.setdefault(one.run.group, []).append(one)
+            lines.setdefault(one.run.line, []).append(one)
     if not lines:
         return
     agreement = pd.concat([one.agreement for members in lines.values() for one in members], ignore_index=True)
@@ -59,11 +59,11 @@ def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
 
 
 def _dip_texts(accounts: pd.DataFrame, classes: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]]) -> list[str]:
-    runs = dict(zip(classes["group"], classes["runs"], strict=True)) if len(classes) else {}
+    runs = dict(zip(classes["line"], classes["runs"], strict=True)) if len(classes) else {}
     partial = [
-        f"{group}: {len(lines.get(group, ()))} of its {count} runs have n-gram scores, so its dips are not compared."
-        for group, count in runs.items()
-        if len(lines.get(group, ())) != count
+        f"{line}: {len(lines.get(line, ()))} of its {count} runs have n-gram scores, so its dips are not compared."
+        for line, count in runs.items()
+        if len(lines.get(line, ())) != count
     ]
     found = describe_dips(accounts)
     return [*(found or ["The test of shape finds no dip that could be compared with n-gram models."]), *partial]

@@ -9,7 +9,7 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.eval.metrics.levels import MEANS, levels_of
 
 AGGREGATE_OF = {"all": "pairs", "macro": "paradigms", "macro_phenomena": "phenomena"}
-_ROW = ["run", "group", "step", "tokens", "linking", "phenomenon", "paradigm", "n", "accuracy"]
+_ROW = ["run", "line", "step", "tokens", "linking", "phenomenon", "paradigm", "n", "accuracy"]
 
 
 def last_paradigm_rows(scored: BenchmarkScores, linkings: Sequence[str]) -> pd.DataFrame:
@@ -18,7 +18,7 @@ def last_paradigm_rows(scored: BenchmarkScores, linkings: Sequence[str]) -> pd.D
     wanted = last_scored(rows[rows["linking"].isin(list(linkings))])
     steps = wanted.groupby("run", observed=True)["step"].unique()
     runs = [run for run in scored.study.runs if run.label in steps.index]
-    names = dict.fromkeys(["run", "group", "linking", "phenomenon", "paradigm"], str)
+    names = dict.fromkeys(["run", "line", "linking", "phenomenon", "paradigm"], str)
     parts = (score_frame([run], scored.all_lengths(steps[run.label].tolist())) for run in runs)
     table = stack((part.astype(names)[_ROW] for part in parts), _ROW)
     last = wanted[["run", "linking", "step"]].drop_duplicates().astype({"run": str, "linking": str})
@@ -28,8 +28,8 @@ def last_paradigm_rows(scored: BenchmarkScores, linkings: Sequence[str]) -> pd.D
 
 def line_means(rows: pd.DataFrame) -> pd.DataFrame:
     """Average each paradigm over the runs of a line; of runs at different steps, those at the last step count."""
-    furthest = rows.groupby(["group", "linking"])["step"].transform("max")
-    keys = ["group", "linking", "step", "phenomenon", "paradigm"]
+    furthest = rows.groupby(["line", "linking"])["step"].transform("max")
+    keys = ["line", "linking", "step", "phenomenon", "paradigm"]
     return (
         rows[rows["step"] == furthest]
         .groupby(keys, as_index=False, sort=False)
@@ -44,10 +44,10 @@ def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
     over ``pairs``, ``paradigms`` and ``phenomena``. ZhoBLiMP's OVERALL is the mean over paradigms (Table 6).
     """
     parts = (
-        _average_levels(part).assign(group=str(group), linking=str(linking), step=part["step"].iloc[0])
-        for (group, linking), part in paradigms.groupby(["group", "linking"], sort=False)
+        _average_levels(part).assign(line=str(line), linking=str(linking), step=part["step"].iloc[0])
+        for (line, linking), part in paradigms.groupby(["line", "linking"], sort=False)
     )
-    columns = ["group", "linking", "step", "phenomenon", "aggregate", "paradigms", "accuracy"]
+    columns = ["line", "linking", "step", "phenomenon", "aggregate", "paradigms", "accuracy"]
     return stack(parts, columns)[columns]
 
 

@@ -70,4 +70,4 @@ def _compare_benchmarks(included: BenchmarkScores, excluded: BenchmarkScores) ->
 
 def _overall_rows(levels: pd.DataFrame) -> pd.DataFrame:
     rows = levels[(levels["phenomenon"] == "all") & (levels["aggregate"] == "paradigms")]
-    return rows.rename(columns={"group": "model"})[["model", "step", "linking", "paradigms", "accuracy"]]
+    return rows.rename(columns={"line": "model"})[["model", "step", "linking", "paradigms", "accuracy"]]

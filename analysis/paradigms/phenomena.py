@@ -29,8 +29,8 @@ def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
     parts += [levels[overall & own & (levels["aggregate"] == name)] for name in ("pairs", "phenomena")]
     chosen = pd.concat(parts)
     order = pd.MultiIndex.from_frame(chosen[_NAMED].drop_duplicates())
-    wide = chosen.pivot_table(index=_NAMED, columns="group", values="accuracy", sort=False)
-    lines = list(dict.fromkeys(levels["group"]))
+    wide = chosen.pivot_table(index=_NAMED, columns="line", values="accuracy", sort=False)
+    lines = list(dict.fromkeys(levels["line"]))
     table = wide.reindex(index=order, columns=lines).reset_index()
     table.columns.name = None
     return table
@@ -62,16 +62,16 @@ def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     linkings = list(dict.fromkeys((scored.linking, *OVERALL_LINKINGS)))
     rows = line_means(last_paradigm_rows(scored, linkings))
     own = rows[rows["linking"] == scored.linking]
-    rows = rows[rows["step"] == rows["group"].map(own.groupby("group")["step"].first())]
+    rows = rows[rows["step"] == rows["line"].map(own.groupby("line")["step"].first())]
     if scored.linking not in set(rows["linking"]) or rows["phenomenon"].nunique() < 2:
         return
-    order = {run.group: place for place, run in reversed(list(enumerate(scored.study.runs)))}
-    levels = by_level(rows).sort_values("group", key=lambda groups: groups.map(order), kind="stable")
+    order = {run.line: place for place, run in reversed(list(enumerate(scored.study.runs)))}
+    levels = by_level(rows).sort_values("line", key=lambda groups: groups.map(order), kind="stable")
     human = load_human_agreement(scored)
     table = phenomenon_table(levels, scored.linking)
     models = [name for name in table.columns if name not in _NAMED]
     table = with_gap(table if human is None else with_human(table, human), models)
-    lines = own.groupby("group").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
+    lines = own.groupby("line").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
     lines = lines.reindex(models).rename_axis("model").reset_index()
     files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
     note = _phenomenon_note(scored, lines, human)

@@ -114,14 +114,14 @@ def draw_line(
 
 
 def line_legend(
-    styles: Mapping[str, LineStyle], table: pd.DataFrame | None = None, line: str = "group", counted: str = "runs"
+    styles: Mapping[str, LineStyle], table: pd.DataFrame | None = None, line: str = "line", counted: str = "runs"
 ) -> dict[str, Artist]:
     """Make the legend of some lines; a table names those whose rows count several ``counted`` with their number."""
     names = {name: name for name in styles} if table is None else line_names(styles, table, line, counted)
     return {names[name]: Line2D([], [], color=style.color, linestyle=style.dashes) for name, style in styles.items()}
 
 
-def line_names(lines: Iterable[str], table: pd.DataFrame, line: str = "group", counted: str = "runs") -> dict[str, str]:
+def line_names(lines: Iterable[str], table: pd.DataFrame, line: str = "line", counted: str = "runs") -> dict[str, str]:
     """Name lines for a legend, those of several ``counted`` with their number; arguments as in ``line_legend``."""
     counts = table.groupby(line, sort=False)[counted].max().dropna().astype(int).to_dict()
     return {name: f"{name} ({counts[name]} {counted})" if counts.get(name, 1) > 1 else name for name in lines}

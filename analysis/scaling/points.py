@@ -21,12 +21,12 @@ def checkpoint_bits(metrics: pd.DataFrame, held_out: pd.DataFrame, runs: Sequenc
     decade of tokens up to the checkpoint, the width of a point of ``loss_table``. A checkpoint without its loss has no
     row, a run without parameters in its run.json has none.
     """
-    columns = ["run", "group", "step", "tokens", "flops", "bits_per_byte", "loss"]
+    columns = ["run", "line", "step", "tokens", "flops", "bits_per_byte", "loss"]
     by_run = {str(run): rows for run, rows in metrics.groupby("run", observed=True)} if len(metrics) else {}
     trained = [run for run in runs if run.label in by_run and run.parameters]
     if trained and {run.label for run in trained} <= set(held_out["run"].astype(str)):
         rows = held_out[held_out["run"].isin([run.label for run in trained]) & (held_out["step"] > 0)]
-        return rows.astype({"run": str, "group": str}).assign(loss="held-out")[columns].reset_index(drop=True)
+        return rows.astype({"run": str, "line": str}).assign(loss="held-out")[columns].reset_index(drop=True)
     tables = (_bits_at_checkpoints(by_run[run.label], run).assign(loss="training") for run in trained)
     return stack(tables, columns)[columns]
 
@@ -43,7 +43,7 @@ def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the points that the law of accuracy is fitted to: the overall rows with FLOPs above 0."""
     kept = rows[(rows["phenomenon"] == "all") & (rows["flops"] > 0)]
-    return kept[["run", "group", "step", "flops", "accuracy"]].rename(columns={"accuracy": "value"})
+    return kept[["run", "line", "step", "flops", "accuracy"]].rename(columns={"accuracy": "value"})
 
 
 def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
@@ -67,14 +67,14 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
     both = ["accuracy", "bits_per_byte"]
     whole[both] = whole[both].where(whole[both].notna().all(axis=1))
     joined = whole.merge(facts, on="run")
-    keys = ["group", "variant", "model", "size", "phenomenon", "step"]
+    keys = ["line", "variant", "model", "size", "phenomenon", "step"]
     table = joined.groupby(keys, as_index=False, sort=False).agg(
         tokens=("tokens", "mean"), runs=("accuracy", "count"), bits_per_byte=("bits_per_byte", "mean"),
         sd=("accuracy", "std"), accuracy=("accuracy", "mean"),
     )  # fmt: skip
     table["low"], table["high"] = table["accuracy"] - table["sd"], table["accuracy"] + table["sd"]
     table = table.assign(loss=bits["loss"].iloc[0])
-    return table.drop(columns="sd").sort_values(["group", "phenomenon", "step"], ignore_index=True)
+    return table.drop(columns="sd").sort_values(["line", "phenomenon", "step"], ignore_index=True)
 
 
 def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
@@ -83,7 +83,7 @@ def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
     tokens = checkpoints["tokens"].to_numpy(dtype=np.float64)
     means = _trailing_means(rows["tokens"].to_numpy(dtype=np.float64), rows["bits_per_byte"].to_numpy(), tokens)
     flops = 6.0 * (run.parameters or 0) * tokens
-    return checkpoints[["step"]].assign(run=run.label, group=run.group, tokens=tokens, flops=flops, bits_per_byte=means)
+    return checkpoints[["step"]].assign(run=run.label, line=run.line, tokens=tokens, flops=flops, bits_per_byte=means)
 
 
 def _trailing_means(

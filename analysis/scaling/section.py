@@ -87,7 +87,7 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
     if not table.empty and table["accuracy"].notna().any():
         marked, name = mark_unknown(table, scored.study.runs), f"accuracy_by_bits_{scored.file_name}"
         drawings = draw_accuracy_against_bits(marked, name, scored.curve_title)
-        left_out = "one model: there is nothing to compare it with" if table["group"].nunique() == 1 else ""
+        left_out = "one model: there is nothing to compare it with" if table["line"].nunique() == 1 else ""
         heading, notes = f"Accuracy at equal bits per byte on {scored.heading}", describe_unknown(scored.study.runs)
         yield ReportSection(heading, (*notes, *drawings), left_out=left_out)
 
@@ -143,7 +143,7 @@ def _fit(
     ``marks`` are put behind the names of the lines, by the label of a run.
     """
     found, drawings = [], []
-    seeds = points.assign(line=points["group"].astype(str))
+    seeds = points.assign(line=points["line"].astype(str))
     for kind, rows in ((FINISHED, finished_points(points, runs)), (ON_THE_WAY, seeds)):
         names = zip(rows["line"], rows["run"], strict=True)
         marked = rows.assign(line=[f"{line}{(marks or {}).get(str(run), '')}" for line, run in names])
@@ -191,8 +191,8 @@ def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
     styles, bits = _styles_by_variant(table), table["bits_per_byte"]
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
-        for group, style in styles.items():
-            line = rows[rows["group"] == group].sort_values("step")
+        for name, style in styles.items():
+            line = rows[rows["line"] == name].sort_values("step")
             band = (line["low"], line["high"])
             draw_line(axes, style, line["bits_per_byte"], line["accuracy"], band, marker="o", markersize=1.2)
         axes.set_xlim(bits.max() + 0.1, bits.min() - 0.1)  # training goes to the right
@@ -206,12 +206,12 @@ def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
 def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
     """Give each variant a color and each size dashes; of one variant, each size its color."""
     if table["variant"].nunique() == 1:
-        return line_styles(table["group"])
-    lines = table[["group", "variant", "size"]].drop_duplicates()
+        return line_styles(table["line"])
+    lines = table[["line", "variant", "size"]].drop_duplicates()
     colors, sizes = line_styles(lines["variant"]), list(dict.fromkeys(lines["size"]))
     return {
-        group: replace(colors[variant], dashes=DASHES[sizes.index(size) % len(DASHES)])
-        for group, variant, size in lines[["group", "variant", "size"]].itertuples(index=False, name=None)
+        line: replace(colors[variant], dashes=DASHES[sizes.index(size) % len(DASHES)])
+        for line, variant, size in lines[["line", "variant", "size"]].itertuples(index=False, name=None)
     }
 
 

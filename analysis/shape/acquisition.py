@@ -51,13 +51,13 @@ def mean_agreement(pairs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def differences(runs: Sequence[Run], *, by_group: bool) -> Callable[[str, str], str]:
+def differences(runs: Sequence[Run], *, by_line: bool) -> Callable[[str, str], str]:
     """Return a function that names what two runs or lines differ in: ``size and tokenizer``, ``seed``, ..."""
-    of_name = {run.group if by_group else run.label: run for run in runs}
+    of_name = {run.line if by_line else run.label: run for run in runs}
 
     def differs(first: str, second: str) -> str:
         one, other = of_name[first], of_name[second]
-        if one.group == other.group:
+        if one.line == other.line:
             return "seed"
         return " and ".join(name for name, of in _SETTINGS if of(one) != of(other)) or "other settings"
 

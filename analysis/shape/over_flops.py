@@ -35,7 +35,7 @@ from ucurve.eval.metrics.clusters import EDIT
 FINISHED, EQUAL_TOKENS = "finished runs", "equal tokens"
 SCATTER = "items, seeds and scatter"
 _CLASSES = (
-    Column("group", "Models"), Column("at", "Compared at"), Column("tokens", "Tokens", "count"),
+    Column("line", "Models"), Column("at", "Compared at"), Column("tokens", "Tokens", "count"),
     Column("cells", "Points", "count"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape over FLOPs"),
     Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"), *interval_columns("percent", "depth"),
     Column("place", "Place (FLOPs)", "number"), Column("start", "Start (%)", "percent"),
@@ -82,7 +82,7 @@ class _Point:
 class _Line:
     """The points of a curve over FLOPs, by ascending FLOPs."""
 
-    group: str
+    line: str
     at: str
     points: Sequence[_Point]
 
@@ -158,21 +158,21 @@ def flops_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
 
 
 def _lines(runs: Sequence[tuple[Run, Items]]) -> Iterator[_Line]:
-    """Yield the finished runs of each recipe as a line, then the sizes of each budget at equal tokens."""
-    recipes: dict[str, list[tuple[Run, Items]]] = {}
+    """Yield the finished runs that differ in size and budget as a line, then each budget at equal tokens."""
+    together: dict[str, list[tuple[Run, Items]]] = {}
     for run, half_points in runs:
         if run.parameters is not None and half_points.tokens[-1] > 0:
-            recipes.setdefault(run.line_without("size", "budget"), []).append((run, half_points))
-    for recipe, own in recipes.items():
-        finished = _line(recipe, FINISHED, [(run, one, one.tokens[-1]) for run, one in own if _is_end(run, one)])
+            together.setdefault(run.line_without("size", "budget"), []).append((run, half_points))
+    for label, own in together.items():
+        finished = _line(label, FINISHED, [(run, one, one.tokens[-1]) for run, one in own if _is_end(run, one)])
         yield finished
-        families: dict[str, list[tuple[Run, Items]]] = {}
+        of_budgets: dict[str, list[tuple[Run, Items]]] = {}
         for run, one in own:
-            families.setdefault(run.line_without("size"), []).append((run, one))
-        for family, members in families.items():
+            of_budgets.setdefault(run.line_without("size"), []).append((run, one))
+        for budget, members in of_budgets.items():
             shared = common_tokens([one for _, one in members])
-            if len(shared) and not (len(families) == 1 and _end_alike(finished, members, shared[-1])):
-                yield _line(family, EQUAL_TOKENS, [(run, one, shared[-1]) for run, one in members])
+            if len(shared) and not (len(of_budgets) == 1 and _end_alike(finished, members, shared[-1])):
+                yield _line(budget, EQUAL_TOKENS, [(run, one, shared[-1]) for run, one in members])
 
 
 def _is_end(run: Run, scores: Items) -> bool:
@@ -185,12 +185,12 @@ def _end_alike(finished: _Line, members: Sequence[tuple[Run, Items]], tokens: fl
     return ended == len(members) and {point.tokens for point in finished.points} == {tokens}
 
 
-def _line(group: str, at: str, runs: Sequence[tuple[Run, Items, float]]) -> _Line:
+def _line(line: str, at: str, runs: Sequence[tuple[Run, Items, float]]) -> _Line:
     points: dict[str, _Point] = {}
     for run, half_points, tokens in runs:
-        before = points[run.group].members if run.group in points else ()
-        points[run.group] = _Point(run.model, run.parameters or 0, float(tokens), (*before, half_points))
-    return _Line(group, at, sorted(points.values(), key=lambda point: point.flops))
+        before = points[run.line].members if run.line in points else ()
+        points[run.line] = _Point(run.model, run.parameters or 0, float(tokens), (*before, half_points))
+    return _Line(line, at, sorted(points.values(), key=lambda point: point.flops))
 
 
 @dataclass
@@ -207,7 +207,7 @@ class _FlopsRows:
         """Add the rows of a line; a note where its runs had different pairs."""
         pairs = line.points[0].members[0].pairs
         if any(not pairs.equals(other.pairs) for point in line.points for other in point.members):
-            self.notes.append(f"{line.group}: its runs were scored on different pairs, so their shape is not tested.")
+            self.notes.append(f"{line.line}: its runs were scored on different pairs, so their shape is not tested.")
             return
         for part in split_pairs(pairs, self.cluster):
             if part.paradigm is None:
@@ -216,11 +216,11 @@ class _FlopsRows:
     def _add_curve(self, line: _Line, part: CurvePairs) -> None:
         groups = group_runs(line.credits_of_runs(part.chosen), part.strata, part.clusters)
         curve = curve_of_groups(groups, line.flops, line.mix if line.is_mixed else None)
-        rows = curve_rows(line.group, part.phenomenon, curve, np.nan).rename(columns={"tokens": "flops"})
+        rows = curve_rows(line.line, part.phenomenon, curve, np.nan).rename(columns={"tokens": "flops"})
         models, tokens = [point.model for point in line.points], [point.tokens for point in line.points]
         self.curves.append(rows.assign(accuracy=groups.means[:, 0], model=models, tokens=tokens))
         self.rows.append({
-            "group": line.group, "at": line.at, "tokens": np.nan if line.is_mixed else tokens[0],
+            "line": line.line, "at": line.at, "tokens": np.nan if line.is_mixed else tokens[0],
             "phenomenon": part.phenomenon, "cells": len(models), "sizes": len(set(models)),
             "runs": int(groups.runs.sum()), "seeds": curve.seeds, "items": groups.items, "drawn": part.drawn,
             "variation": SCATTER if line.is_mixed else variation_of(curve),
@@ -230,21 +230,21 @@ class _FlopsRows:
 
 
 def _draw_shapes(found: FlopsShapes, name: str, title: str) -> list[Drawing]:
-    kinds = found.classes.set_index(["group", "phenomenon"])[["shape", "class", "runs", "at"]]
-    table = found.curves.join(kinds, on=["group", "phenomenon"])
-    table = table.assign(group=table["group"] + ", " + table["at"])
+    kinds = found.classes.set_index(["line", "phenomenon"])[["shape", "class", "runs", "at"]]
+    table = found.curves.join(kinds, on=["line", "phenomenon"])
+    table = table.assign(line=table["line"] + ", " + table["at"])
     note = f"Accuracy against training FLOPs, {title}. {_FIGURE}"
     return overall_and_phenomena(table, name, "Shapes over FLOPs", note, _draw_curves)
 
 
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
-    styles, single = line_styles(table["group"]), len(panels) == 1
+    styles, single = line_styles(table["line"]), len(panels) == 1
     note = explain_shapes(_FIGURE, table)
     lowest = lowest_of(table.assign(low=table["band_low"]))
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
-        for group, style in styles.items():
-            line = rows[rows["group"] == group]
+        for name, style in styles.items():
+            line = rows[rows["line"] == name]
             draw_line(axes, style, line["flops"], line["smoothed"], (line["band_low"], line["band_high"]))
             axes.plot(line["flops"], line["accuracy"], "o", color=style.color, markersize=2.5)
         percent_axis(axes, lowest)

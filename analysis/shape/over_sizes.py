@@ -40,7 +40,7 @@ from ucurve.analysis.shape.tables import (
 from ucurve.eval.metrics.clusters import EDIT
 
 _CLASSES = (
-    Column("group", "Models"), Column("sizes", "Sizes", "count"), Column("phenomenon", "Phenomenon"),
+    Column("line", "Models"), Column("sizes", "Sizes", "count"), Column("phenomenon", "Phenomenon"),
     Column("shape", "Shape"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
     *interval_columns("percent", "depth"), Column("place", "Place (tokens)", "count"),
     *interval_columns("count", "place"), Column("holm_sizes", "Sizes differ in it: p (Holm)", "p"),
@@ -50,7 +50,7 @@ _CLASSES = (
     Column("variation", "p and intervals over"),
 )  # fmt: skip
 _DEPTHS = (
-    Column("group", "Models"), Column("phenomenon", "Phenomenon"), Column("model", "Size"), Column("turn", "Turn"),
+    Column("line", "Models"), Column("phenomenon", "Phenomenon"), Column("model", "Size"), Column("turn", "Turn"),
     Column("depth", "Depth (points)", "percent"), *interval_columns("percent"), Column("runs", "Runs", "count"),
     Column("holm_sizes", "Sizes differ in it: p (Holm)", "p"),
 )  # fmt: skip
@@ -78,22 +78,22 @@ _FIGURE = (
 class SizeShapes:
     """What the mean over sizes says of the shape of learning."""
 
-    shapes: Shapes  # of each family (in the column group) and phenomenon; classes with sizes, p_sizes and holm_sizes
-    depths: pd.DataFrame  # group, phenomenon, turn, model, runs, depth, low, high, p_sizes, holm_sizes
+    shapes: Shapes  # of each line over sizes and phenomenon; classes with sizes, p_sizes and holm_sizes
+    depths: pd.DataFrame  # line, phenomenon, turn, model, runs, depth, low, high, p_sizes, holm_sizes
 
 
 def find_size_shapes(
     items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
 ) -> SizeShapes | None:
-    """Estimate and classify the mean over the sizes of every family of runs; None where no family has two sizes."""
-    families: dict[str, dict[str, list[Items]]] = {}
+    """Estimate and classify the mean over the sizes of every line over sizes; None where none has two sizes."""
+    lines: dict[str, dict[str, list[Items]]] = {}
     for run, half_points in items:
         if half_points is not None:
-            families.setdefault(run.line_without("size"), {}).setdefault(run.size, []).append(half_points)
+            lines.setdefault(run.line_without("size"), {}).setdefault(run.size, []).append(half_points)
     gathered = _SizeRows(cluster, margin)
-    for family, sizes in families.items():
+    for line, sizes in lines.items():
         if len(sizes) > 1:
-            gathered.add_family(family, sizes)
+            gathered.add_line(line, sizes)
     return gathered.finish() if gathered.rows or gathered.notes else None
 
 
@@ -118,8 +118,8 @@ def size_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     files = {f"shapes_sizes_{scored.file_name}": shapes.classes}
     views = [TableView(f"{_NOTE}{scored.title}.", _CLASSES, shown, files)]
     if len(found.depths):
-        turning = shapes.classes.loc[shapes.classes["class"].isin(TURNS), ["group", "phenomenon"]]
-        listed = found.depths.merge(turning, on=["group", "phenomenon"])
+        turning = shapes.classes.loc[shapes.classes["class"].isin(TURNS), ["line", "phenomenon"]]
+        listed = found.depths.merge(turning, on=["line", "phenomenon"])
         files = {f"dips_by_size_{scored.file_name}": found.depths}
         views.append(TableView(f"{_DEPTHS_NOTE}{scored.title}.", _DEPTHS, listed, files))
     drawings = overall_and_phenomena(
@@ -135,13 +135,13 @@ def _tell_turns(classes: pd.DataFrame) -> Iterator[str]:
     turning = classes[classes["class"].isin(TURNS)]
     differ = turning[turning["holm_sizes"] <= LEVEL]
     if len(turning) and turning["holm_sizes"].notna().any():
-        names = ", ".join(f"{row.phenomenon} ({row.group})" for row in differ.itertuples())
+        names = ", ".join(f"{row.phenomenon} ({row.line})" for row in differ.itertuples())
         yield f"The sizes differ in the turn of: {names}." if names else "That sizes differ in a turn is not shown."
 
 
 @dataclass
 class _SizeRows:
-    """The rows of the tables, as they are computed family by family."""
+    """The rows of the tables, as they are computed line by line."""
 
     cluster: str
     margin: float
@@ -151,34 +151,34 @@ class _SizeRows:
     estimates: dict[tuple[str, str], Curve] = field(default_factory=dict)
     contrasts: dict[tuple[str, str, str], SizeContrast] = field(default_factory=dict)  # and dip or bump
 
-    def add_family(self, family: str, sizes: dict[str, list[Items]]) -> None:
+    def add_line(self, line: str, sizes: dict[str, list[Items]]) -> None:
         """Add the rows of the mean over sizes, whose members are runs; a note where it cannot be tested."""
         members = [one for own in sizes.values() for one in own]
         pairs = members[0].pairs
         if any(not pairs.equals(other.pairs) for other in members[1:]):
-            self.notes.append(f"{family}: its sizes were scored on different pairs, so their mean is not tested.")
+            self.notes.append(f"{line}: its sizes were scored on different pairs, so their mean is not tested.")
             return
         grid = common_tokens(members)
         if not len(grid) or not is_testable(grid):
-            self.notes.append(f"{family}: its sizes share too few checkpoints to test their mean.")
+            self.notes.append(f"{line}: its sizes share too few checkpoints to test their mean.")
             return
         shortest = min(members, key=lambda member: float(member.tokens[-1]))
         if shortest.tokens[-1] < max(member.tokens[-1] for member in members):
             last = f"{round(grid[-1]):,} tokens"
-            self.notes.append(f"{family}: the mean over its sizes ends at {last}, where {shortest.run} ends.")
+            self.notes.append(f"{line}: the mean over its sizes ends at {last}, where {shortest.run} ends.")
         for part in split_pairs(pairs, self.cluster):
             if part.paradigm is None:
-                self._add_curve(family, sizes, grid, part)
+                self._add_curve(line, sizes, grid, part)
 
-    def _add_curve(self, family: str, sizes: dict[str, list[Items]], grid: Array, part: CurvePairs) -> None:
+    def _add_curve(self, line: str, sizes: dict[str, list[Items]], grid: Array, part: CurvePairs) -> None:
         groups = group_runs(_credits_at(sizes, grid, part.chosen), part.strata, part.clusters)
-        curve, key = mean_curve(groups, grid), (family, part.phenomenon)
-        rows = curve_rows(family, part.phenomenon, curve, _untrained(sizes, part.chosen))
+        curve, key = mean_curve(groups, grid), (line, part.phenomenon)
+        rows = curve_rows(line, part.phenomenon, curve, _untrained(sizes, part.chosen))
         smooth = rows["smoothed"].dropna()
         self.estimates[key] = curve
         self.curves.append(rows)
         self.rows.append({
-            "group": family, "phenomenon": part.phenomenon, "sizes": len(groups.names), "runs": int(groups.runs.sum()),
+            "line": line, "phenomenon": part.phenomenon, "sizes": len(groups.names), "runs": int(groups.runs.sum()),
             "seeds": curve.seeds, "items": groups.items, "drawn": part.drawn, "checkpoints": len(grid),
             "variation": variation_of(curve),
             "start": smooth.iloc[0], "end": smooth.iloc[-1], **curve_statistics(curve, self.margin),
@@ -194,7 +194,7 @@ class _SizeRows:
         depths = nothing
         if self.rows:
             turns = np.where(classes["class"] == "inverted-U", "bump", "dip")
-            keys = list(zip(classes["group"], classes["phenomenon"], turns, strict=True))
+            keys = list(zip(classes["line"], classes["phenomenon"], turns, strict=True))
             p = np.array([self.contrasts[key].p if key in self.contrasts else np.nan for key in keys])
             # Where no turn is shown there is nothing in which the sizes could differ, and no test to pay for.
             adjusted_p = holm_of_tested(np.where(classes["class"].isin(TURNS), p, np.nan))
@@ -207,11 +207,11 @@ class _SizeRows:
     def _depth_rows(self, key: tuple[str, str, str], holm: float) -> Iterator[dict[str, object]]:
         if key not in self.contrasts:
             return
-        family, phenomenon, turn = key
+        line, phenomenon, turn = key
         found = self.contrasts[key]
         for name, runs, depth, half in zip(found.names, found.runs, found.depths, found.half_width, strict=True):
             yield {
-                "group": family, "phenomenon": phenomenon, "turn": turn, "model": name, "runs": int(runs),
+                "line": line, "phenomenon": phenomenon, "turn": turn, "model": name, "runs": int(runs),
                 "depth": depth, "low": depth - half, "high": depth + half, "p_sizes": found.p, "holm_sizes": holm,
             }  # fmt: skip
 

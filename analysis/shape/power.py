@@ -54,7 +54,7 @@ def holm_level(table: pd.DataFrame, *, is_one_run: bool) -> float:
 
 
 def _limits(row: Row, shapes: Shapes) -> dict[str, object]:
-    curve = shapes.estimates.get((row["group"], row["phenomenon"]))
+    curve = shapes.estimates.get((row["line"], row["phenomenon"]))
     if curve is None:
         return {"detectable_dip": np.nan, "limited_by": "", "more_seeds": np.nan}
     level = holm_level(shapes.classes, is_one_run=row["runs"] == 1)

@@ -28,7 +28,7 @@ from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
-    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
+    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
     Column("limited_by", "Limited by"), Column("more_seeds", "More seeds needed", "count"),
     Column("detectable_dip", "Dip found in 80 % (points)", "percent"),
     Column("class_these_pairs", "These pairs, other seeds"), Column("class_these_runs", "These runs, other pairs"),
@@ -43,7 +43,7 @@ _CLASSES = (
     Column("variation", "p and intervals over"),
 )  # fmt: skip
 _PARADIGMS = (
-    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("paradigm", "Paradigm"),
+    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("paradigm", "Paradigm"),
     Column("below", "Below chance"), Column("end", "End (%)", "percent"), Column("holm_below", "p (Holm)", "p"),
     Column("below_from", "Below 50 % from (tokens)", "count"), Column("runs", "Runs", "count"),
     Column("items", "Pairs", "count"), Column("drawn", "Drawn"),
@@ -148,8 +148,8 @@ def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
 
 def classified_curves(shapes: Shapes) -> pd.DataFrame:
     """Return the rows of ``Shapes.curves`` with the class of each curve."""
-    kinds = shapes.classes.set_index(["group", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
-    return shapes.curves.join(kinds, on=["group", "phenomenon"])
+    kinds = shapes.classes.set_index(["line", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
+    return shapes.curves.join(kinds, on=["line", "phenomenon"])
 
 
 def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
@@ -196,7 +196,7 @@ def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableVi
 def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     """Rank the phenomena of each line, and compare the orders of every two lines and every two runs."""
     lines = found.classes[(found.classes["phenomenon"] != "all") & (found.classes["class"] != NOT_TESTED)]
-    order = acquisition_order(lines.rename(columns={"group": "name"})[["name", "phenomenon", "onset"]])
+    order = acquisition_order(lines.rename(columns={"line": "name"})[["name", "phenomenon", "onset"]])
     pairs = _agreements(scored.study.runs, order, found.run_onsets)
     note = (
         "Phenomena in the order of their onsets; those that are never reached come last and share a rank. A model is "
@@ -211,9 +211,9 @@ def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSectio
 
 def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFrame) -> pd.DataFrame:
     """Compare lines, and runs too where there are more of them than lines."""
-    tables = [order_agreement(lines, "lines", differences(runs, by_group=True))]
+    tables = [order_agreement(lines, "lines", differences(runs, by_line=True))]
     if run_onsets["name"].nunique() > lines["name"].nunique():
-        tables.append(order_agreement(acquisition_order(run_onsets), "runs", differences(runs, by_group=False)))
+        tables.append(order_agreement(acquisition_order(run_onsets), "runs", differences(runs, by_line=False)))
     return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
 
 
@@ -294,13 +294,13 @@ def _figure_note(shapes: Shapes) -> str:
 
 def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 4) -> Figure:
     """Draw the smoothed curves of panels, with their classes, from the rows of all of them together."""
-    styles = line_styles(table["group"])
+    styles = line_styles(table["line"])
     drawn = table.assign(low=table["band_low"])  # what the axis has to hold
     note = explain_shapes(note, table)
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        for group, style in styles.items():
-            line = rows[rows["group"] == group]
+        for name, style in styles.items():
+            line = rows[rows["line"] == name]
             x = axis.places(line["tokens"])
             draw_line(axes, style, x, line["smoothed"], (line["band_low"], line["band_high"]))
             axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.2, alpha=0.6, markeredgewidth=0)
@@ -313,7 +313,7 @@ def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 
 
 def explain_shapes(note: str, table: pd.DataFrame) -> str:
     """Add to the note of a figure what the words in brackets after its shapes mean."""
-    if table["group"].nunique() > 1:  # the shapes of several lines are counted, without these words
+    if table["line"].nunique() > 1:  # the shapes of several lines are counted, without these words
         return note
     return " ".join([note, *explain_reservations(table["shape"].unique())])
 
@@ -330,7 +330,7 @@ def name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
 
 def _describe_classes(rows: pd.DataFrame) -> str:
     """Name the class of the only line; several lines are counted by class."""
-    lines = rows.drop_duplicates("group")
+    lines = rows.drop_duplicates("line")
     if len(lines) == 1:
         return _abbreviate(str(lines["shape"].iloc[0]))
     counts = Counter(lines["class"])

@@ -103,15 +103,15 @@ def find_shapes(
         if half_points is None:
             without.append(run.label)
         else:
-            lines.setdefault(run.group, []).append(half_points)
+            lines.setdefault(run.line, []).append(half_points)
     gathered = _ShapeRows(cluster, margin)
     if without:
         gathered.notes.append(
             "Shapes are not tested without the scores of each pair, with what the linking function reads; there are "
             f"none of {format_names(without, most=6)}."
         )
-    for group, members in lines.items():
-        gathered.add_line(group, members)
+    for line, members in lines.items():
+        gathered.add_line(line, members)
     classes, paradigms = pd.DataFrame(gathered.classes), pd.DataFrame(gathered.paradigms)
     return Shapes(
         name_below(shape_table(classes)) if len(classes) else classes,
@@ -191,8 +191,8 @@ def _narrower_class(row: Row) -> str:
     return next(iter([*turns, *seen, *others, *few]), "")
 
 
-def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:
-    """Lay out a curve: ``group, phenomenon, tokens, accuracy, smoothed, low, high, band_low, band_high``.
+def curve_rows(line: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:
+    """Lay out a curve: ``line, phenomenon, tokens, accuracy, smoothed, low, high, band_low, band_high``.
 
     ``low`` and ``high`` are the 95 % interval at each checkpoint by itself. The band holds the whole smoothed curve
     with 95 %: its half width is the same number of standard errors at each checkpoint, the 95 % quantile of the largest
@@ -219,7 +219,7 @@ def curve_rows(group: str, phenomenon: str, curve: Curve, untrained: float) -> p
     frame = pd.DataFrame({"tokens": curve.tokens, "accuracy": curve.mean, "smoothed": smooth, **bounds})
     if not np.isnan(untrained):
         frame = pd.concat([pd.DataFrame({"tokens": [0.0], "accuracy": [untrained]}), frame], ignore_index=True)
-    frame.insert(0, "group", group)
+    frame.insert(0, "line", line)
     frame.insert(1, "phenomenon", phenomenon)
     return frame
 
@@ -237,17 +237,17 @@ class _ShapeRows:
     notes: list[str] = field(default_factory=list)
     estimates: dict[tuple[str, str], Curve] = field(default_factory=dict)
 
-    def add_line(self, group: str, members: Sequence[Items]) -> None:
+    def add_line(self, line: str, members: Sequence[Items]) -> None:
         """Add the rows of the curves of one line, whose members are its runs; a note where they had different pairs."""
         first = members[0]
         if any(not first.pairs.equals(other.pairs) for other in members[1:]):
-            self.notes.append(f"{group}: its runs were scored on different pairs, so its shapes are not tested.")
+            self.notes.append(f"{line}: its runs were scored on different pairs, so its shapes are not tested.")
             return
         steps = [set(one.steps.tolist()) for one in members]
         shared = np.array(sorted(set.intersection(*steps)), dtype=np.int64)
         if left_out := len(set.union(*steps)) - len(shared):
             self.notes.append(
-                f"{group}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
+                f"{line}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
                 f"{'are' if left_out > 1 else 'is'} left out of the tests."
             )
         tokens = first.tokens[np.searchsorted(first.steps, shared)]
@@ -256,25 +256,25 @@ class _ShapeRows:
                 [one.half_points[np.searchsorted(one.steps, shared)][:, part.chosen] for one in members]
             )
             if part.paradigm is not None:
-                self._add_paradigm(group, part, half_points, tokens)
+                self._add_paradigm(line, part, half_points, tokens)
                 continue
-            self._add_curve(group, part, half_points, tokens)
+            self._add_curve(line, part, half_points, tokens)
             if part.phenomenon != "all":
                 self._add_run_onsets(part, members)
 
-    def _add_curve(self, group: str, part: CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
+    def _add_curve(self, line: str, part: CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
         trained = tokens > 0
         row: dict[str, object] = {
-            "group": group, "phenomenon": part.phenomenon, "runs": len(half_points), "items": half_points.shape[2],
+            "line": line, "phenomenon": part.phenomenon, "runs": len(half_points), "items": half_points.shape[2],
             "drawn": part.drawn, "checkpoints": int(trained.sum()),
             "variation": ITEMS_AND_SEEDS if len(half_points) > 1 else ITEMS_ONLY,
             "start": np.nan, "end": np.nan, **dict.fromkeys(_NUMBERS, np.nan),
         }  # fmt: skip
         if is_testable(tokens[trained]):
             curve = estimate_curve(tokens[trained], half_points[:, trained], part.strata, part.clusters)
-            self.estimates[group, part.phenomenon] = curve
+            self.estimates[line, part.phenomenon] = curve
             untrained = float(half_points[:, ~trained].mean() / HALVES) if not trained.all() else np.nan
-            rows = curve_rows(group, part.phenomenon, curve, untrained)
+            rows = curve_rows(line, part.phenomenon, curve, untrained)
             self.curves.append(rows)
             smooth = rows["smoothed"].dropna()
             row["variation"] = variation_of(curve)
@@ -282,14 +282,14 @@ class _ShapeRows:
             row |= below_chance(tokens[trained], half_points[:, trained], part.strata, part.clusters)
         self.classes.append(row)
 
-    def _add_paradigm(self, group: str, part: CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
+    def _add_paradigm(self, line: str, part: CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
         trained = tokens > 0
         if not is_testable(tokens[trained]):
             return
         tokens, half_points = tokens[trained], half_points[:, trained]
         end = smoothing_weights(np.log10(tokens))[-1] @ half_points.mean(axis=(0, 2)) / HALVES
         self.paradigms.append({
-            "group": group, "phenomenon": part.phenomenon, "paradigm": part.paradigm, "runs": len(half_points),
+            "line": line, "phenomenon": part.phenomenon, "paradigm": part.paradigm, "runs": len(half_points),
             "items": half_points.shape[2], "drawn": part.drawn, "end": end,
             **below_chance(tokens, half_points, part.strata, part.clusters),
         })  # fmt: skip

@@ -27,7 +27,7 @@ _MEMBERS = {"critical_good": ("good sentence", DASHES[0]), "critical_bad": ("bad
 _PARTS = {"margin_critical": ("critical region", DASHES[0]), "margin_after": ("after it", DASHES[1])}
 _BEFORE = {"margin_before": ("before it", DASHES[3])}  # of models that read both ways
 _SHOWN = (
-    Column("group", "Model"), Column("phenomenon", "Phenomenon"), Column("pairs", "Pairs", "count"),
+    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("pairs", "Pairs", "count"),
     Column("length_good", "Tokens, good", "number"), Column("length_bad", "bad", "number"),
     Column("critical_good", "Region, good (bits)", "number"), Column("critical_bad", "bad", "number"),
     Column("first_good", "First token, good (bits)", "number"), Column("first_bad", "bad", "number"),
@@ -63,7 +63,7 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 
 
 def _last_view(table: pd.DataFrame, name: str) -> TableView:
-    last = table[table["step"] == table.groupby("group", sort=False)["step"].transform("max")].reset_index(drop=True)
+    last = table[table["step"] == table.groupby("line", sort=False)["step"].transform("max")].reset_index(drop=True)
     note = (
         "Critical regions at the last checkpoint with stored tokens, means over pairs. The first token is the first "
         "one that differs; it is the region alone where that has one token. Margins are the surprisal of the bad "
@@ -77,11 +77,11 @@ def _band(table: pd.DataFrame) -> str:
 
 
 def _draw(table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, LineStyleType]], label: str) -> Figure:
-    styles = line_styles(table["group"])
+    styles = line_styles(table["line"])
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        for group, style in styles.items():
-            line = rows[rows["group"] == group].sort_values("tokens")
+        for name, style in styles.items():
+            line = rows[rows["line"] == name].sort_values("tokens")
             x = axis.places(line["tokens"])
             for column, (_, dashes) in lines.items():
                 mean, sd = line[column], line[f"{column}_sd"]

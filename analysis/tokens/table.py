@@ -17,7 +17,7 @@ from ucurve.eval.store.tokens import StoredSentences, StoredTokens, read_sentenc
 OF_MEMBERS = ("critical", "first", "after", "length")
 MARGINS = ("margin", "margin_before", "margin_critical", "margin_after")
 VALUES = (*(f"{part}_{side}" for part in OF_MEMBERS for side in SIDES), *MARGINS)
-_LINE = ["group", "phenomenon", "step"]
+_LINE = ["line", "phenomenon", "step"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Checkpoint:
     @property
     def labels(self) -> dict[str, str | float]:
         """The columns that say which checkpoint a row is about."""
-        return {"run": self.run.label, "group": self.run.group, "step": self.step, "tokens": self.tokens}
+        return {"run": self.run.label, "line": self.run.line, "step": self.step, "tokens": self.tokens}
 
 
 def read_checkpoints(scored: BenchmarkScores, steps: Collection[int] | None = None) -> Iterator[Checkpoint]:
@@ -73,12 +73,12 @@ def region_table(scored: BenchmarkScores) -> pd.DataFrame:
     rows = region_rows(scored)
     if rows.empty:
         return rows
-    lines = [run.group for run in scored.study.runs]
-    rows["group"] = pd.Categorical(rows["group"], list(dict.fromkeys(lines)))
+    lines = [run.line for run in scored.study.runs]
+    rows["line"] = pd.Categorical(rows["line"], list(dict.fromkeys(lines)))
     groups = rows.groupby(_LINE, observed=True)
     table = groups.agg(tokens=("tokens", "mean"), runs=("run", "count"), pairs=("pairs", "mean"))
     means, spread = groups[list(VALUES)].mean(), groups[list(VALUES)].std().add_suffix("_sd")
-    return table.join(means).join(spread).reset_index().astype({"group": str, "pairs": int})
+    return table.join(means).join(spread).reset_index().astype({"line": str, "pairs": int})
 
 
 def region_rows(scored: BenchmarkScores, steps: Collection[int] | None = None) -> pd.DataFrame:
@@ -123,7 +123,7 @@ def token_frame(
         tables.append(described.assign(**checkpoint.labels, surprisal=surprisal))
     if without or not tables:
         raise not_stored(scored, without)
-    order = ["run", "group", "step", "tokens", *kept[name].columns.drop("at"), "surprisal"]
+    order = ["run", "line", "step", "tokens", *kept[name].columns.drop("at"), "surprisal"]
     return pd.concat(tables, ignore_index=True)[order]
 
 

@@ -97,7 +97,7 @@ def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str
     with drawing_style():
         figure = Figure(figsize=(TWO_COLUMNS, _PANEL_HEIGHT * rows), layout="constrained")
         panels = figure.subplots(rows, _COLUMNS, squeeze=False).flatten()
-        draw_losses(panels[0], losses, line_styles(losses["group"]), most_ticks=4)
+        draw_losses(panels[0], losses, line_styles(losses["line"]), most_ticks=4)
         title = "Loss (dots: held-out text)" if losses["loss"].eq("held-out").any() else "Training loss"
         panels[0].set(title=title, xlabel="Training tokens", ylabel="Bits per byte")
         for axes, ((benchmark, scorer), table) in zip(panels[1:], curves.items(), strict=False):

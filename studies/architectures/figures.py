@@ -36,7 +36,7 @@ def draw_study(tables: Mapping[str, pd.DataFrame]) -> list[Drawing]:
     curves = tables["curves"]
     trained = curves[curves["tokens"] > 0]
     causal = trained[trained["bits_per_byte"].notna()]
-    lines = causal.assign(group=causal["line"], variant=causal["line"], size="")
+    lines = causal.assign(variant=causal["line"], size="")
     return [
         *_draw_over_tokens(curves),
         _draw_over_flops(trained[trained["phenomenon"] == "all"]),

@@ -58,8 +58,8 @@ def shape_courses(
             continue
         classes = add_limits(found.lines) if linking == shown else found.lines.classes
         alone = significant_dips(found.alone.classes)
-        counts = alone.groupby([alone["group"].map(dict(of_run)), "phenomenon"]).size()
-        own = with_courses(classes).assign(line=classes["group"].map(dict(of_line)), linking=linking)
+        counts = alone.groupby([alone["line"].map(dict(of_run)), "phenomenon"]).size()
+        own = with_courses(classes).assign(line=classes["line"].map(dict(of_line)), linking=linking)
         places = pd.MultiIndex.from_frame(own[["line", "phenomenon"]])
         own = own.assign(
             named=own["phenomenon"].isin(PAPER), shown=linking == shown,
@@ -84,7 +84,7 @@ def paradigm_courses(scored: BenchmarkScores, of_line: Mapping[str, str]) -> pd.
         return pd.DataFrame(columns=[*names, *_COLUMNS])
     table = with_courses(classes[classes["phenomenon"] != "all"].reset_index(drop=True))
     table = table.rename(columns={"phenomenon": "paradigm"})
-    table = table.assign(line=table["group"].map(dict(of_line)), phenomenon=table["paradigm"].map(phenomenon))
+    table = table.assign(line=table["line"].map(dict(of_line)), phenomenon=table["paradigm"].map(phenomenon))
     return table[[*names, *_COLUMNS]]
 
 
@@ -94,8 +94,8 @@ def size_courses(found: SizeShapes | None) -> pd.DataFrame:
     if found is None or found.shapes.classes.empty:
         return pd.DataFrame(columns=[*names, *_COLUMNS])
     classes = found.shapes.classes
-    table = with_courses(classes).rename(columns={"group": "family", "holm_sizes": "p_sizes_differ"})
-    return table.assign(named=table["phenomenon"].isin(PAPER)).reindex(columns=["family", *names, *_COLUMNS])
+    table = with_courses(classes).rename(columns={"holm_sizes": "p_sizes_differ"})
+    return table.assign(named=table["phenomenon"].isin(PAPER)).reindex(columns=["line", *names, *_COLUMNS])
 
 
 def with_courses(classes: pd.DataFrame) -> pd.DataFrame:

@@ -67,7 +67,7 @@ class Line:
     name: str
     model: str
     tokenizer: str
-    family: str  # what the sizes that are averaged have in common
+    over_sizes: str  # what the sizes that are averaged have in common
     facts: dict[str, int]  # what is told of the runs
     corpus_tokens: int
     bytes_per_token: float  # of the held-out text; NaN without one
@@ -388,7 +388,7 @@ KEYS = {
     "smoothed": ["line", "phenomenon", "tokens"], "shapes": ["line", "phenomenon", "linking"],
     "last_decade": ["line", "phenomenon"], "seed_agreement": ["line", "phenomenon", "step"],
     "paradigms": ["line", "paradigm"], "equal_text": ["model", "unit", "amount", "phenomenon", "of"],
-    "over_sizes": ["family", "phenomenon"], "ngrams": ["line", "order", "step"],
+    "over_sizes": ["line", "phenomenon"], "ngrams": ["line", "order", "step"],
     "ngram_dips": ["line", "of", "phenomenon", "linking"], "ngram_named": ["line", "phenomenon"],
 }  # fmt: skip
 NAMED = ("fci_licensing", "topicalization")  # in ZhoBLiMP, section 5.3
@@ -458,14 +458,14 @@ def paradigm_curves(pairs: pd.DataFrame, lines: Sequence[Line]) -> list[Scored]:
 
 def size_curves(pairs: pd.DataFrame, lines: Sequence[Line]) -> list[Scored]:
     """Return the mean curves of the sizes that were trained alike, at their common checkpoints."""
-    families = dict.fromkeys(line.family for line in lines)
+    labels = dict.fromkeys(line.over_sizes for line in lines)
     found = []
-    for family in families:
-        alike = [line for line in lines if line.family == family]
+    for label in labels:
+        alike = [line for line in lines if line.over_sizes == label]
         if len(alike) > 1 and all(np.array_equal(line.tokens, alike[0].tokens) for line in alike):
             credits_ = np.concatenate([line.credits[SHOWN] for line in alike])
             sizes = np.repeat(np.arange(len(alike)), [len(line.runs) for line in alike])
-            found += list(scored_curves(family, pairs, alike[0].tokens, credits_, sizes=sizes))
+            found += list(scored_curves(label, pairs, alike[0].tokens, credits_, sizes=sizes))
     return testable(found)
 
 
@@ -473,7 +473,7 @@ def of_sizes(curve: Scored) -> Row:
     """Find the deepest dip of a mean over sizes."""
     sizes = np.zeros(0) if curve.sizes is None else np.unique(curve.sizes)
     return {
-        "family": curve.line, "phenomenon": curve.phenomenon, "named": curve.phenomenon in NAMED, "sizes": len(sizes),
+        "line": curve.line, "phenomenon": curve.phenomenon, "named": curve.phenomenon in NAMED, "sizes": len(sizes),
         "runs": len(curve.credits), "items": curve.credits.shape[2],
         **deepest_dip(curve.tokens, smooth(curve.tokens, curve.mean)),
     }  # fmt: skip

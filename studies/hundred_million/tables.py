@@ -31,7 +31,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     study = replace(study, runs=[run for run in study.runs if run.label in labels])
     scored = study.benchmarks()[0]
     of_run = line_names(study.runs)
-    of_line = {run.group: of_run[run.label] for run in study.runs}
+    of_line = {run.line: of_run[run.label] for run in study.runs}
     bits = checkpoint_bits(study.metrics, study.held_out, study.runs).assign(line=lambda rows: rows["run"].map(of_run))
     if without := sorted(labels - set(bits["run"].astype(str))):
         raise UserError(f"no loss at a checkpoint is known of {', '.join(without)}: leave such runs out")
@@ -42,9 +42,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     return {
         "runs": run_table(study.runs, of_run, bits),
         "run_curves": curves,
-        "smoothed": shapes[scored.linking]
-        .lines.curves.assign(group=lambda rows: rows["group"].map(of_line))
-        .rename(columns={"group": "line"}),
+        "smoothed": shapes[scored.linking].lines.curves.assign(line=lambda rows: rows["line"].map(of_line)),
         "linking_curves": linking_curves(scored, of_run),
         "shapes": shape_courses(shapes, scored.linking, of_line, of_run),
         "paradigms": paradigm_courses(scored, of_line),
@@ -69,7 +67,7 @@ def line_names(runs: Sequence[Run]) -> dict[str, str]:
         )
         for run in runs
     }
-    lines = {(run.group, names[run.label]) for run in runs}
+    lines = {(run.line, names[run.label]) for run in runs}
     if len(lines) > len({name for _, name in lines}):
         raise UserError("two lines of runs have the same size and tokenizer: give one budget and one corpus at a time")
     return names
@@ -118,10 +116,10 @@ def linking_curves(scored: BenchmarkScores, of_run: dict[str, str]) -> pd.DataFr
     rows = scored.drawn_rows
     chosen = rows["phenomenon"].isin(["all", *PAPER]) & (rows["split"] == "all") & (rows["step"] >= 0)
     table = rows[chosen].astype({"run": str, "phenomenon": str, "linking": str})
-    table = table.assign(group=table["run"].map(of_run))
-    keys = ["group", "phenomenon", "linking", "step", "tokens"]
+    table = table.assign(line=table["run"].map(of_run))
+    keys = ["line", "phenomenon", "linking", "step", "tokens"]
     means = table.groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), accuracy=("accuracy", "mean"))
-    return order_by_linking(means, "group", after=("phenomenon", "step")).rename(columns={"group": "line"})
+    return order_by_linking(means, "line", after=("phenomenon", "step"))
 
 
 def last_decade(curves: pd.DataFrame) -> pd.DataFrame:

@@ -20,12 +20,12 @@ def critical_regions(scored: BenchmarkScores, tokenizers: Mapping[str, str], las
     """
     rows = region_rows(scored, steps=set(last.values()))
     table = []
-    for (group, phenomenon), of_line in rows.groupby(["group", "phenomenon"], sort=False) if len(rows) else ():
-        part = of_line[of_line["step"] == last.get(tokenizers[str(group)])]
+    for (line, phenomenon), of_line in rows.groupby(["line", "phenomenon"], sort=False) if len(rows) else ():
+        part = of_line[of_line["step"] == last.get(tokenizers[str(line)])]
         if part.empty:
             continue
         first = part.iloc[0]
-        row = {"tokenizer": tokenizers[str(group)], "phenomenon": phenomenon, "step": first["step"]}
+        row = {"tokenizer": tokenizers[str(line)], "phenomenon": phenomenon, "step": first["step"]}
         row |= {"tokens": first["tokens"], "runs": len(part), "pairs": int(first["pairs"])}
         for name in _PARTS:
             row |= mean_over_seeds(part[name].tolist()).columns(name)

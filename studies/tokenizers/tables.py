@@ -40,7 +40,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         raise UserError("no run has a score; write some with: python score.py run='RUNS' 'benchmarks=[...]'")
     scored = study.benchmarks()[0]
     bits = checkpoint_bits(study.metrics, study.held_out, study.runs)
-    of_line = {run.group: tokenizer_of([run])[run.label] for run in study.runs}
+    of_line = {run.line: tokenizer_of([run])[run.label] for run in study.runs}
     curves = curve_table(scored, bits, of_line)
     _check_losses(study.runs, bits)
     if curves.empty:
@@ -71,7 +71,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "learned_first": first_learners(onsets, list(dict.fromkeys(tokenizer_of(study.runs).values()))),
         "best_alpha": alpha_over_seeds(alphas),
         "best_alpha_changes": alpha_changes(alphas),
-        "change_points": changes.assign(tokenizer=changes["group"].map(of_line)).drop(columns="group"),
+        "change_points": changes.assign(tokenizer=changes["line"].map(of_line)).drop(columns="line"),
         "pairs": pair_table(histories, of_line),
         "seed_agreement": seed_agreement(histories, of_line),
         "below_chance": below_table(shown, of_line),
@@ -124,7 +124,7 @@ def curve_table(scored: BenchmarkScores, bits: pd.DataFrame, tokenizers: Mapping
     if table.empty:
         return pd.DataFrame(columns=["tokenizer", *names])
     table = table.dropna(subset=["accuracy"])
-    return of_all_runs(table.assign(tokenizer=table["group"].map(dict(tokenizers)))[["tokenizer", *names]])
+    return of_all_runs(table.assign(tokenizer=table["line"].map(dict(tokenizers)))[["tokenizer", *names]])
 
 
 def below_table(found: Shapes, tokenizers: Mapping[str, str]) -> pd.DataFrame:
@@ -133,8 +133,8 @@ def below_table(found: Shapes, tokenizers: Mapping[str, str]) -> pd.DataFrame:
     ``paradigm`` is ``all`` for the curve of a phenomenon; paradigms are a family of Holm's procedure of their own.
     """
     tables = (one for one in (found.classes.assign(paradigm="all"), found.paradigms) if len(one))
-    table = stack(tables, ["group", *_BELOW[1:]])
-    return table.assign(tokenizer=table["group"].map(dict(tokenizers)))[list(_BELOW)]
+    table = stack(tables, ["line", *_BELOW[1:]])
+    return table.assign(tokenizer=table["line"].map(dict(tokenizers)))[list(_BELOW)]
 
 
 def beside_the_paper(cells: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ def printed(name: str) -> pd.DataFrame:
 
 
 def tse_figure1() -> pd.DataFrame:
-    """One row per model and suite: ``model, family, parameters, suite, accuracy, low, high``, NaN where illegible."""
-    table = printed("tse_figure1").melt(["model", "family", "parameters"], var_name="suite", value_name="cell")
+    """One row per model and suite: ``model, line, parameters, suite, accuracy, low, high``, NaN where illegible."""
+    table = printed("tse_figure1").melt(["model", "line", "parameters"], var_name="suite", value_name="cell")
     cells = table.pop("cell").astype(str).str.split(expand=True).astype(float)
     return table.assign(accuracy=cells[0], low=cells[1], high=cells[2])

@@ -17,7 +17,7 @@ from ucurve.analysis.data.study import BenchmarkScores, Study, read_study
 from ucurve.analysis.models.benchmarks import benchmark_sections, match_sections
 from ucurve.analysis.models.prompts import prompt_sections
 from ucurve.analysis.models.side_by_side import compare_models
-from ucurve.analysis.models.sizes import complexity_sections, find_families, load_complexity
+from ucurve.analysis.models.sizes import complexity_sections, find_lines, load_complexity
 from ucurve.analysis.pairs.length_groups import load_attractors
 from ucurve.analysis.pairs.section import attractor_sections, length_sections, subset_sections
 from ucurve.analysis.report.html import ReportSection, TableView
@@ -110,12 +110,12 @@ def test_many_paradigms_are_drawn_by_phenomenon_and_all_stand_in_the_csv(tmp_pat
     assert len(_view(part, 1).table) == 40
 
 
-def test_slopes_need_a_file_of_families(tmp_path: Path) -> None:
+def test_slopes_need_a_file_of_lines(tmp_path: Path) -> None:
     _models(tmp_path, make_pairs("zho", PARADIGMS))
     parts = _parts(tmp_path)
     assert "Accuracy and model size on zho" not in parts
-    path = tmp_path / "families.csv"
-    path.write_text("model,family,parameters\nm0,A,1e9\nm1,,2e9\nm2,A,3e9\n")
+    path = tmp_path / "lines.csv"
+    path.write_text("model,line,parameters\nm0,A,1e9\nm1,,2e9\nm2,A,3e9\n")
     part = _parts(tmp_path, models=path)["Accuracy and model size on zho"]
     table = part.tables["slopes_zho"].set_index("suite")
     points = parts["Models side by side on zho"].drawings[0].table.set_index(["suite", "model"])["accuracy"]
@@ -125,21 +125,21 @@ def test_slopes_need_a_file_of_families(tmp_path: Path) -> None:
 
 def test_a_model_that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     _models(tmp_path, make_pairs("zho", PARADIGMS))
-    path = tmp_path / "families.csv"
-    path.write_text("model,family,parameters\nmo,A,1e9\n")
+    path = tmp_path / "lines.csv"
+    path.write_text("model,line,parameters\nmo,A,1e9\n")
     settings = AnalyzeSettings(runs=f"{tmp_path}/m*", out=str(tmp_path / "out"), linking="lp", models=path)
-    with pytest.raises(UserError, match=r"unknown model 'mo' in .*families\.csv:2; allowed: m0, m1, m2"):
+    with pytest.raises(UserError, match=r"unknown model 'mo' in .*lines\.csv:2; allowed: m0, m1, m2"):
         analyze(settings)
     assert not (tmp_path / "out").exists()
 
 
-def test_runs_form_families_by_themselves(make_run: MakeRun, tmp_path: Path) -> None:
+def test_runs_form_lines_by_themselves(make_run: MakeRun, tmp_path: Path) -> None:
     make_run([score_row(8, 0.6)], model="14m")
     make_run([score_row(8, 0.7)], model="70m")
     make_run([score_row(8, 0.7)], model="70m", tokens="20M", status="running")
-    table = find_families(find_runs([f"{tmp_path}/runs/*"])).set_index("model")
-    finished = table.dropna(subset="family")
-    assert finished["family"].nunique() == 1
+    table = find_lines(find_runs([f"{tmp_path}/runs/*"])).set_index("model")
+    finished = table.dropna(subset="line")
+    assert finished["line"].nunique() == 1
     assert sorted(finished["parameters"]) == [14_000_000, 70_000_000]
     assert len(table) == 3
 

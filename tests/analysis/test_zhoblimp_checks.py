@@ -111,7 +111,7 @@ def test_table_6_overall_of_160m_under_lp_and_mean_lp_is_not_that_of_table_5(cel
 def _as_paradigms() -> pd.DataFrame:
     """Every cell of Table 6 as that of each of its paradigms, people as one more model."""
     return pd.DataFrame([
-        {"group": model, "linking": "slln_lp", "step": 9, "phenomenon": name, "paradigm": f"{name}{place}", "n": 300,
+        {"line": model, "linking": "slln_lp", "step": 9, "phenomenon": name, "paradigm": f"{name}{place}", "n": 300,
          "accuracy": value / 100}
         for name, (count, *values, _, human) in TABLE_6.items()
         for model, value in zip((*MODELS, "human"), (*values, human), strict=True)

@@ -24,7 +24,7 @@ def test_dips_of_all_runs_and_of_each_have_the_account_that_was_planted(scored) 
     linking = scored.linking
     found = linking_shapes(scored, linking)
     runs = scored.study.runs
-    of_line = {run.group: "char" for run in runs}
+    of_line = {run.line: "char" for run in runs}
     dips = dip_table({linking: found}, of_line, {run.label: "char" for run in runs}).set_index("phenomenon")
     assert dips.loc[["binding", "agreement"], "runs_with_dip"].tolist() == [RUNS, RUNS]
     assert dips.loc[["binding", "agreement"], ["stands", "in_these_runs", "in_these_pairs"]].all(axis=None)

@@ -223,7 +223,7 @@ def test_causal_and_masked_models_are_in_one_chart(tmp_path):
     pd.read_csv(ACCURACY.path(masked)).assign(scorer="pll").to_csv(ACCURACY.path(masked), index=False)
     both = {"scorer": "sentence,pll"}
     found = curves(library, read_asked(ask() | both))
-    assert {line["group"] for line in found["data"]["curves"]} == {"bert", "tiny (2 runs)"}
+    assert {line["line"] for line in found["data"]["curves"]} == {"bert", "tiny (2 runs)"}
     assert {"Scored by pll: bert-1M-char-toy-s0."} < set(found["notes"])
     again = curve_rows(library, read_asked(ask(runs="bert-1M-char-toy-s0") | both))
     assert again["rows"] == alone["rows"]
@@ -371,7 +371,7 @@ def curve_of(**accuracies):
     """Rows of curves of one line each, with a checkpoint before training and four after it."""
     return pd.concat([
         pd.DataFrame({
-            "group": "m", "value": value, "step": range(5), "tokens": [0.0, 1e3, 1e4, 1e5, 1e6],
+            "line": "m", "value": value, "step": range(5), "tokens": [0.0, 1e3, 1e4, 1e5, 1e6],
             "accuracy": heights,
         })
         for value, heights in accuracies.items()
@@ -389,7 +389,7 @@ def test_curves_are_described_and_those_that_turn_come_first():
     assert say(found["early"]) == "rises from 20 to 100 %"
     assert say(found["flat"]) == "stays near 52 %"
     assert say(found["lost"]) == "falls from 90 to 50 %"
-    level = pd.DataFrame({"group": ["a model"], "value": "x", "step": -1, "tokens": 0.0, "accuracy": 0.67})
+    level = pd.DataFrame({"line": ["a model"], "value": "x", "step": -1, "tokens": 0.0, "accuracy": 0.67})
     assert say(courses(level)["x"]) == "is at 67 %"
 
 
@@ -406,8 +406,8 @@ def test_a_new_checkpoint_is_a_change(tmp_path):
 
 def test_models_without_checkpoints_are_level_lines():
     table = curve_of(x=[0.5, 0.6, 0.7, 0.8, 0.9]).assign(runs=1, low=np.nan, high=np.nan, whole=True)
-    levels = pd.DataFrame({"group": ["a model"], "value": ["x"], "accuracy": [0.75], "low": [0.7]})
-    layout = learning_layout(table, "group", levels, panels="value", bottom=0.0)
+    levels = pd.DataFrame({"line": ["a model"], "value": ["x"], "accuracy": [0.75], "low": [0.7]})
+    layout = learning_layout(table, "line", levels, panels="value", bottom=0.0)
     chart = draw_small(layout).to_dict(validate=False)
     (rule,) = [layer for layer in chart["layer"] if layer.get("data") == {"name": "levels"}]
     assert rule["encoding"]["color"]["scale"]["domain"] == ["m", "a model"]

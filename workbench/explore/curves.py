@@ -102,7 +102,7 @@ def curves(library: Library, asked: Asked) -> dict[str, object]:
     """
     found = count_curves(library, asked)
     layout, lines = found.layout, found.courses
-    named = {name: line for line, name in line_names(found.table["group"].unique(), found.table).items()}
+    named = {name: line for line, name in line_names(found.table["line"].unique(), found.table).items()}
     return {
         "values": [
             {"name": value, "n": found.sizes[value], "says": say(lines[value]), "dips": dips(lines[value]),
@@ -142,7 +142,7 @@ class Counted:
     """The curves that are asked for, counted from the stored scores."""
 
     table: pd.DataFrame  # as ``curve_table``, with ``value`` for ``phenomenon`` and ``n``, the pairs of a point
-    levels: pd.DataFrame  # models without checkpoints: group, value, accuracy, low
+    levels: pd.DataFrame  # models without checkpoints: line, value, accuracy, low
     sizes: dict[str, int]  # pairs, by value
     layout: LearningLayout
     reported: Reported
@@ -153,14 +153,14 @@ class Counted:
         """The numbers of all curves by the names of the chart's data sets."""
         data: dict[str, Rows] = {CURVES: learning_rows(self.table, self.layout)}
         if self.layout.levels:
-            places = zip(self.levels["group"], self.levels["value"], self.levels["accuracy"], strict=True)
-            data[LEVELS] = [{"group": line, "value": value, "accuracy": 100 * height} for line, value, height in places]
+            places = zip(self.levels["line"], self.levels["value"], self.levels["accuracy"], strict=True)
+            data[LEVELS] = [{"line": line, "value": value, "accuracy": 100 * height} for line, value, height in places]
         return data
 
     @cached_property
     def courses(self) -> dict[str, list[Course]]:
         """What the curves do, by value; a level stays where it is."""
-        levels = self.levels.assign(tokens=0.0)[["group", "value", "step", "tokens", "accuracy"]]
+        levels = self.levels.assign(tokens=0.0)[["line", "value", "step", "tokens", "accuracy"]]
         return courses(pd.concat([self.table[levels.columns], levels]) if len(levels) else self.table)
 
 
@@ -174,19 +174,19 @@ def count_curves(library: Library, asked: Asked) -> Counted:
 def _count(matrices: Sequence[ScoreMatrix], notes: list[str], asked: Asked) -> Counted:
     sizes, shown = curve_values(matrices[0], asked)
     reported = matrices[0].reported
-    runs_of = Counter(matrix.run.group for matrix in matrices)
-    alone = [runs_of[matrix.run.group] == 1 or matrix.steps[0] < 0 for matrix in matrices]
+    runs_of = Counter(matrix.run.line for matrix in matrices)
+    alone = [runs_of[matrix.run.line] == 1 or matrix.steps[0] < 0 for matrix in matrices]
     parts = [accuracy_rows(matrix, asked, shown, reported, one) for matrix, one in zip(matrices, alone, strict=True)]
     rows = pd.concat(parts, ignore_index=True)
     trained = rows[rows["step"] >= 0]
-    table = pd.DataFrame(columns=["group", "value", *_SHOWN], dtype=float)
+    table = pd.DataFrame(columns=["line", "value", *_SHOWN], dtype=float)
     if len(trained):
         runs = [matrix.run for matrix in matrices if matrix.steps[0] >= 0]
         table = curve_table(trained, runs).rename(columns={"phenomenon": "value"})
     table = table.assign(n=table["value"].map(sizes))
     levels = rows[rows["step"] < 0].rename(columns={"phenomenon": "value", "ci_low": "low"})
     layout = learning_layout(
-        table, "group", None if levels.empty else levels, panels="value", bottom=0.0, clickable=True
+        table, "line", None if levels.empty else levels, panels="value", bottom=0.0, clickable=True
     )
     return Counted(table, levels, sizes, layout, reported, notes)
 

@@ -29,7 +29,7 @@ def pair_margins(library: Library, asked: Asked, values: Values) -> dict[str, ob
     row = row_of(matrix, values)
     pair = matrix.pairs.iloc[row]
     line = [one for one in usable_matrices(library, asked)[0]
-            if one.run.group == matrix.run.group and one.shared is matrix.shared]  # fmt: skip
+            if one.run.line == matrix.run.line and one.shared is matrix.shared]  # fmt: skip
     seeds = [_seed(one, asked, row) for one in line]
     return {
         "pair": int(pair["pair"]), "paradigm": pair["paradigm"], "good": pair["good"], "bad": pair["bad"],
@@ -46,9 +46,9 @@ def _seed(matrix: ScoreMatrix, asked: Asked, row: int) -> dict[str, object]:
 
 def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[str, object]:
     """Draw the margins around 0; the page sets the parameter ``at``, the step that is marked."""
-    columns = {"group": "run", "number": "margins", "step": "steps", "tokens": "tokens"}
+    columns = {"line": "run", "number": "margins", "step": "steps", "tokens": "tokens"}
     table = pd.concat(pd.DataFrame({name: seed[key] for name, key in columns.items()}) for seed in seeds)
-    axis, line = TokenAxis(table["tokens"]), Column("group", "Runs", tuple(table["group"].unique()))
+    axis, line = TokenAxis(table["tokens"]), Column("line", "Runs", tuple(table["line"].unique()))
     styles = line_styles(line.values)
     base = alt.Chart().encode(x=axes.token_axis(axis))
     colored = base.encode(
@@ -60,9 +60,9 @@ def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[s
         *(axes.untrained_place(axis) if table["tokens"].eq(0).any() else []),
         base.mark_rule(style="chosen", aria=False).transform_filter("datum.step === at"),
         colored.mark_line(clip=True),
-        colored.mark_point(clip=True, filled=True, size=24).encode(tooltip=parts.tips(["group", *_NUMBERS])),
+        colored.mark_point(clip=True, filled=True, size=24).encode(tooltip=parts.tips(["line", *_NUMBERS])),
     ]  # fmt: skip
     chart = parts.small(marks, _NUMBERS).transform_calculate(place=axes.token_place(axis)).properties(height=_HEIGHT)
-    data = {CURVES: parts.nest(table, ["group"], _NUMBERS)}
+    data = {CURVES: parts.nest(table, ["line"], _NUMBERS)}
     drawn: dict[str, object] = parts.filled(chart, title, label, data).to_dict(validate=False)
     return drawn

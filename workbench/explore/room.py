@@ -45,7 +45,7 @@ def explore_room(settings: WorkbenchSettings) -> Room:
 
 def _describe(run: Run) -> dict[str, object]:
     return {
-        "run": run.label, "line": run.group, "status": run.status, "model": run.model,
+        "run": run.label, "line": run.line, "status": run.status, "model": run.model,
         "scored": list_scores(run),
     }  # fmt: skip
 
@@ -65,7 +65,7 @@ def _benchmark(library: Library, values: Values) -> dict[str, object]:
         "runs": [
             {
                 "run": one.run.label,
-                "line": one.run.group,
+                "line": one.run.line,
                 "steps": one.steps,
                 "tokens": one.tokens,
                 "status": one.run.status,

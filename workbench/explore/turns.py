@@ -46,14 +46,14 @@ class Course:
 
 
 def courses(table: pd.DataFrame) -> dict[str, list[Course]]:
-    """Describe the curves of each ``value`` from rows with ``group``, ``value``, ``step``, ``tokens`` and ``accuracy``.
+    """Describe the curves of each ``value`` from rows with ``line``, ``value``, ``step``, ``tokens`` and ``accuracy``.
 
     The accuracy before training has no part in a dip: it says what the lengths of sentences decide.
     """
     found: dict[str, list[Course]] = {}
     rows = table[table["accuracy"].notna()].sort_values("tokens", kind="stable").reset_index(drop=True)
     every, tokens = (rows[name].to_numpy(dtype=np.float64) for name in ("accuracy", "tokens"))
-    places_of = rows.groupby(["value", "group"], sort=False).indices
+    places_of = rows.groupby(["value", "line"], sort=False).indices
     for (value, line), places in cast(dict[tuple[str, str], Ids], places_of).items():
         trained = places[tokens[places] > 0] if (tokens[places] > 0).any() else places
         points = every[trained]

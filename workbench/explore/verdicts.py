@@ -37,7 +37,7 @@ def _test(
         return {"classes": [], "notes": [*notes, *found.notes], "order": order(lines), "turned": []}
     classes = found.classes[found.classes["phenomenon"].ne(ALL) | (asked.by == ALL)]
     turned = [str(value) for value in classes[classes["class"] == "U-shaped"]["phenomenon"].unique()]
-    shown_columns = ["group", "phenomenon", "class", "shape", "p", "depth", "place", "runs"]
+    shown_columns = ["line", "phenomenon", "class", "shape", "p", "depth", "place", "runs"]
     rows = classes[shown_columns].rename(columns={"phenomenon": "value"}).to_dict("records")
     return {
         "classes": [row | {"meanings": explain_reservations([row["shape"]])} for row in rows],

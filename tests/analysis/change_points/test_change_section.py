@@ -103,7 +103,7 @@ def test_changes_of_accuracy_are_told_apart_from_those_of_the_loss() -> None:
         {("g", "all"): exact(rise), ("g", "with"): exact(4 - loss), ("h", "all"): exact(rise)},
         {"g": (HELD_OUT_LOSS, exact(loss))},
     )
-    rows = table.set_index(["group", "measure", "phenomenon"])
+    rows = table.set_index(["line", "measure", "phenomenon"])
     assert rows.loc[("g", HELD_OUT_LOSS, ""), "tokens"] == TOKENS[3]
     assert rows.loc[("g", ACCURACY, "all"), "beside_loss"] == "after 1"
     assert rows.loc[("g", ACCURACY, "with"), "beside_loss"] == "not told apart"
@@ -127,9 +127,9 @@ def test_p_values_are_adjusted_over_the_curves_of_several_runs_and_of_one() -> N
 def test_the_loss_is_the_held_out_one_where_it_was_measured(make_run: MakeRun, tmp_path) -> None:
     make_line(make_run, seeds=2)
     study = study_of(tmp_path)
-    group = study.runs[0].group
+    line = study.runs[0].line
     rows = [
-        {"run": run.label, "group": group, "step": step, "tokens": step * TOKENS_PER_STEP, "bits_per_byte": value}
+        {"run": run.label, "line": line, "step": step, "tokens": step * TOKENS_PER_STEP, "bits_per_byte": value}
         for run in study.runs
         for step, value in zip(STEPS[1:], np.linspace(3, 2, 12), strict=True)
     ]

@@ -75,7 +75,7 @@ def test_a_chart_has_the_numbers_of_its_table_for_every_linking_function(root: P
     for linking in ("slln_lp", "lp"):
         rows = scored.rows[scored.rows["linking"] == linking]
         table = curve_table(rows, scored.study.runs)
-        table = table[(table["phenomenon"] == "a_passive") & (table["group"] == "14m")]
+        table = table[(table["phenomenon"] == "a_passive") & (table["line"] == "14m")]
         drawn = _drawn(chart, linking=linking, phenomenon="a passive")
         assert drawn["accuracy"].tolist() == pytest.approx((100 * table["accuracy"]).tolist(), rel=1e-4)
         assert drawn["low"].tolist() == pytest.approx((100 * table["low"]).tolist(), rel=1e-4)
@@ -97,7 +97,7 @@ def test_lines_have_the_colors_of_the_figures_and_a_menu_for_each_other_name(roo
 
 def test_a_checkpoint_without_a_score_is_a_gap(root: Path) -> None:
     chart = _spec(learning_chart(curve_tables(scored_of(root)), "t", "n"))
-    line = next(one for one in chart["datasets"]["curves"] if one["group"].startswith("70m"))
+    line = next(one for one in chart["datasets"]["curves"] if one["line"].startswith("70m"))
     assert line["step"] == [0, 1, 4, 8, 16]
     assert line["accuracy"][3] is None
     assert json.dumps(chart, allow_nan=False)
@@ -126,8 +126,8 @@ def test_every_chart_is_what_vega_lite_allows(root: Path) -> None:
 def test_charts_of_the_same_names_differ_in_their_data_only(root: Path) -> None:
     table = curve_table(scored_of(root).curve_rows(), study_of(root).runs)
     moved = table.assign(accuracy=table["accuracy"] + 0.01)
-    assert learning_layout(table, "group") == learning_layout(moved, "group")
-    assert learning_layout(table, "group") != learning_layout(table.assign(low=0.1), "group")
+    assert learning_layout(table, "line") == learning_layout(moved, "line")
+    assert learning_layout(table, "line") != learning_layout(table.assign(low=0.1), "line")
     charts = [_spec(learning_chart(one, "t", "n")) for one in (table, moved)]
     data = [chart.pop("datasets")["curves"] for chart in charts]
     assert charts[0] == charts[1]
@@ -150,7 +150,7 @@ def test_more_than_six_phenomena_have_a_panel_each(root: Path) -> None:
 
 
 def test_level_lines_have_colors_of_their_own_and_a_place_on_the_axis(root: Path) -> None:
-    table = curve_table(scored_of(root).curve_rows(), study_of(root).runs).rename(columns={"group": "curve"})
+    table = curve_table(scored_of(root).curve_rows(), study_of(root).runs).rename(columns={"line": "curve"})
     levels = pd.DataFrame({"curve": ["a model"], "accuracy": [0.3], "low": [0.22]})
     layout = learning_layout(table, "curve", levels, clickable=True)
     chart = draw_layout(layout).to_dict()

@@ -23,7 +23,7 @@ def test_runs_are_averaged_step_by_step_while_bins_hold_one_step(make_run: MakeR
 @given(st.lists(st.floats(0.5, 10), min_size=1, max_size=300))
 def test_binning_loses_no_step_and_keeps_the_mean(values: list[float]) -> None:
     steps = range(1, len(values) + 1)
-    metrics = pd.DataFrame({"group": "g", "run": "r", "step": steps, "tokens": [100.0 * step for step in steps]})
+    metrics = pd.DataFrame({"line": "g", "run": "r", "step": steps, "tokens": [100.0 * step for step in steps]})
     table = loss_table(metrics.assign(bits_per_byte=values))
     assert table["steps"].sum() == len(values)
     assert (table["bits_per_byte"] * table["steps"]).sum() == pytest.approx(sum(values))

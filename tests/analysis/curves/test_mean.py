@@ -31,7 +31,7 @@ def test_sizes_and_seeds_are_averaged_at_equal_tokens(make_run: MakeRun, table_o
     mean, sd = statistics.mean(finals.values()), statistics.stdev(finals.values())
     assert [end["accuracy"], end["sd"], end["smoothed"]] == pytest.approx([mean, sd, mean])
     assert [end["low"], end["high"]] == pytest.approx([mean - sd, mean + sd])
-    assert (end["runs"], end["models"], end["family"]) == (3, 2, "gpt_neox, char, 10M tokens, demo")
+    assert (end["runs"], end["models"], end["line"]) == (3, 2, "gpt_neox, char, 10M tokens, demo")
 
 
 def test_between_checkpoints_a_run_is_interpolated_on_log_tokens(make_run: MakeRun, table_of) -> None:
@@ -56,7 +56,7 @@ def test_tokenizers_and_budgets_have_curves_of_their_own_and_one_size_has_none(m
         make_run(_curve({1: 0.5, 4: 0.7}), model=model)
         make_run(_curve({1: 0.5, 4: 0.7}), model=model, tokenizer="word")
     make_run(_curve({1: 0.5, 4: 0.7}), tokens="20M")
-    assert set(table_of()["family"]) == {"char, 10M tokens", "word, 10M tokens"}
+    assert set(table_of()["line"]) == {"char, 10M tokens", "word, 10M tokens"}
 
 
 def test_one_size_makes_no_part(make_run: MakeRun, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def sections(study):
 
 def names_in(section):
     tables = [*section.tables.values(), *(drawing.table for drawing in section.drawings)]
-    return {str(name) for table in tables for column in ("group", "line") if column in table for name in table[column]}
+    return {str(name) for table in tables if "line" in table for name in table["line"]}
 
 
 def test_it_is_marked_in_all_sections_that_compare_by_bits(study_with):

@@ -77,5 +77,5 @@ def test_runs_whose_folders_are_renamed_are_the_same_lines_in_the_same_order(mak
     for place, run in enumerate(reversed(before)):
         run.folder.rename(run.folder.with_name("qwxz"[place]))
     after = find_runs([f"{tmp_path}/runs/*"])
-    assert [run.group for run in after] == [run.group for run in before] == ["14m", "14m", "70m", "70m"]
+    assert [run.line for run in after] == [run.line for run in before] == ["14m", "14m", "70m", "70m"]
     assert [run.facts.name for run in after] == [run.facts.name for run in before]

@@ -27,7 +27,7 @@ def test_frame_has_every_row_with_its_run_and_line(make_run: MakeRun, tmp_path) 
     make_run(None, seed=2)
     frame = score_frame(find_runs([f"{tmp_path}/runs/*"]))
     assert frame["run"].astype(str).tolist() == ["14m-10M-char-demo-s0"] * 2 + ["14m-10M-char-demo-s1"]
-    assert set(frame["group"].astype(str)) == {"14m"}
+    assert set(frame["line"].astype(str)) == {"14m"}
     assert frame["accuracy"].tolist() == [0.5, 0.6, 0.4]
     assert frame["phenomenon"].astype(str).tolist() == ["all", "x", "all"]
     assert frame["phenomenon"].dtype == "category"
@@ -107,7 +107,7 @@ def test_nothing_scored_gives_an_empty_frame_with_the_columns(make_run: MakeRun,
     for frame in (score_frame(runs), metric_frame(runs)):
         assert isinstance(frame, pd.DataFrame)
         assert frame.empty
-        assert {"run", "group", "step", "tokens"} <= set(frame.columns)
+        assert {"run", "line", "step", "tokens"} <= set(frame.columns)
 
 
 def test_broken_scores_name_file_and_line(make_run: MakeRun, tmp_path) -> None:

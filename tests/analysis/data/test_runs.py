@@ -22,13 +22,13 @@ def test_runs_that_differ_in_the_seed_share_a_line(make_run: MakeRun) -> None:
     for seed in (0, 1, 2):
         make_run(seed=seed)
     make_run(seed=0, tokenizer="word")
-    assert [run.group for run in find_runs(["runs/*"])] == ["char"] * 3 + ["word"]
+    assert [run.line for run in find_runs(["runs/*"])] == ["char"] * 3 + ["word"]
 
 
 def test_runs_of_other_settings_are_lines_of_their_own(make_run: MakeRun) -> None:
     make_run(seed=0, cell="one")
     make_run(seed=1, cell="other")
-    assert [run.group for run in find_runs(["runs/*"])] == ["batch.sequences=one", "batch.sequences=other"]
+    assert [run.line for run in find_runs(["runs/*"])] == ["batch.sequences=one", "batch.sequences=other"]
 
 
 def test_runs_on_other_tokens_are_another_line(make_run: MakeRun) -> None:
@@ -36,7 +36,7 @@ def test_runs_on_other_tokens_are_another_line(make_run: MakeRun) -> None:
     for seed, stream in enumerate(("old", "new", "new")):
         change_run(make_run(seed=seed, cell="one"), data_sha256=stream)
     runs = find_runs(["runs/*"])
-    assert [run.group for run in runs] == ["text=new", "text=new", "text=old"]
+    assert [run.line for run in runs] == ["text=new", "text=new", "text=old"]
 
 
 def test_one_identity_in_two_folders_is_told_apart_by_the_folders(make_run: MakeRun) -> None:
@@ -44,7 +44,7 @@ def test_one_identity_in_two_folders_is_told_apart_by_the_folders(make_run: Make
     make_run(seed=0, parent="there")
     runs = find_runs(["here/*", "there/*"])
     assert [run.label for run in runs] == ["here/14m-10M-char-demo-s0", "there/14m-10M-char-demo-s0"]
-    assert len({run.group for run in runs}) == 2
+    assert len({run.line for run in runs}) == 2
 
 
 def test_a_copy_of_a_run_is_named_with_the_run(make_run: MakeRun, tmp_path: Path) -> None:
@@ -71,9 +71,9 @@ def test_an_analysis_says_that_there_is_a_copy(make_run: MakeRun, capsys: pytest
 def test_two_precisions_are_two_lines_with_labels_of_their_own(make_run: MakeRun) -> None:
     make_run(seed=0)
     make_run(seed=1)
-    assert {run.group for run in find_runs(["runs/*"])} == {"14m"}, "one precision is not worth a word"
+    assert {run.line for run in find_runs(["runs/*"])} == {"14m"}, "one precision is not worth a word"
     make_run(seed=0, suffix="-half", precision="bfloat16")
-    assert [run.group for run in find_runs(["runs/*"])] == ["bfloat16", "float32", "float32"]
+    assert [run.line for run in find_runs(["runs/*"])] == ["bfloat16", "float32", "float32"]
 
 
 def test_choices_are_in_the_labels_of_lines(make_run: MakeRun) -> None:
@@ -81,7 +81,7 @@ def test_choices_are_in_the_labels_of_lines(make_run: MakeRun) -> None:
         make_run(seed=seed)
     make_run(suffix="-rate=wsd")
     make_run(suffix="-objective=masked-optimizer.eps=1e-06-mine")
-    assert [run.group for run in find_runs(["runs/*"])] == [
+    assert [run.line for run in find_runs(["runs/*"])] == [
         "causal, rate=cosine", "causal, rate=cosine", "causal, rate=wsd", "masked, rate=cosine",
     ]  # fmt: skip
 
@@ -172,11 +172,11 @@ def test_settings_that_no_factor_names_are_lines_of_their_own(make_run: MakeRun)
     """A model file may be edited between two runs of one name."""
     change_run(make_run(seed=0), cell_sha256="before")
     change_run(make_run(seed=1), cell_sha256="edited")
-    assert [run.group for run in find_runs(["runs/*"])] == ["settings=before", "settings=edited"]
+    assert [run.line for run in find_runs(["runs/*"])] == ["settings=before", "settings=edited"]
 
 
 def test_a_model_from_elsewhere_never_joins_a_line_of_its_name(make_run: MakeRun, tmp_path: Path) -> None:
     for tokenizer in ("char", "word"):
         make_run(tokenizer=tokenizer)
     write_scores(tmp_path / "char", [score_row(-1, 0.8)])
-    assert [run.group for run in find_runs(["runs/*", "char"])] == ["char", "word", "char (not trained here)"]
+    assert [run.line for run in find_runs(["runs/*", "char"])] == ["char", "word", "char (not trained here)"]

@@ -21,9 +21,9 @@ def write(tmp_path: Path):
 
 
 def test_models_with_families(write) -> None:
-    table = read_models(write("model,family,parameters\nxglm-564M, XGLM ,564463616\nxglm-1.7B,,\n"), KNOWN)
-    assert table["family"].tolist()[0] == "XGLM"
-    assert table["family"].isna().tolist() == [False, True]
+    table = read_models(write("model,line,parameters\nxglm-564M, XGLM ,564463616\nxglm-1.7B,,\n"), KNOWN)
+    assert table["line"].tolist()[0] == "XGLM"
+    assert table["line"].isna().tolist() == [False, True]
     assert table["parameters"].tolist()[0] == 564463616
     assert np.isnan(table["parameters"].tolist()[1])
 
@@ -55,17 +55,17 @@ def test_matches_pass_over_benchmarks_that_were_not_scored(write) -> None:
     ("text", "message"),
     [
         (
-            "model,familly,parameters\n",
-            ":1: no column 'family'; the columns are model, familly, parameters. Did you mean",
+            "model,lyne,parameters\n",
+            ":1: no column 'line'; the columns are model, lyne, parameters. Did you mean",
         ),
-        ("model,family,parameters\n", "has a header and no line below it"),
-        ("model,family,parameters\nxglm-546M,X,1\n", ":2: allowed: xglm-1.7B, xglm-564M. Did you mean 'xglm-564M'?"),
-        ("model,family,parameters\nxglm-564M,X,1.7B\n", ":2: 'parameters' is '1.7B'; a number above 0 is expected"),
-        ("model,family,parameters\nxglm-564M,X,-1\n", ":2: 'parameters' is '-1'; a number above 0 is expected"),
-        ("model,family,parameters\nxglm-564M,X\n", ":2: 3 cells are expected, as in the header"),
-        ("model,family,parameters\n,X,1\n", ":2: 'model' is empty"),
-        ("model,family,parameters\nxglm-564M,X,1\nxglm-564M,Y,2\n", ":3: xglm-564M stands in line 2 already"),
-        ("model,family,family,parameters\nxglm-564M,X,X,1\n", ":1: the column 'family' occurs twice"),
+        ("model,line,parameters\n", "has a header and no line below it"),
+        ("model,line,parameters\nxglm-546M,X,1\n", ":2: allowed: xglm-1.7B, xglm-564M. Did you mean 'xglm-564M'?"),
+        ("model,line,parameters\nxglm-564M,X,1.7B\n", ":2: 'parameters' is '1.7B'; a number above 0 is expected"),
+        ("model,line,parameters\nxglm-564M,X,-1\n", ":2: 'parameters' is '-1'; a number above 0 is expected"),
+        ("model,line,parameters\nxglm-564M,X\n", ":2: 3 cells are expected, as in the header"),
+        ("model,line,parameters\n,X,1\n", ":2: 'model' is empty"),
+        ("model,line,parameters\nxglm-564M,X,1\nxglm-564M,Y,2\n", ":3: xglm-564M stands in line 2 already"),
+        ("model,line,line,parameters\nxglm-564M,X,X,1\n", ":1: the column 'line' occurs twice"),
     ],
 )
 def test_a_broken_file_of_models_is_named(write, text: str, message: str) -> None:

@@ -43,7 +43,7 @@ def test_the_table_is_the_mean_of_the_runs_and_the_csv_has_each(parts_of):
 
 def test_the_tokens_of_a_model_are_missing_where_one_of_its_runs_has_none():
     summary = pd.DataFrame({
-        "group": ["x", "x", "y", "y"], "phenomenon": "all", "paradigm": "all",
+        "line": ["x", "x", "y", "y"], "phenomenon": "all", "paradigm": "all",
         "right_for_good_tokens": [1e6, np.nan, 1e6, 3e6],
     })  # fmt: skip
     assert line_summary(summary)["right_for_good_tokens"].tolist() == pytest.approx([np.nan, 2e6], nan_ok=True)

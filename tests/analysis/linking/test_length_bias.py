@@ -46,7 +46,7 @@ def test_the_curve_is_the_mean_of_the_two_unequal_splits(run, tmp_path: Path) ->
 def test_the_line_is_the_mean_over_models_and_the_band_their_deviation() -> None:
     values = {("m1", "s0"): 0.5, ("m1", "s1"): 0.7, ("m2", "s0"): 0.8}
     rows = [
-        {"benchmark": "zho", "variant": "char", "group": model, "run": seed, "alpha": 0.5, "accuracy": value,
+        {"benchmark": "zho", "line": "char", "model": model, "run": seed, "alpha": 0.5, "accuracy": value,
          "accuracy_unequal": value, "delta_acc": 1 - value}
         for (model, seed), value in values.items()
     ]  # fmt: skip
@@ -70,7 +70,7 @@ def test_the_best_alpha_of_each_run_has_an_interval_and_its_settings(run, tmp_pa
 
 def test_the_mean_curve_has_a_best_alpha_too() -> None:
     bands = pd.DataFrame({
-        "benchmark": "zho", "variant": "char", "models": 2, "alpha": [0.0, 0.5, 1.0], "accuracy": [0.6, 0.8, 0.7],
+        "benchmark": "zho", "line": "char", "models": 2, "alpha": [0.0, 0.5, 1.0], "accuracy": [0.6, 0.8, 0.7],
         "accuracy_unequal": [math.nan] * 3, "delta_acc": [0.3, 0.2, 0.1],
     })  # fmt: skip
     (row,) = best_of_means(bands).to_dict("records")

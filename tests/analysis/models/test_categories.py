@@ -35,14 +35,14 @@ def _points(wide: pd.DataFrame) -> pd.DataFrame:
 def _average(phenomena: pd.DataFrame, aggregate: str) -> "pd.Series[float]":
     """Average by model as the tables of the report do, with as many paradigms of a phenomenon's accuracy as it has."""
     rows = [
-        {"group": model, "phenomenon": name, "paradigm": f"{name}-{number}", "accuracy": value}
+        {"line": model, "phenomenon": name, "paradigm": f"{name}-{number}", "accuracy": value}
         for model, row in phenomena.iterrows()
         for (name, value), count in zip(row.items(), PARADIGMS, strict=True)
         for number in range(count)
     ]
     table = by_level(pd.DataFrame(rows).assign(linking="ppl", step=-1, n=1000))
     whole = table[(table["phenomenon"] == "all") & (table["aggregate"] == aggregate)]
-    return whole.set_index("group")["accuracy"]
+    return whole.set_index("line")["accuracy"]
 
 
 def test_averages_of_rublimp_table_5_are_means_over_phenomena() -> None:

@@ -28,10 +28,10 @@ def test_accuracy_rises_in_hindi_and_falls_in_swahili() -> None:
 
 def test_versions_of_a_family_are_averaged_with_their_standard_error() -> None:
     points = pd.DataFrame({
-        "family": ["f", "f", "f", None], "model": ["f1", "f2", "f3", "alone"], "suite": "s",
+        "line": ["f", "f", "f", None], "model": ["f1", "f2", "f3", "alone"], "suite": "s",
         "accuracy": [0.5, 0.6, 0.7, 0.9],
     })  # fmt: skip
-    table = complexity_table(points, levels_table({"verb": ("s", "t")})).set_index("family")
+    table = complexity_table(points, levels_table({"verb": ("s", "t")})).set_index("line")
     assert table.loc["f", "accuracy"] == pytest.approx(0.6)
     assert table.loc["f", "high"] - table.loc["f", "accuracy"] == pytest.approx(1.96 * 0.1 / np.sqrt(3), rel=1e-4)
     assert table.loc["alone", "models"] == 1

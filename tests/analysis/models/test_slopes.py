@@ -9,7 +9,7 @@ from ucurve.analysis.models.sizes import slope_table, slopes_by_suite
 
 
 def test_every_slope_and_average_of_tse_table_1() -> None:
-    """80 slopes and 20 averages, to the rounding of accuracies and slopes; XGLM-4.5B belongs to no family."""
+    """80 slopes and 20 averages, to the rounding of accuracies and slopes; XGLM-4.5B belongs to no line."""
     models = tse_figure1()
     found = slopes_by_suite(slope_table(models[models["model"] != "human"])).set_index("suite")
     table = printed("tse_table1").set_index("suite")
@@ -27,15 +27,15 @@ def test_signs_of_slopes_as_section_5_2_says() -> None:
 
 def test_a_line_through_two_models_joins_them() -> None:
     points = pd.DataFrame({
-        "family": ["f", "f", None, "g"], "suite": "s", "parameters": [1e9, 3e9, 2e9, 1e9], "accuracy": [0.5, 0.9, 0, 1],
+        "line": ["f", "f", None, "g"], "suite": "s", "parameters": [1e9, 3e9, 2e9, 1e9], "accuracy": [0.5, 0.9, 0, 1],
     })  # fmt: skip
     table = slope_table(points)
-    assert table.to_dict("records") == [{"family": "f", "suite": "s", "models": 2, "slope": pytest.approx(20.0)}]
+    assert table.to_dict("records") == [{"line": "f", "suite": "s", "models": 2, "slope": pytest.approx(20.0)}]
 
 
 def test_suites_without_a_slope_stay_gaps() -> None:
     points = pd.DataFrame({
-        "family": ["f", "f", "g", "g", "f", "f"], "suite": ["a", "a", "a", "a", "b", "b"],
+        "line": ["f", "f", "g", "g", "f", "f"], "suite": ["a", "a", "a", "a", "b", "b"],
         "parameters": [1e9, 2e9] * 3, "accuracy": [0.5, 0.6, 0.5, 0.7, 0.5, 0.8],
     })  # fmt: skip
     table = slopes_by_suite(slope_table(points))
@@ -53,10 +53,7 @@ def test_slopes_add_up_and_scale(accuracies: list[float], shift: float, scale: f
         "larger": (sizes * scale, np.array(accuracies)),
     }  # fmt: skip
     points = pd.concat(
-        [
-            pd.DataFrame({"family": "f", "suite": name, "parameters": x, "accuracy": y})
-            for name, (x, y) in frames.items()
-        ]
+        [pd.DataFrame({"line": "f", "suite": name, "parameters": x, "accuracy": y}) for name, (x, y) in frames.items()]
     )
     slope = slope_table(points).set_index("suite")["slope"]
     assert slope["moved"] == pytest.approx(slope["plain"], abs=1e-9)

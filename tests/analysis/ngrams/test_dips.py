@@ -5,7 +5,7 @@ import pytest
 from ucurve.analysis.ngrams.dips import describe_dips
 
 DIP = {
-    "group": "14m", "phenomenon": "NPI_licensing", "runs": 3, "items": 300, "start": 16_384.0, "bottom": 524_288.0,
+    "line": "14m", "phenomenon": "NPI_licensing", "runs": 3, "items": 300, "start": 16_384.0, "bottom": 524_288.0,
     "end": 3_145_728.0, "fall": 0.123,
 }  # fmt: skip
 BEGINNING = "The dip of NPI licensing between 16K and 3.1M tokens (a fall of 12.3 points, lowest at 520K): "

@@ -176,7 +176,7 @@ def layout_faults(drawing: Drawing) -> list[str]:
 def _alpha() -> Drawing:
     alphas = np.linspace(0, 1, 21)
     bands = pd.DataFrame({
-        "benchmark": "demo", "variant": "char, demo", "alpha": alphas, "models": 1,
+        "benchmark": "demo", "line": "char, demo", "alpha": alphas, "models": 1,
         "accuracy_unequal": 0.977 + 0.006 * alphas, "accuracy_unequal_sd": np.nan,
     })  # fmt: skip
     return draw_alpha(bands, "accuracy_unequal")

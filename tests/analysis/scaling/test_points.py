@@ -80,7 +80,7 @@ def test_points_on_the_way_are_all_checkpoints_after_step_0_by_line(make_run: Ma
     for seed in (0, 1):
         make_run([score_row(step, 0.6) for step in (0, 1, 2)], seed=seed)
     points = accuracy_points(score_frame(_runs(tmp_path)))
-    assert points["group"].tolist() == ["14m"] * 4
+    assert points["line"].tolist() == ["14m"] * 4
 
 
 def test_accuracy_meets_bits_at_equal_steps_and_seeds_are_averaged(make_run: MakeRun, tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def test_what_two_runs_or_lines_differ_in_is_read_from_their_records(make_run: M
     names = {(run.model, run.facts.tokenizer, run.facts.seeds.init): run for run in runs}
     small, same, large = names["14m", "char", 0], names["14m", "char", 1], names["70m", "char", 0]
     words = names["70m", "word", 0]
-    by_run = differences(runs, by_group=False)
+    by_run = differences(runs, by_line=False)
     assert by_run(small.label, same.label) == "seed"
     assert by_run(small.label, large.label) == "size"
     assert by_run(small.label, words.label) == "size and tokenizer"
-    assert differences(runs, by_group=True)(large.group, words.group) == "tokenizer"
+    assert differences(runs, by_line=True)(large.line, words.line) == "tokenizer"

@@ -24,7 +24,7 @@ def test_step_0_has_an_accuracy_and_no_band() -> None:
     half_points = np.random.default_rng(1).integers(0, 3, (2, 5, 40)).astype(np.uint8)
     rows = curve_rows("line", "all", estimate_curve(np.logspace(4, 6, 5), half_points, np.zeros(40, int)), 0.5)
     assert list(rows) == [
-        "group", "phenomenon", "tokens", "accuracy", "smoothed", "low", "high", "band_low", "band_high",
+        "line", "phenomenon", "tokens", "accuracy", "smoothed", "low", "high", "band_low", "band_high",
     ]  # fmt: skip
     assert rows.iloc[0][["tokens", "accuracy"]].tolist() == [0, 0.5]
     assert rows.iloc[0][["smoothed", "low", "band_low"]].isna().all()

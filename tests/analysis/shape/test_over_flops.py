@@ -69,7 +69,7 @@ def test_budgets_are_one_curve_of_finished_runs_and_each_has_one_at_equal_tokens
     make_runs(make_run)
     make_runs(make_run, "20M", steps=[1, 8, 64, 640], extra=0.05)
     (section,) = flops_shape_sections(scored_of(tmp_path))
-    lines = section.tables[f"shapes_flops_{BENCHMARK}"].drop_duplicates("group").set_index("group")
+    lines = section.tables[f"shapes_flops_{BENCHMARK}"].drop_duplicates("line").set_index("line")
     assert lines["at"].to_dict() == {
         "gpt_neox, char, demo": FINISHED, "10M tokens": EQUAL_TOKENS, "20M tokens": EQUAL_TOKENS,
     }  # fmt: skip
@@ -87,7 +87,7 @@ def test_runs_that_have_not_ended_are_compared_at_the_last_tokens_that_all_have_
     (section,) = flops_shape_sections(scored_of(tmp_path))
     table = section.tables[f"shapes_flops_{BENCHMARK}"]
     assert set(table["at"]) == {EQUAL_TOKENS}
-    assert set(table["group"]) == {"gpt_neox, char, 10M tokens, demo"}
+    assert set(table["line"]) == {"gpt_neox, char, 10M tokens, demo"}
 
 
 def test_a_notebook_has_the_shapes_over_flops(make_run: MakeRun, tmp_path) -> None:

@@ -101,7 +101,7 @@ def test_means_by_phenomenon_and_over_seeds(runs):
 
 def test_a_study_splits_margins_with_intervals_over_seeds(runs):
     (scored,) = open_study(f"{runs}/*").benchmarks()
-    line = scored.study.runs[0].group
+    line = scored.study.runs[0].line
     table = critical_regions(scored, {line: "char"}, {"char": 4}).set_index("phenomenon")
     assert set(table.index) == {"all", "agreement", "order"}
     assert table[["tokenizer", "step", "runs"]].drop_duplicates().to_numpy().tolist() == [["char", 4, 2]]

@@ -48,11 +48,11 @@ export class CurveChart {
       this.view?.finalize();
       this.view = await embed(this.element, chart, found.data);
       this.view.addSignalListener("clicked", (_, value) => {
-        if (value && value.step) this.onPick(value.group[0], value.step[0]);
+        if (value && value.step) this.onPick(value.line[0], value.step[0]);
       });
     }
     this.drawn = drawn;
-    const lines = [...new Set(found.data.curves.map(row => row.group))];
+    const lines = [...new Set(found.data.curves.map(row => row.line))];
     this.element.setAttribute("aria-label", `Accuracy over training tokens: ${lines.slice(0, 12).join(", ")}.`);
   }
 }

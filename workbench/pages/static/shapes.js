@@ -20,7 +20,7 @@ export function verdictOf(shapes, name) {
 // Whether the dip that is told of a curve is shown by the test, in a list of no or one text.
 export function isShown(shapes, {name, line, dips}) {
   if (!dips) return [];
-  const own = shapes?.classes.find(one => one.value === name && one.group === line);
+  const own = shapes?.classes.find(one => one.value === name && one.line === line);
   return [own ? own.class === "U-shaped" ? "shown by the test" : "not shown: may be chance" : "not tested"];
 }
 
@@ -32,16 +32,16 @@ export function meaningsOf(shapes, name = null) {
 
 // The table of all verdicts, in the order of the curves, and what the test can say.
 export function showShapes(box, shapes, titleOf) {
-  const lines = new Set(shapes.classes.map(one => one.group)), places = new Map(shapes.order.map((name, position) => [name, position]));
+  const lines = new Set(shapes.classes.map(one => one.line)), places = new Map(shapes.order.map((name, position) => [name, position]));
   const columns = [
     {name: "value", title: "Curve", show: titleOf},
-    {name: "group", title: "Line"},
+    {name: "line", title: "Line"},
     {name: "shape", title: "Shape", show: (shape, {meanings}) => make("span", {title: meanings.join(" ")}, shape)},
     {name: "p", title: "p (Holm)", number: true, show: p => p === null ? "–" : shownP(p)},
     {name: "depth", title: "Depth (points)", number: true, show: percent},
     {name: "place", title: "Place (tokens)", number: true, show: tokens => count(tokens === null ? null : Math.round(tokens))},
     {name: "runs", title: "Runs", number: true},
-  ].filter(({name}) => name !== "group" || lines.size > 1);
+  ].filter(({name}) => name !== "line" || lines.size > 1);
   const rows = [...shapes.classes].sort((one, other) => places.get(one.value) - places.get(other.value));
   fill(box, rows.length ? table(columns, rows) : make("p", {}, "No curve can be tested."),
     ...meaningsOf(shapes).map(text => make("p", {class: "note"}, text)),
