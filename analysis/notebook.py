@@ -20,6 +20,7 @@ from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.frames import last_scored, overall
 from ucurve.analysis.data.groups import ALL, columns, crossed_columns
 from ucurve.analysis.data.linked import under_linking
+from ucurve.analysis.data.look import look_of
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
@@ -114,25 +115,29 @@ class NotebookStudy(Study):
             self._linked[name, linking] = under_linking(self._named[name], linking)
         return self._linked[name, linking]
 
-    def curve(self, benchmark: str | None = None, by: str = "run", linking: str | None = None) -> OfflineChart:
+    def curve(
+        self, benchmark: str | None = None, by: str = "run", linking: str | None = None, *,
+        color: str | None = None, dash: str | None = None, facet: str | None = None,
+    ) -> OfflineChart:  # fmt: skip
         """Draw accuracy against training tokens, with a menu of the linking functions that were scored.
 
         ``by`` is ``run``, one for each line, the runs that differ in the seed only; ``phenomenon``, a line for each;
         or a column of the pairs, such as ``paradigm`` or ``distance``, or of ``frequencies``, a line for each of its
-        values; or two columns, such as ``match*attractor``, a line for each combination of their values.
+        values; or two columns, such as ``match*attractor``, a line for each combination of their values. ``color``,
+        ``dash`` and ``facet`` are factors of the lines, such as ``tokenizer``, that give colors, dashes and panels.
 
         Examples:
             >>> study.curve(by="phenomenon", linking="slln_lp:0.8")
         """
-        scored = self._with_checkpoints(benchmark, linking)
+        scored, look = self._with_checkpoints(benchmark, linking), look_of(self.runs, (color, dash), facet)
         if by not in _LINES:
             table = self._column_curves(scored, by)
-            chart = learning_chart(table, f"Learning curves by {by}", band_note(table), "value")
+            chart = learning_chart(table, f"Learning curves by {by}", band_note(table), "value", look)
         else:
             table = curve_tables(scored, scored.linking)
             if by == "phenomenon" and not set(table["phenomenon"]) - {ALL, ""}:
                 raise UserError(f"{scored.benchmark} has no phenomena; draw it with by='run'")
-            chart = curve_chart(table, scored.benchmark, band_note(table), _LINES[by])
+            chart = curve_chart(table, scored.benchmark, band_note(table), _LINES[by], look)
         return chart.properties(
             title=f"{scored.benchmark} (scored by {scored.scorer}, ties counted {scored.ties_rule})"
         )
@@ -147,7 +152,7 @@ class NotebookStudy(Study):
         points = flops_table(curve_table(scored.curve_rows(), self.runs), self.runs)
         if points.empty:
             return empty_chart(f"{scored.benchmark}: no checkpoint after step 0 is scored, so no FLOPs to draw")
-        chart = flops_chart(with_references(points), scored.benchmark, band_note(points))
+        chart = flops_chart(with_references(points), scored.benchmark, band_note(points), self.look)
         return chart.properties(title=scored.curve_title)
 
     def lines(self) -> pd.DataFrame:
@@ -202,7 +207,7 @@ class NotebookStudy(Study):
         if table.empty:
             return empty_chart("no run has training metrics with bits per byte, so there is no loss to draw")
         note = " ".join(["Loss in bits per byte.", *describe_unknown(self.runs)])
-        return loss_chart(table, "Training curves", note).properties(title="Training curves")
+        return loss_chart(table, "Training curves", note, self.look).properties(title="Training curves")
 
     def shapes(self, benchmark: str | None = None, linking: str | None = None, *, over: str = "tokens") -> pd.DataFrame:
         """Classify every curve: rising, falling, U-shaped, flat; one row a curve, those that dip first.

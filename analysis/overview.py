@@ -12,7 +12,7 @@ from ucurve.analysis.curves.learning import curve_table, draw_curves
 from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
-from ucurve.analysis.plotting.facets import panels_by
+from ucurve.analysis.plotting.facets import overall_panels, panels_by
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report.html import FirstScreen
@@ -243,16 +243,16 @@ def _draw_classified(scored: BenchmarkScores, shapes: Shapes) -> Iterator[Drawin
         return
     table = classified_curves(shapes)
     overall = table[table["phenomenon"] == "all"]
-    yield _picture(
-        scored, "overall", f"All pairs of {scored.heading}", overall, draw_smoothed(overall, [("", overall)], _NOTE)
-    )
+    look = scored.study.look
+    figure = draw_smoothed(overall, [("", overall)], _NOTE, look)
+    yield _picture(scored, "overall", f"All pairs of {scored.heading}", overall, figure)
     classes = shapes.classes[shapes.classes["phenomenon"] != "all"]
     rank = [_place(row) for row in classes.fillna({"onset": math.inf}).to_dict("records")]
     order = [name for _, name in sorted(zip(rank, classes["phenomenon"].astype(str), strict=True))]
     drawn = list(dict.fromkeys(name for name in order if name in set(table["phenomenon"])))[:MOST_PICTURED]
     if drawn:
         rows = table[table["phenomenon"].isin(drawn)]
-        figure = draw_smoothed(rows, panels_by(rows, "phenomenon", drawn), _NOTE, _across(drawn))
+        figure = draw_smoothed(rows, panels_by(rows, "phenomenon", drawn), _NOTE, look, _across(drawn))
         every = classes["phenomenon"].nunique()
         some = "" if every == len(drawn) else f", {len(drawn)} of {every}"
         yield _picture(
@@ -278,14 +278,13 @@ def _draw_plain(scored: BenchmarkScores, table: pd.DataFrame) -> Iterator[Drawin
     """Draw the accuracies themselves, where no shapes could be tested or there are several lines."""
     if table.empty:
         return
-    overall = table[table["phenomenon"] == "all"]
-    yield _picture(
-        scored, "overall", f"All pairs of {scored.benchmark}", overall, draw_curves(overall, [("", overall)])
-    )
+    overall, look = table[table["phenomenon"] == "all"], scored.study.look
+    figure = draw_curves(overall, overall_panels(overall, look), look=look)
+    yield _picture(scored, "overall", f"All pairs of {scored.benchmark}", overall, figure)
     names = sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)[:MOST_PICTURED]
     if names:
         rows = table[table["phenomenon"].isin(names)]
-        figure = draw_curves(rows, panels_by(rows, "phenomenon", names), _across(names))
+        figure = draw_curves(rows, panels_by(rows, "phenomenon", names), _across(names), look)
         yield _picture(scored, "phenomena", "Phenomena", rows, figure)
 
 

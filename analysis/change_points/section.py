@@ -14,7 +14,8 @@ from ucurve.analysis.change_points.table import ACCURACY, change_table, loss_cur
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_over_tokens, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import TokenAxis, line_styles, readable
+from ucurve.analysis.plotting.line_styles import LineStyles
+from ucurve.analysis.plotting.style import TokenAxis, readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.section import read_shapes
@@ -61,7 +62,9 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         which=name_changes(shown), before=scale * shown["slope_before"], after=scale * shown["slope_after"],
     )  # fmt: skip
     view = TableView(f"{_NOTE}{scored.title}.", _CHANGES, shown, {f"change_points_{scored.file_name}": table})
-    drawings = draw_changes(table, shapes.estimates, f"change_points_{scored.file_name}", scored.title)
+    drawings = draw_changes(
+        table, shapes.estimates, f"change_points_{scored.file_name}", scored.title, scored.study.look
+    )
     left_out = "" if accuracies["significant"].any() else "no curve of accuracy changes its slope significantly"
     bent = accuracies[accuracies["significant"]]["phenomenon"]
     straight = drawings[: 0 if bent.eq("all").any() else 1]  # the overall figure comes first
@@ -72,7 +75,7 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 
 
 def draw_changes(
-    table: pd.DataFrame, estimates: Mapping[tuple[str, str], Curve], name: str, title: str
+    table: pd.DataFrame, estimates: Mapping[tuple[str, str], Curve], name: str, title: str, look: LineStyles
 ) -> list[Drawing]:
     """Draw the bent lines of ``change_table`` over the accuracies: overall and with a panel for each phenomenon."""
     changes = table[(table["measure"] == ACCURACY) & (table["change"] > 0)]
@@ -84,7 +87,7 @@ def draw_changes(
         for curve in (estimates[line, phenomenon],)
     ], ignore_index=True)  # fmt: skip
     note = f"Changes of slope of the accuracy against training tokens, {title}. {_FIGURE_NOTE}"
-    return overall_and_phenomena(rows, name, "Change points", note, partial(_draw, changes=changes))
+    return overall_and_phenomena(rows, name, "Change points", note, partial(_draw, changes=changes, look=look))
 
 
 def bent_line(changes: pd.DataFrame, first: float, last: float) -> tuple[list[float], list[float]]:
@@ -131,8 +134,8 @@ def _count(accuracies: pd.DataFrame) -> str:
     return text
 
 
-def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame) -> Figure:
-    styles = line_styles(table["line"])
+def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame, look: LineStyles) -> Figure:
+    styles = look(table["line"])
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for name, style in styles.items():

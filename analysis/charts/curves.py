@@ -14,17 +14,18 @@ from ucurve.analysis.charts import axes, parts
 from ucurve.analysis.charts.offline import LayeredChart, OfflineChart, PanelChart
 from ucurve.analysis.charts.parts import CURVES, LEVELS, TITLES, Column, Rows
 from ucurve.analysis.plotting.facets import OVER_RUNS, line_names
-from ucurve.analysis.plotting.style import TokenAxis, line_styles, lowest_of, percent_bottom, readable, size_colors
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.plotting.style import TokenAxis, lowest_of, percent_bottom, readable
 from ucurve.fields import format_count
 
 Lines = Literal["line", "phenomenon", "value", "curve"]
+Panels = Lines | Literal["panel"]
 
 ALL = "all phenomena"
 MOST_LINES = 6  # of one panel; more than so many phenomena have a panel each
-_NAMES = ("linking", "line", "phenomenon", "value", "curve")
+_NAMES = ("linking", "line", "phenomenon", "value", "curve", "panel")
 _NUMBERS = ("step", "tokens", "runs", "accuracy", "low", "high", "whole")
 _VALUES = ("accuracy", "band", "runs", "step", "tokens")  # of a point, shown under the pointer
-_SHAPES = ("circle", "square", "diamond", "triangle-down", "triangle-up", "cross", "triangle-left")
 _LEVEL_DASHES = ([6, 2], [3, 1.5], [7, 2.5, 1.5, 2.5], [1, 1.5])
 
 
@@ -33,8 +34,8 @@ class LearningLayout:
     """All that a chart of learning curves shows except its numbers: equal layouts differ only in their data."""
 
     columns: tuple[Column, ...]  # the names of a row
-    lines: Lines  # which of them the lines are
-    panels: Lines | None  # and which one has a panel for each value
+    line: Column  # which of them the lines are, with the level lines
+    panels: Panels | None  # and which one has a panel for each value
     levels: tuple[str, ...]  # names of level lines, which have colors as the lines have
     tokens: tuple[float, float]  # the first and last count above 0
     bottom: float  # of the axis of accuracies, a fraction
@@ -47,37 +48,37 @@ class LearningLayout:
     @property
     def menus(self) -> list[Column]:
         """The columns with a menu: those with several values that are neither lines nor panels."""
-        return [one for one in self.columns if one.name not in (self.lines, self.panels) and one.has_several]
-
-    @property
-    def line(self) -> Column:
-        """The lines with the level lines."""
-        line = self.column(self.lines)
-        return Column(line.name, line.title, tuple(dict.fromkeys((*line.values, *self.levels))))
+        return [one for one in self.columns if one.name not in (self.line.name, self.panels) and one.has_several]
 
     def column(self, name: str | None) -> Column:
         """Return the column of a name."""
         return next(column for column in self.columns if column.name == name)
 
 
-def learning_chart(table: pd.DataFrame, title: str, note: str, lines: Lines = "line") -> OfflineChart:
+def learning_chart(
+    table: pd.DataFrame, title: str, note: str, lines: Lines = "line", look: LineStyles = NUMBERED
+) -> OfflineChart:
     """Return the chart of accuracy against training tokens, for rows of ``curve_table``.
 
     Of the columns of names (several linking functions are in a column ``linking``) one gives the lines; the others have
     a menu where they have several values, which begins with the first. More than six phenomena or values have a panel
     each, with the runs as lines.
     """
-    in_panels = lines != "line" and "line" in table and table[lines].nunique() > MOST_LINES
-    layout = learning_layout(table, "line" if in_panels else lines, panels=lines if in_panels else None)
+    panels: Panels | None = None
+    if lines == "line" and look.panel_of:
+        panels, table = "panel", table.assign(panel=table["line"].map(look.panel_of))
+    elif lines != "line" and "line" in table and table[lines].nunique() > MOST_LINES:
+        panels, lines = lines, "line"
+    layout = learning_layout(table, lines, panels=panels, look=look)
     data = {CURVES: learning_rows(table, layout)}
-    if in_panels:
+    if panels:
         return parts.filled(draw_panels(layout), title, note, data)
     return parts.filled(draw_layout(layout), title, note, data)
 
 
 def learning_layout(
-    table: pd.DataFrame, lines: Lines, levels: pd.DataFrame | None = None, *, panels: Lines | None = None,
-    bottom: float | None = None, clickable: bool = False,
+    table: pd.DataFrame, lines: Lines, levels: pd.DataFrame | None = None, *, panels: Panels | None = None,
+    bottom: float | None = None, clickable: bool = False, look: LineStyles = NUMBERED,
 ) -> LearningLayout:  # fmt: skip
     """Lay a chart out for a table of ``learning_chart``; ``clickable`` is for a page that listens to clicks on points.
 
@@ -85,9 +86,10 @@ def learning_layout(
     """
     named, axis = _with_names(table), TokenAxis(table["tokens"])
     drawn = table if levels is None else pd.concat([table, levels])
+    of_levels = () if levels is None else tuple(dict.fromkeys(levels[lines].astype(str)))
     return LearningLayout(
-        tuple(_column(named, name) for name in _NAMES if name in named), lines, panels,
-        () if levels is None else tuple(dict.fromkeys(levels[lines].astype(str))),
+        tuple(_column(named, name) for name in _NAMES if name in named), _line_column(table, lines, of_levels, look),
+        panels, of_levels,
         (axis.first, axis.last), percent_bottom(lowest_of(drawn)) if bottom is None else bottom,
         bool(table["tokens"].eq(0).any()), bool(table["low"].notna().any()), not table["whole"].all(),
         (*_NUMBERS, "n") if "n" in table else _NUMBERS, clickable,
@@ -115,7 +117,7 @@ def draw_layout(layout: LearningLayout, *, is_one: bool = True) -> LayeredChart:
         *_band_and_line(base, line, low, choices),
         *([_levels(line).encode(opacity=parts.opacity(line))] if layout.levels else []),
         *_points(base, line, partial=layout.has_partial, size=26 if is_one else 8),
-        parts.rings(base, line, tips, [layout.lines, "step"] if layout.is_clickable else None),
+        parts.rings(base, line, tips, [layout.line.name, "step"] if layout.is_clickable else None),
     ]  # fmt: skip
     chart = parts.layered(marks, layout.menus, line, layout.numbers)
     return parts.with_band_text(chart.transform_calculate(place=axes.token_place(axis)), ".2f")
@@ -136,8 +138,8 @@ def draw_small(layout: LearningLayout) -> LayeredChart:
     axis, line = TokenAxis(layout.tokens), layout.line
     y = axes.percent_axis(layout.bottom).title(None).axis(values=[0, 50, 100], grid=True)
     base = alt.Chart().encode(x=axes.token_axis(axis).title(None), y=y)
-    colored = base.encode(color=_color(line, has_legend=False), opacity=parts.opacity_alone(line))
-    dashes = parts.dashes(line, line_styles(line.values), has_legend=False)
+    colored = base.encode(color=parts.color(line, has_legend=False), opacity=parts.opacity_alone(line))
+    dashes = parts.dashes(line, has_legend=False)
     band = colored.encode(y=axes.percent_axis(layout.bottom, "low"), y2="high")
     chosen = "datum.step === at"
     marks = [
@@ -151,7 +153,7 @@ def draw_small(layout: LearningLayout) -> LayeredChart:
     return parts.small(marks, layout.numbers).transform_calculate(place=axes.token_place(axis))
 
 
-def flops_chart(table: pd.DataFrame, title: str, note: str) -> LayeredChart:
+def flops_chart(table: pd.DataFrame, title: str, note: str, look: LineStyles = NUMBERED) -> LayeredChart:
     """Return the chart of accuracy against training FLOPs for ``flops_table``; several phenomena have a menu.
 
     The column ``reference`` of the table is empty but for level lines: a name, with accuracies.
@@ -159,65 +161,51 @@ def flops_chart(table: pd.DataFrame, title: str, note: str) -> LayeredChart:
     named = _with_names(table)
     is_point = named["reference"] == ""
     points, levels = named[is_point], named[~is_point]
-    labels = model_labels(points)
-    models = Column("model", TITLES["model"], tuple(labels.values()))
+    labels = name_with_parameters(points)
+    lines = Column("over_budgets", TITLES["line"], tuple(labels.values()), tuple(look(labels).values()))
     phenomena = _column(named, "phenomenon")
     menus = [phenomena] if phenomena.has_several else []
-    points = points.assign(model=points["model"].astype(str).map(labels), several=points["band"].eq(OVER_RUNS))
-    names = ["line", "model", "variant", "series", "phenomenon"]
+    points = points.assign(over_budgets=points["over_budgets"].map(labels), several=points["band"].eq(OVER_RUNS))
+    names = ["line", "model", "over_budgets", "phenomenon"]
     numbers = ["step", "flops", "tokens", "runs", "accuracy", "low", "high", "final", "several"]
     bottom = percent_bottom(lowest_of(table))
     base = alt.Chart().encode(x=axes.flops_axis(points["flops"]), y=axes.percent_axis(bottom))
     tips = parts.tips(["line", "model", "phenomenon", *_VALUES[:2], "flops", *_VALUES[2:]])
     marks = [
         axes.chance_line(), *([] if levels.empty else [_reference_lines(levels, menus)]),
-        *_model_lines(base, models, list(labels), points), parts.rings(base, models, tips),
+        *_flops_lines(base, lines), parts.rings(base, lines, tips),
     ]  # fmt: skip
-    chart = parts.with_band_text(parts.layered(marks, menus, models, numbers), ".2f")
+    chart = parts.with_band_text(parts.layered(marks, menus, lines, numbers), ".2f")
     data = {CURVES: parts.nest(_in_percent(points), names, numbers)}
     if not levels.empty:
         data[LEVELS] = parts.nest(_in_percent(levels), ["reference", "phenomenon"], ["accuracy"])
     return parts.filled(chart, title, note, data)
 
 
-def loss_chart(table: pd.DataFrame, title: str, note: str) -> LayeredChart:
+def loss_chart(table: pd.DataFrame, title: str, note: str, look: LineStyles = NUMBERED) -> LayeredChart:
     """Return the chart of bits per byte against training tokens, for the rows of ``loss_table``."""
-    named, is_training = _with_names(table), "datum.loss === 'training'"
-    facts = ["bits_per_byte", "bits_band", "runs", "steps", "tokens"]
+    line, is_training = _line_column(table, "line", (), look), "datum.loss === 'training'"
     numbers = ["tokens", "steps", "runs", "bits_per_byte", "low", "high"]
-    has_held_out = _column(named, "loss").has_several
-    chart = _number_chart(
-        named, axes.trained_axis(table["tokens"]), "Loss (bits per byte)", ["line", "loss"], facts, numbers,
-        line_if=is_training, points_if=f"!({is_training})" if has_held_out else None,
-    )  # fmt: skip
-    data = {CURVES: parts.nest(named, ["line", "loss"], numbers)}
-    return parts.filled(parts.with_band_text(chart, ".4~f", "bits_band"), title, note, data)
-
-
-def _number_chart(
-    table: pd.DataFrame, x: alt.X, label: str, names: Sequence[str], facts: Sequence[str], numbers: Sequence[str],
-    below: Sequence[alt.Chart] = (), line_if: str = "true", points_if: str | None = "true",
-) -> LayeredChart:  # fmt: skip
-    """Return the chart of the first of ``facts``, with a line for each value of the first of ``names``."""
-    line = _column(table, names[0])
     y, low = (
-        alt.Y(field=field, type="quantitative", title=label, scale=alt.Scale(zero=False)) for field in (facts[0], "low")
+        alt.Y(field=field, type="quantitative", title="Loss (bits per byte)", scale=alt.Scale(zero=False))
+        for field in ("bits_per_byte", "low")
     )
-    base = alt.Chart().encode(x=x, y=y)
-    has_band = "low" in table and table["low"].notna().any()
+    base = alt.Chart().encode(x=axes.trained_axis(table["tokens"]), y=y)
+    training, held_out = (base.transform_filter(test) for test in (is_training, f"!({is_training})"))
     marks = [
-        *below,
-        *_band_and_line(base.transform_filter(line_if), line, low if has_band else None, parts.zoom_and_legend(line)),
-        *(_points(base.transform_filter(points_if), line) if points_if else []),
-        parts.rings(base, line, parts.tips([*names, *facts])),
+        *_band_and_line(training, line, low if table["low"].notna().any() else None, parts.zoom_and_legend(line)),
+        *(_points(held_out, line) if table["loss"].nunique() > 1 else []),
+        parts.rings(base, line, parts.tips(["line", "loss", "bits_per_byte", "bits_band", "runs", "steps", "tokens"])),
     ]  # fmt: skip
-    return parts.layered(marks, [], line, numbers)
+    data = {CURVES: parts.nest(_with_names(table), ["line", "loss"], numbers)}
+    chart = parts.with_band_text(parts.layered(marks, [], line, numbers), ".4~f", "bits_band")
+    return parts.filled(chart, title, note, data)
 
 
-def model_labels(points: pd.DataFrame) -> dict[str, str]:
-    """Name every model with its parameters, smallest first; ``model`` and ``parameters`` are columns of the table."""
-    parameters = points.groupby("model")["parameters"].first().astype(float).sort_values(kind="stable")
-    counts = {str(model): format_count(int(float(f"{size:.3g}"))) for model, size in parameters.dropna().items()}
+def name_with_parameters(points: pd.DataFrame) -> dict[str, str]:
+    """Name the lines in the column ``over_budgets`` with their ``parameters``, smallest first."""
+    parameters = points.groupby("over_budgets")["parameters"].first().astype(float).sort_values(kind="stable")
+    counts = {str(name): format_count(int(float(f"{size:.3g}"))) for name, size in parameters.dropna().items()}
     names = parameters.index.astype(str)
     return {name: f"{name} ({counts[name]} parameters)" if name in counts else name for name in names}
 
@@ -240,22 +228,25 @@ def _column(table: pd.DataFrame, name: str) -> Column:
     return Column(name, TITLES[name], tuple(values))
 
 
+def _line_column(table: pd.DataFrame, lines: str, levels: Sequence[str], look: LineStyles) -> Column:
+    """Return the column of the lines and level lines with their styles, which go by the names without a number."""
+    column = _column(_with_names(table), lines)
+    own = table[lines].dropna().unique() if lines == "line" else column.values
+    shown = dict(zip(column.values, own, strict=True)) | {name: name for name in levels}
+    styles = look(shown.values())
+    return Column(lines, column.title, tuple(shown), tuple(styles[name] for name in shown.values()))
+
+
 def _in_percent(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{name: 100 * table[name].astype(float) for name in ("accuracy", "low", "high")})
-
-
-def _color(line: Column, *, has_legend: bool = True) -> alt.Color:
-    return parts.color(line, [style.color for style in line_styles(line.values).values()], has_legend=has_legend)
 
 
 def _band_and_line(
     base: alt.Chart, line: Column, low: alt.Y | None, choices: Sequence[alt.Parameter]
 ) -> list[alt.Chart]:
     """Return the band, where its lower end is given, and the line, with what a reader chooses by pointer."""
-    colored = base.encode(color=_color(line))
-    mean = colored.mark_line(clip=True, aria=False).encode(
-        strokeDash=parts.dashes(line, line_styles(line.values)), opacity=parts.opacity(line)
-    )
+    colored = base.encode(color=parts.color(line))
+    mean = colored.mark_line(clip=True, aria=False).encode(strokeDash=parts.dashes(line), opacity=parts.opacity(line))
     mean = mean.add_params(*choices)
     if low is None:
         return [mean]
@@ -265,7 +256,7 @@ def _band_and_line(
 
 def _points(base: alt.Chart, line: Column, *, partial: bool = False, size: int = 26) -> list[alt.Chart]:
     """Return the points; open ones, where there are ``partial`` ones, stand for only some of a line's runs."""
-    colored = base.encode(color=_color(line), opacity=parts.opacity(line))
+    colored = base.encode(color=parts.color(line), shape=parts.shapes(line), opacity=parts.opacity(line))
     filled = colored.mark_point(clip=True, aria=False, filled=True, size=size)
     some = colored.mark_point(clip=True, aria=False, style="partial", size=size, strokeWidth=1)
     return [filled, some.transform_filter("!datum.whole")] if partial else [filled]
@@ -274,28 +265,22 @@ def _points(base: alt.Chart, line: Column, *, partial: bool = False, size: int =
 def _levels(line: Column, *, has_legend: bool = True) -> alt.Chart:
     """Return the level lines of models without checkpoints, which are rows of their own data."""
     rule = alt.Chart(alt.NamedData(LEVELS)).mark_rule(strokeWidth=1.2, clip=True)
-    color, tooltip = _color(line, has_legend=has_legend), parts.tips([line.name, "accuracy"])
+    color, tooltip = parts.color(line, has_legend=has_legend), parts.tips([line.name, "accuracy"])
     levels: alt.Chart = rule.encode(y="accuracy:Q", color=color, tooltip=tooltip)
     return levels
 
 
-def _model_lines(base: alt.Chart, models: Column, names: Sequence[str], points: pd.DataFrame) -> list[alt.Chart]:
+def _flops_lines(base: alt.Chart, lines: Column) -> list[alt.Chart]:
     """Return checkpoints on the way as pale lines, and finished runs as markers with bars and dotted lines."""
-    variants = sorted(set(points["variant"].astype(str)))
-    shape = alt.Shape(
-        "variant:N", legend=parts.legend(variants, shapes=True) if len(variants) > 1 else None,
-        scale=alt.Scale(domain=variants, range=[_SHAPES[place % len(_SHAPES)] for place in range(len(variants))]),
-    )  # fmt: skip
-    color = parts.color(models, size_colors(names).values())
-    colored = base.encode(color=color, opacity=parts.opacity(models))
-    way = colored.mark_line(clip=True, strokeWidth=1.2, aria=False).add_params(*parts.zoom_and_legend(models))
+    colored = base.encode(color=parts.color(lines), opacity=parts.opacity(lines))
+    way = colored.mark_line(clip=True, strokeWidth=1.2, aria=False).add_params(*parts.zoom_and_legend(lines))
     finished = colored.transform_filter("datum.final")
     bars = finished.transform_filter("datum.several && isValid(datum.low)").mark_rule(clip=True, aria=False)
     return [
-        way.encode(detail="line:N", opacity=parts.opacity(models, 0.45)),
-        finished.mark_line(clip=True, strokeDash=[1.5, 2], aria=False).encode(detail=["series:N", "variant:N"]),
+        way.encode(detail="line:N", strokeDash=parts.dashes(lines), opacity=parts.opacity(lines, 0.45)),
+        finished.mark_line(clip=True, strokeDash=[1.5, 2], aria=False),
         bars.encode(y="low:Q", y2="high"),
-        finished.mark_point(clip=True, filled=True, size=55, aria=False).encode(shape=shape),
+        finished.mark_point(clip=True, filled=True, size=55, aria=False).encode(shape=parts.shapes(lines)),
     ]
 
 

@@ -14,14 +14,14 @@ import pandas as pd
 from matplotlib.typing import LineStyleType
 
 from ucurve.analysis.charts.offline import LayeredChart, PanelChart
-from ucurve.analysis.plotting.style import DASHES, MOST_BANDS, LineStyle
+from ucurve.analysis.plotting.line_styles import DASHES, MARKERS, MOST_BANDS, NUMBERED, LineStyle
 
 CURVES, LEVELS = "curves", "levels"  # the names of the data
 Rows = list[dict[str, object]]
 Chart = TypeVar("Chart", LayeredChart, PanelChart)
 TITLES = {
     "linking": "Linking function", "line": "Runs", "model": "Model", "phenomenon": "Phenomenon", "value": "Value",
-    "curve": "Curve", "loss": "Loss", "reference": "Level", "accuracy": "Accuracy (%)",
+    "curve": "Curve", "panel": "Panel", "loss": "Loss", "reference": "Level", "accuracy": "Accuracy (%)",
     "band": "Band (%)", "bits_band": "Band", "bits_per_byte": "Bits per byte", "number": "Value", "flops": "FLOPs",
     "runs": "Number of runs", "step": "Step", "steps": "Mean over steps", "tokens": "Tokens", "n": "Pairs",
 }  # fmt: skip
@@ -41,6 +41,7 @@ _LETTER, _SYMBOL = 6.4, 44  # CSS pixels of a letter of the legend, and of a lin
 _DASHES: dict[LineStyleType, list[float]] = dict(
     zip(DASHES, ([1, 0], [6, 3], [7, 2.5, 1.5, 2.5], [1.5, 1.5]), strict=True)
 )  # in CSS pixels
+_SHAPES = dict(zip(MARKERS, ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"), strict=True))
 # Colors that depend on the page stand here and in no mark, so that a dark page can give others.
 _CONFIG = {
     "font": "system-ui, 'Noto Sans CJK SC', 'WenQuanYi Zen Hei', sans-serif",
@@ -66,6 +67,12 @@ class Column:
     name: str
     title: str
     values: tuple[str, ...]
+    styles: tuple[LineStyle, ...] = ()  # of lines; numbered where there are none
+
+    @property
+    def look(self) -> dict[str, LineStyle]:
+        """The style of each value."""
+        return dict(zip(self.values, self.styles, strict=True)) if self.styles else NUMBERED(self.values)
 
     @property
     def has_several(self) -> bool:
@@ -235,18 +242,24 @@ def rings(
     return keep_picked(look, lines).add_params(*choices)
 
 
-def color(lines: Column, colors: Iterable[str], *, has_legend: bool = True) -> alt.Color:
+def color(lines: Column, *, has_legend: bool = True) -> alt.Color:
     """Return the colors of lines, with a legend."""
-    scale = alt.Scale(domain=list(lines.values), range=list(colors))
+    scale = alt.Scale(domain=list(lines.values), range=[style.color for style in lines.look.values()])
     shown = legend(lines.values) if has_legend else None
     return alt.Color(field=lines.name, type="nominal", scale=scale, legend=shown)
 
 
-def dashes(lines: Column, styles: Mapping[str, LineStyle], *, has_legend: bool = True) -> alt.StrokeDash:
+def dashes(lines: Column, *, has_legend: bool = True) -> alt.StrokeDash:
     """Return the dashes of lines, in the same legend."""
-    scale = alt.Scale(domain=list(lines.values), range=[dash_array(styles[line]) for line in lines.values])
+    scale = alt.Scale(domain=list(lines.values), range=[dash_array(style) for style in lines.look.values()])
     shown = legend(lines.values) if has_legend else None
     return alt.StrokeDash(field=lines.name, type="nominal", scale=scale, legend=shown)
+
+
+def shapes(lines: Column) -> alt.Shape:
+    """Return the markers of lines; the legend shows lines."""
+    scale = alt.Scale(domain=list(lines.values), range=[_SHAPES[style.marker] for style in lines.look.values()])
+    return alt.Shape(field=lines.name, type="nominal", scale=scale, legend=None)
 
 
 def dash_array(style: LineStyle) -> list[float]:

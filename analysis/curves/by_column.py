@@ -20,6 +20,7 @@ from ucurve.analysis.items.histories import History, read_histories, same_pairs
 from ucurve.analysis.items.verdicts import RIGHT, TIE
 from ucurve.analysis.plotting.facets import panels_by
 from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
 from ucurve.analysis.report.html import ReportSection
 from ucurve.errors import UserError, unknown_name
 from ucurve.eval.metrics.accuracy import TIES_CREDIT, TiesRule
@@ -131,7 +132,9 @@ def value_rows(
     return table[table["n"] > 0]
 
 
-def draw_column(table: pd.DataFrame, column: str, name: str, title: str, more: str = "") -> Drawing:
+def draw_column(
+    table: pd.DataFrame, column: str, name: str, title: str, more: str = "", look: LineStyles = NUMBERED
+) -> Drawing:
     """Draw the rows of ``column_table``, a panel for each value: those with the most items where there are many."""
     sizes = table.drop_duplicates("value").set_index("value")["n"]
     kept = sizes.nlargest(MOST_DRAWN).index
@@ -141,9 +144,9 @@ def draw_column(table: pd.DataFrame, column: str, name: str, title: str, more: s
     note = f"Accuracy against training tokens for each value of {column} (its pairs), {title}. {band_note(table)}"
     if len(sizes) > len(drawn):
         note += f" The {MOST_DRAWN} values with the most pairs of {len(sizes)}; the CSV has all."
-    figure = draw_curves(rows, panels_by(rows, "value", drawn, titles.__getitem__))
+    figure = draw_curves(rows, panels_by(rows, "value", drawn, titles.__getitem__), look=look)
     heading = f"Learning curves by {column}"
-    return Drawing(name, heading, note + more, figure, table, learning_chart(rows, heading, note + more, "value"))
+    return Drawing(name, heading, note + more, figure, table, learning_chart(rows, heading, note + more, "value", look))
 
 
 def _cut(value: str) -> str:
@@ -158,7 +161,7 @@ def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: 
         yield f"Scored on other pairs, and left out: {', '.join(others)}."
     table = column_table(same, column, scored.ties_rule)
     name = f"curves_by_{column}_{scored.file_name}".replace("/", "-").replace(CROSS, "_x_")
-    yield draw_column(table, column, name, scored.title, _grouping_note(same[0], groups))
+    yield draw_column(table, column, name, scored.title, _grouping_note(same[0], groups), scored.study.look)
 
 
 def _grouping_note(history: History, groups: Groups) -> str:

@@ -10,6 +10,7 @@ from ucurve.analysis.charts.offline import OfflineChart
 from ucurve.analysis.curves.learning import curve_table
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
 
 MOST_ROWS = 20_000  # of a chart: with more of them a page is slow and large
 _LINES: tuple[Lines, ...] = ("line", "phenomenon")  # of the overall figure, and of the one by phenomenon
@@ -30,7 +31,7 @@ def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.Data
     return pd.concat(tables, ignore_index=True)
 
 
-def curve_chart(table: pd.DataFrame, title: str, note: str, lines: Lines) -> OfflineChart:
+def curve_chart(table: pd.DataFrame, title: str, note: str, lines: Lines, look: LineStyles = NUMBERED) -> OfflineChart:
     """Return the chart of the rows of ``curve_tables`` with the lines asked for."""
     table = table[table["phenomenon"] != ""]
     overall = table["phenomenon"] == "all"
@@ -39,7 +40,7 @@ def curve_chart(table: pd.DataFrame, title: str, note: str, lines: Lines) -> Off
     elif table["line"].nunique() == 1:
         table = table[overall]
     # Several lines of runs can be compared within a phenomenon too, as in the panels of the figure on paper.
-    return learning_chart(table, title, note, lines)
+    return learning_chart(table, title, note, lines, look)
 
 
 def add_learning_charts(drawings: Iterable[Drawing], scored: BenchmarkScores) -> list[Drawing]:
@@ -49,6 +50,6 @@ def add_learning_charts(drawings: Iterable[Drawing], scored: BenchmarkScores) ->
         more = f" The chart has {scored.linking} alone: all linking functions would make more than {MOST_ROWS:,} rows."
     noted = [replace(drawing, note=drawing.note + more) for drawing in drawings]
     return [
-        replace(drawing, chart=curve_chart(table, drawing.title, drawing.note, lines))
+        replace(drawing, chart=curve_chart(table, drawing.title, drawing.note, lines, scored.study.look))
         for drawing, lines in zip(noted, _LINES, strict=False)
     ]

@@ -1,6 +1,7 @@
 """Learning curves: accuracy against training tokens, overall and per phenomenon (ZhoBLiMP, section 5.3, Figure 4)."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,7 +18,8 @@ from ucurve.analysis.plotting.facets import (
     overall_and_phenomena,
 )
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import LineStyle, TokenAxis, line_styles
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyle, LineStyles
+from ucurve.analysis.plotting.style import TokenAxis
 
 OVER_PAIRS = "95 % interval over the pairs of these templates"
 _CURVE = ["line", "phenomenon", "step"]
@@ -52,10 +54,10 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     return table.drop(columns="sd")
 
 
-def draw_learning_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
+def draw_learning_curves(table: pd.DataFrame, name: str, title: str, look: LineStyles = NUMBERED) -> list[Drawing]:
     """Draw the rows of ``curve_table``: overall and, where the benchmark has phenomena, with a panel for each."""
     note = f"Accuracy against training tokens, {title}. {band_note(table)}"
-    return overall_and_phenomena(table, name, "Learning curves", note, draw_curves)
+    return overall_and_phenomena(table, name, "Learning curves", note, partial(draw_curves, look=look), look)
 
 
 def band_note(table: pd.DataFrame) -> str:
@@ -71,9 +73,9 @@ def band_note(table: pd.DataFrame) -> str:
     return text + (" Open markers: only some runs of the line have a score there." if partial else "")
 
 
-def draw_curves(table: pd.DataFrame, panels: Panels, across: int = 4) -> Figure:
+def draw_curves(table: pd.DataFrame, panels: Panels, across: int = 4, look: LineStyles = NUMBERED) -> Figure:
     """Draw the lines of panels, from the rows of all of them together."""
-    styles, size = line_styles(table["line"]), 2.2 if len(panels) == 1 else 1.2
+    styles, size = look(table["line"]), 2.2 if len(panels) == 1 else 1.2
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         draw_lines(axes, rows, axis, styles, size)
@@ -91,4 +93,6 @@ def draw_lines(
         draw_line(axes, style, x, line["accuracy"], (line["low"], line["high"]))
         for whole, face in ((True, style.color), (False, "white")):
             points = line["accuracy"].where(line["whole"] == whole)
-            axes.plot(x, points, "o", color=style.color, markerfacecolor=face, markersize=size, markeredgewidth=0.6)
+            axes.plot(
+                x, points, style.marker, color=style.color, markerfacecolor=face, markersize=size, markeredgewidth=0.6
+            )

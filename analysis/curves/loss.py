@@ -10,7 +10,8 @@ from ucurve.analysis.charts.curves import loss_chart
 from ucurve.analysis.data.frames import BINS_PER_DECADE
 from ucurve.analysis.plotting.facets import OVER_RUNS, draw_line, draw_panels, line_legend
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import LineStyle, line_styles, log_axis, token_label
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyle, LineStyles
+from ucurve.analysis.plotting.style import log_axis, token_label
 
 
 def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -44,7 +45,7 @@ def _average(losses: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["bin", "sd"]).astype({"line": str})
 
 
-def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
+def draw_loss_curves(table: pd.DataFrame, name: str, look: LineStyles = NUMBERED) -> Drawing:
     """Draw bits per byte against training tokens, one for each line of runs."""
     several = bool((table["runs"] > 1).any())
     band = f"Band: ± {OVER_RUNS}" if several else "No band: one run for each line"
@@ -54,7 +55,7 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
         "Training loss in bits per byte of the text, a unit that runs of different tokenizers share, against training "
         f"tokens. Each point is the mean over the steps within 1/{BINS_PER_DECADE} of a decade of tokens. {dots}{band}."
     )
-    styles = line_styles(table["line"])
+    styles = look(table["line"])
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         draw_losses(axes, rows, styles, most_ticks=7)
@@ -62,13 +63,13 @@ def draw_loss_curves(table: pd.DataFrame, name: str) -> Drawing:
     labels = ("Training tokens (log scale)", "Loss (bits per byte)" if held_out else "Training loss (bits per byte)")
     figure = draw_panels([("", table)], draw, labels, f"{dots}{band}", line_legend(styles, table))
     title = "Training curves"
-    return Drawing(name, title, note, figure, table, loss_chart(table, title, note))
+    return Drawing(name, title, note, figure, table, loss_chart(table, title, note, look))
 
 
 def draw_losses(axes: Axes, rows: pd.DataFrame, styles: Mapping[str, LineStyle], most_ticks: int) -> None:
     """Draw the rows of ``loss_table`` into a panel and set its axis of tokens."""
     for name, style in styles.items():
         line, dots = (rows[(rows["line"] == name) & (rows["loss"] == loss)] for loss in ("training", "held-out"))
-        axes.plot(dots["tokens"], dots["bits_per_byte"], "o", color=style.color, markersize=1.8)
+        axes.plot(dots["tokens"], dots["bits_per_byte"], style.marker, color=style.color, markersize=1.8)
         draw_line(axes, style, line["tokens"], line["bits_per_byte"], (line["low"], line["high"]))
     log_axis(axes, rows["tokens"], token_label, most_ticks, minor=True)

@@ -1,6 +1,7 @@
 """Learning curves averaged over model sizes and seeds (ZhoBLiMP, section 5.3, Figure 4)."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,8 @@ from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import TokenAxis, line_styles
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.plotting.style import TokenAxis
 from ucurve.analysis.report.html import ReportSection
 
 Array = NDArray[np.float64]
@@ -60,14 +62,14 @@ def local_linear(x: Array, y: Array, width: float = WIDTH) -> Array:
     return np.asarray(np.where(alone, t0 / s0, (s2 * t0 - s1 * t1) / np.where(alone, 1, spread)))
 
 
-def draw_mean_curves(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
+def draw_mean_curves(table: pd.DataFrame, name: str, title: str, look: LineStyles = NUMBERED) -> list[Drawing]:
     """Draw the rows of ``mean_curves``, at least one: overall and, where there are phenomena, a panel for each."""
     note = (
         f"Accuracy against training tokens, {title}: mean over the runs that differ only in size and seed, at equal "
         f"tokens, where every run has a value. Dots: means; line: smoothed ({_SMOOTHER}). Band: {_BAND}, smoothed in "
         "the same way; it is not a confidence interval of the mean."
     )
-    return overall_and_phenomena(table, name, "Mean learning curves", note, _draw_curves)
+    return overall_and_phenomena(table, name, "Mean learning curves", note, partial(_draw_curves, look=look))
 
 
 def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
@@ -75,7 +77,7 @@ def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     rows = scored.curve_rows()
     table = rows if rows.empty else mean_curves(rows, scored.study.runs)
     if not table.empty:
-        drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.curve_title)
+        drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.curve_title, scored.study.look)
         yield ReportSection(f"Mean learning curves on {scored.heading}", tuple(drawings))
 
 
@@ -114,8 +116,8 @@ def _smooth_stretches(grid: Array, values: Array) -> Array:
     return result
 
 
-def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
-    styles = line_styles(table["line"])
+def _draw_curves(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figure:
+    styles = look(table["line"])
     counts = table.groupby("line", sort=False)[["runs", "models"]].max()
     labels = {name: f"{name} ({counts['models'][name]} sizes, {counts['runs'][name]} runs)" for name in styles}
 
@@ -124,7 +126,7 @@ def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
             line = rows[rows["line"] == name]
             trained, start = line[line["tokens"] > 0], line[line["tokens"] == 0]
             draw_line(axes, style, trained["tokens"], trained["smoothed"], (trained["low"], trained["high"]))
-            axes.plot(axis.places(line["tokens"]), line["accuracy"], "o", color=style.color, markersize=1.0)
+            axes.plot(axis.places(line["tokens"]), line["accuracy"], style.marker, color=style.color, markersize=1.0)
             axes.vlines(axis.places(start["tokens"]), start["low"], start["high"], color=style.color, linewidth=0.7)
 
     legend = line_legend({labels[name]: style for name, style in styles.items()})

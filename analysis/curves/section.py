@@ -30,7 +30,8 @@ def flops_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     if points.empty:
         return
     levels = reference_lines(scored)
-    drawings = draw_flops_curves(points, f"flops_curves_{scored.file_name}", scored.curve_title, levels)
+    name, title = f"flops_curves_{scored.file_name}", scored.curve_title
+    drawings = draw_flops_curves(points, name, title, levels, scored.study.look)
     alone = points["line"].nunique() == 1 and levels.empty
     left_out = "one model and budget: the same curve as over tokens" if alone else ""
     yield ReportSection(f"Accuracy against FLOPs on {scored.heading}", tuple(drawings), left_out=left_out)
@@ -40,7 +41,7 @@ def loss_sections(study: Study) -> Iterator[ReportSection]:
     """Draw the loss; nothing where no run has metrics."""
     losses = loss_table(study.metrics, study.held_out)
     if not losses.empty:
-        drawing = draw_loss_curves(mark_unknown(losses, study.runs), "training_curves")
+        drawing = draw_loss_curves(mark_unknown(losses, study.runs), "training_curves", study.look)
         yield ReportSection("Training", (*_describe_cost(study), *describe_unknown(study.runs), drawing))
 
 
@@ -69,5 +70,5 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
     if rows.empty:
         return []
     table = curve_table(rows, scored.study.runs)
-    drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.curve_title)
+    drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.curve_title, scored.study.look)
     return add_learning_charts(drawings, scored)

@@ -1,7 +1,7 @@
 """The design of a grid: the factors of its runs, which of them vary, and the lines that follow from them."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -55,6 +55,15 @@ class Design:
     def _is_crossed(self, one: str, other: str) -> bool:
         levels = self.table[[one, other]].astype(str)
         return _count(levels) == levels[one].nunique() * levels[other].nunique()
+
+    def views(self) -> Iterator[Mapping[str, Mapping[str, Level]]]:
+        """Yield the levels of the lines by their label: of all lines, then of those that leave out what curves do."""
+        for without in ((), *((factor,) for factor in self.varying), ("size", "budget")):
+            left = [factor for factor in self.varying if factor not in without]
+            yield {
+                label: {factor: self.factors[run][factor] for factor in left if factor in self.factors[run]}
+                for run, label in self.lines(*without).items()
+            }
 
     @cache  # noqa: B019 - a design lives as long as its study
     def lines(self, *without: str) -> Mapping[str, str]:

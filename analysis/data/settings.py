@@ -29,6 +29,9 @@ class AnalyzeSettings:
     cluster: Annotated[str, Field(min_length=1)] = EDIT
     flat_margin: Annotated[float, Field(gt=0, le=50)] = FLAT_MARGIN
     items: bool = False
+    color: str | None = None
+    dash: str | None = None
+    facet: str | None = None
     curves_by: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
     human: Path | None = None
     ratings: Path | None = None

@@ -21,6 +21,7 @@ from ucurve.analysis.data.frames import (
     targets,
     without_ngrams,
 )
+from ucurve.analysis.data.look import look_of
 from ucurve.analysis.data.runs import Run, describe_copies
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.user_tables import (
@@ -31,6 +32,7 @@ from ucurve.analysis.data.user_tables import (
     read_matches,
     read_models,
 )
+from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.errors import UserError, unknown_name
 from ucurve.eval.benchmarks.names import benchmarks_meant, known_names
 from ucurve.eval.metrics.accuracy import TiesRule
@@ -68,6 +70,11 @@ class Study:
     def design(self) -> Design:
         """The factors of the runs that were trained here."""
         return self.runs[0].design
+
+    @cached_property
+    def look(self) -> LineStyles:
+        """The style of each line in all figures (``look_of``)."""
+        return look_of(self.runs, (self.settings.color, self.settings.dash), self.settings.facet)
 
     def benchmarks(self) -> Sequence["BenchmarkScores"]:
         """Return every benchmark with each way it was scored."""

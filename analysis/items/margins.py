@@ -12,7 +12,8 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.items.histories import Floats, History, read_histories
 from ucurve.analysis.plotting.facets import draw_line, draw_over_tokens, line_legend
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import TokenAxis, line_styles, readable
+from ucurve.analysis.plotting.line_styles import LineStyles
+from ucurve.analysis.plotting.style import TokenAxis, readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 BEYOND = 1.0  # in the unit of the linking function; of log probabilities a factor of 2.7
@@ -50,7 +51,8 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     view = TableView(note, _SHOWN, last.assign(phenomenon=last["phenomenon"].map(readable)), {name: table})
     overall = lines[lines["phenomenon"] == "all"]
     text = f"Margins against training tokens, {scored.title}. {_FIGURE_NOTE}"
-    drawing = Drawing(f"{name}_overall", "Margins, overall", text, _draw(overall, scored.linking), overall)
+    figure = _draw(overall, scored.linking, scored.study.look)
+    drawing = Drawing(f"{name}_overall", "Margins, overall", text, figure, overall)
     yield ReportSection(f"Margins on {scored.benchmark} (scored by {scored.scorer})", (drawing, view))
 
 
@@ -88,8 +90,8 @@ def _mean_over_runs(table: pd.DataFrame) -> pd.DataFrame:
     return means[means["runs"] == means.groupby("line")["runs"].transform("max")]
 
 
-def _draw(rows: pd.DataFrame, linking: str) -> Figure:
-    styles = line_styles(rows["line"])
+def _draw(rows: pd.DataFrame, linking: str, look: LineStyles) -> Figure:
+    styles = look(rows["line"])
 
     def draw(axes: Axes, panel: pd.DataFrame, axis: TokenAxis) -> None:
         axes.axhline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)

@@ -1,6 +1,7 @@
 """Item dynamics in the report: what becomes of pairs by phenomenon, and how far runs agree on them."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,7 +15,8 @@ from ucurve.analysis.items.table import item_summary, item_table
 from ucurve.analysis.items.variance import FEWEST_CROSSED, PARTS, seed_components, why_not_crossed
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import TokenAxis, line_styles, readable
+from ucurve.analysis.plotting.line_styles import LineStyles
+from ucurve.analysis.plotting.style import TokenAxis, readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 
 _SUMMARY = (
@@ -98,7 +100,9 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
     table, name = agreement_table(lines), f"seed_agreement_{scored.file_name}"
     note = f"Agreement of runs on single pairs, {scored.title}. {_KAPPA}"
     rows = table[table["between"] == ALL_RUNS]
-    yield from overall_and_phenomena(rows, name, "Agreement between seeds", note, _draw_kappa)
+    yield from overall_and_phenomena(
+        rows, name, "Agreement between seeds", note, partial(_draw_kappa, look=scored.study.look)
+    )
     note = f"At the last checkpoint that all runs of a model have. {_KAPPA} {scored.title}."
     yield TableView(note, _AGREEMENT, _last(table, ["line", "phenomenon", "between"]), {name: table})
     yield from _components(scored, lines)
@@ -132,8 +136,8 @@ def _heading(what: str, scored: BenchmarkScores) -> str:
     return f"{what} on {scored.benchmark} (scored by {scored.scorer})"
 
 
-def _draw_kappa(table: pd.DataFrame, panels: Panels) -> Figure:
-    styles, size = line_styles(table["line"]), 2.2 if len(panels) == 1 else 1.2
+def _draw_kappa(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figure:
+    styles, size = look(table["line"]), 2.2 if len(panels) == 1 else 1.2
     lowest = min(0.0, float(table["kappa_low"].min()))
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
@@ -142,7 +146,7 @@ def _draw_kappa(table: pd.DataFrame, panels: Panels) -> Figure:
             line = rows[rows["line"] == name]
             x = axis.places(line["tokens"])
             draw_line(axes, style, x, line["kappa"], (line["kappa_low"], line["kappa_high"]))
-            axes.plot(x, line["kappa"], "o", color=style.color, markersize=size, markeredgewidth=0.6)
+            axes.plot(x, line["kappa"], style.marker, color=style.color, markersize=size, markeredgewidth=0.6)
         axes.set_ylim(lowest - 0.03, 1.03)
 
     note = "Band: from the lowest to the highest of two runs."

@@ -12,7 +12,8 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.levels import FLOPS, LOSS, TOKENS
 from ucurve.analysis.lines.table import SideBySide, set_side_by_side
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.style import DASHES, LineStyle, drawing_style, line_styles, percent_bottom, readable
+from ucurve.analysis.plotting.line_styles import LineStyles
+from ucurve.analysis.plotting.style import drawing_style, percent_bottom, readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.fields import format_count
@@ -123,12 +124,12 @@ def _draw_sets(found: SideBySide, scored: BenchmarkScores) -> Iterator[Drawing]:
         )
         name = f"side_by_side_{scored.file_name}{of_set}_{file_names[equal_in]}"
         in_set = f", {size}, {budget}" if several else ""
-        yield Drawing(name, f"Lines at {equal}{in_set}", note, _draw_dots(rows, order, note), rows)
+        yield Drawing(name, f"Lines at {equal}{in_set}", note, _draw_dots(rows, order, note, scored.study.look), rows)
 
 
-def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str) -> Figure:
+def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str, look: LineStyles) -> Figure:
     """Draw a row for all pairs and each phenomenon, with the lines below each other in it."""
-    styles = line_styles(of_runs["line"])
+    styles = look(of_runs["line"])
     across = max(1, _LEGEND_LETTERS // (8 + max(map(len, styles))))
     with drawing_style():
         names = ["all pairs", *map(readable, order[1:])]
@@ -141,7 +142,7 @@ def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str) -> Figure
             sheet.axes.plot(own["accuracy"], heights, ".", color=style.color, markersize=2.5, alpha=0.5)
             mean = own.assign(height=heights).groupby("phenomenon")[["accuracy", "height"]].mean()
             sheet.axes.plot(
-                mean["accuracy"], mean["height"], _marker(style), color=style.color, markersize=4, clip_on=False,
+                mean["accuracy"], mean["height"], style.marker, color=style.color, markersize=4, clip_on=False,
             )  # fmt: skip
         for row in range(1, len(order)):
             sheet.axes.axhline(row - 0.5, color="0.9", linewidth=0.5, zorder=0)
@@ -149,14 +150,9 @@ def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str) -> Figure
         sheet.axes.set_xlim(percent_bottom(of_runs["accuracy"].min()), 1.01)
         sheet.axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
         samples = [
-            Line2D([], [], color=style.color, marker=_marker(style), ls="", markersize=4) for style in styles.values()
+            Line2D([], [], color=style.color, marker=style.marker, ls="", markersize=4) for style in styles.values()
         ]
         sheet.axes.legend(
             samples, list(styles), loc="lower left", bbox_to_anchor=(0, 1), ncols=across, borderpad=0.1,
         )  # fmt: skip
         return sheet.finish("Accuracy (%)")
-
-
-def _marker(style: LineStyle) -> str:
-    """Tell lines of one color apart by their markers, as dashes tell curves apart."""
-    return "osD^"[DASHES.index(style.dashes)]

@@ -12,7 +12,8 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import line_styles, readable
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import items
@@ -109,7 +110,7 @@ def length_bias_sections(study: Study) -> Iterable[ReportSection]:
         return
     bands = alpha_bands(pd.concat(curves, ignore_index=True))
     best = pd.concat([table for _, table in found if not table.empty], ignore_index=True)
-    drawings = [draw_alpha(bands, name) for name in _Y if bands[name].notna().any()]
+    drawings = [draw_alpha(bands, name, study.look) for name in _Y if bands[name].notna().any()]
     files = {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)}
     view = TableView(_NOTE, _COLUMNS, _with_formatted_alphas(best), files)
     spans = bands.groupby(["benchmark", "line"])["accuracy_unequal"].agg(lambda values: values.max() - values.min())
@@ -117,7 +118,7 @@ def length_bias_sections(study: Study) -> Iterable[ReportSection]:
     yield ReportSection("Length bias by alpha", (*drawings, view), left_out=left_out)
 
 
-def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
+def draw_alpha(bands: pd.DataFrame, name: str, look: LineStyles = NUMBERED) -> Drawing:
     """Draw ``accuracy_unequal`` or ``delta_acc`` against alpha, a panel for each benchmark."""
     band = f"Band: {_BAND}" if bands[f"{name}_sd"].notna().any() else "No band: one model for each line"
     what = {
@@ -130,17 +131,18 @@ def draw_alpha(bands: pd.DataFrame, name: str) -> Drawing:
         f"{band}."
     )
     table = bands[["benchmark", "line", "alpha", "models", name, f"{name}_sd"]]
-    return Drawing(f"length_bias_{name}", _TITLES[name], note, _draw_bands(table, name, band), table)
+    return Drawing(f"length_bias_{name}", _TITLES[name], note, _draw_bands(table, name, band, look), table)
 
 
-def _draw_bands(table: pd.DataFrame, name: str, band: str) -> Figure:
-    styles, several = line_styles(table["line"]), table["benchmark"].nunique() > 1
+def _draw_bands(table: pd.DataFrame, name: str, band: str, look: LineStyles) -> Figure:
+    styles, several = look(table["line"]), table["benchmark"].nunique() > 1
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for label, line in rows.groupby("line", sort=False):
             sd = line[f"{name}_sd"]
             ends = (line[name] - sd, line[name] + sd)
-            draw_line(axes, styles[str(label)], line["alpha"], line[name], ends, marker="o", markersize=1.5)
+            style = styles[str(label)]
+            draw_line(axes, style, line["alpha"], line[name], ends, marker=style.marker, markersize=1.5)
         axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
         if name == "delta_acc":

@@ -15,7 +15,8 @@ from ucurve.analysis.models.categories import certainty_correlations
 from ucurve.analysis.models.mcnemar import PAIR_LEVEL, with_model_first
 from ucurve.analysis.plotting.facets import draw_panels, line_legend, panels_by
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.style import drawing_style, line_styles, lowest_of, percent_axis
+from ucurve.analysis.plotting.line_styles import NUMBERED
+from ucurve.analysis.plotting.style import drawing_style, lowest_of, percent_axis
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 WITH_INTERVALS, WITH_NUMBERS = 8, 24  # models; more leave the cells no room
@@ -125,7 +126,7 @@ def draw_lines(
 ) -> Drawing:
     """Draw accuracies at places ``x`` in the order of the rows, a panel for each ``panel``; NaN leaves a gap."""
     panels, places = panels_by(table, "panel", title=str), list(dict.fromkeys(table[x].astype(str)))
-    styles = line_styles(table[line].astype(str))
+    styles = NUMBERED(table[line].astype(str))
     at = {place: number for number, place in enumerate(places)}
     longest = max(map(len, places))
     crowded = longest * len(places) * min(len(panels), 4) > 120

@@ -18,7 +18,8 @@ from ucurve.analysis.models.charts import draw_lines
 from ucurve.analysis.models.side_by_side import at_level
 from ucurve.analysis.plotting.facets import draw_panels, panels_by
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import line_styles, log_axis, percent_axis, power_label
+from ucurve.analysis.plotting.line_styles import LineStyles
+from ucurve.analysis.plotting.style import log_axis, percent_axis, power_label
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.pairs import split_name
 from ucurve.yaml_files import read_yaml
@@ -134,7 +135,7 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repor
     shown = table if len(table) <= _ROWS else table.sort_values(AVERAGE, ascending=False, kind="stable").head(_ROWS)
     note += "" if len(table) <= _ROWS else f" The {_ROWS} steepest of {len(table)}."
     view = TableView(note, columns, shown, {f"slopes_{name}": table})
-    drawing = _draw_slopes(last, points, f"parameters_{name}", scored.title)
+    drawing = _draw_slopes(last, points, f"parameters_{name}", scored.title, scored.study.look)
     yield ReportSection(f"Accuracy and model size on {scored.heading}", (view, drawing))
 
 
@@ -173,13 +174,13 @@ def _lines(scored: BenchmarkScores) -> pd.DataFrame:
     return find_lines(scored.study.runs) if models is None else models
 
 
-def _draw_slopes(last: ModelScores, points: pd.DataFrame, name: str, title: str) -> Drawing:
+def _draw_slopes(last: ModelScores, points: pd.DataFrame, name: str, title: str, look: LineStyles) -> Drawing:
     rows, _ = at_level(last, _PANELS)
     if rows["suite"].nunique() > _PANELS:
         rows = rows[rows["suite"].isin(list(rows["suite"].unique())[:_PANELS])]
     about = points[["model", "line", "parameters"]].drop_duplicates()
     rows = rows.merge(about, on="model").dropna(subset=["line", "parameters"])
-    styles = line_styles(rows["line"])
+    styles = look(rows["line"])
     legend = {name: Line2D([], [], color=style.color, marker="o", markersize=3) for name, style in styles.items()}
     note = (
         f"Accuracy against parameters, {title} (TSE, Figure 2). Points: models; lines: least squares over the models "

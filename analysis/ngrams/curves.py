@@ -10,7 +10,8 @@ from matplotlib.lines import Line2D
 from ucurve.analysis.charts.curves import learning_chart
 from ucurve.analysis.plotting.facets import Panels, draw_over_tokens, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import LineStyle, TokenAxis, line_styles
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyle
+from ucurve.analysis.plotting.style import TokenAxis
 
 MODEL = "model"
 _NOTE = (
@@ -59,7 +60,7 @@ def _chart_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw(table: pd.DataFrame, panels: Panels) -> Figure:
-    named = line_styles(table["curve"].cat.categories)
+    named = NUMBERED(table["curve"].cat.categories)
     styles = {name: LineStyle(one.color, "-" if name == MODEL else (0, (4, 2))) for name, one in named.items()}
     widths = {name: 1.5 if name == MODEL else 0.7 for name in styles}
 

@@ -11,7 +11,8 @@ from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
 from ucurve.analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE, factors_of
 from ucurve.analysis.pairs.clustered_errors import clustered_errors
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.style import drawing_style, line_styles
+from ucurve.analysis.plotting.line_styles import NUMBERED
+from ucurve.analysis.plotting.style import drawing_style
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.eval.linking import nll_per_token
 from ucurve.eval.metrics.sampling import CONFIDENCE
@@ -186,7 +187,7 @@ def _clustering_note(table: pd.DataFrame) -> str:
 
 def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:
     terms, models = list(dict.fromkeys(table["term"])), list(dict.fromkeys(table["model"]))
-    styles = line_styles(models)
+    styles = NUMBERED(models)
     with drawing_style():
         rows = NamedRows(terms, note, row=0.16, top=0.28)
         rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)

@@ -14,11 +14,10 @@ from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.line_styles import MOST_BANDS, NUMBERED, LineStyle, LineStyles
 from ucurve.analysis.plotting.style import (
-    MOST_BANDS,
     ONE_COLUMN,
     TWO_COLUMNS,
-    LineStyle,
     TokenAxis,
     drawing_style,
     lowest_of,
@@ -127,12 +126,20 @@ def line_names(lines: Iterable[str], table: pd.DataFrame, line: str = "line", co
     return {name: f"{name} ({counts[name]} {counted})" if counts.get(name, 1) > 1 else name for name in lines}
 
 
+def overall_panels(overall: pd.DataFrame, look: LineStyles) -> Panels:
+    """Give the rows of all pairs one panel, or one for each level of a factor where there are too many lines."""
+    panels = overall["line"].map(look.panel_of) if look.panel_of else pd.Series()
+    return panels_by(overall.assign(panel=panels.fillna("")), "panel") if panels.nunique() > 1 else [("", overall)]
+
+
 def overall_and_phenomena(
-    table: pd.DataFrame, name: str, what: str, note: str, draw: Callable[[pd.DataFrame, Panels], Figure]
-) -> list[Drawing]:
+    table: pd.DataFrame, name: str, what: str, note: str, draw: Callable[[pd.DataFrame, Panels], Figure],
+    look: LineStyles = NUMBERED,
+) -> list[Drawing]:  # fmt: skip
     """Draw the overall figure (rows of phenomenon ``all``) and, where there are phenomena, a panel for each."""
     overall = table[table["phenomenon"] == "all"]
-    drawings = [Drawing(f"{name}_overall", f"{what}, overall", note, draw(overall, [("", overall)]), overall)]
+    figure = draw(overall, overall_panels(overall, look))
+    drawings = [Drawing(f"{name}_overall", f"{what}, overall", note, figure, overall)]
     phenomena = sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)
     if phenomena:
         rows = table[table["phenomenon"].isin(phenomena)]

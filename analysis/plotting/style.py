@@ -1,21 +1,17 @@
-"""The look of all figures: colors, sizes, fonts and axes."""
+"""The look of all figures: sizes, fonts and axes."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.font_manager import findSystemFonts, fontManager
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter
-from matplotlib.typing import LineStyleType
 from numpy.typing import NDArray
 
 from ucurve.fields import format_count
@@ -25,10 +21,6 @@ if TYPE_CHECKING:
 
 ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2
-# Okabe and Ito's palette, which readers with color blindness can distinguish; its yellow is too pale on white.
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES: tuple[LineStyleType, ...] = ("-", "--", "-.", (0, (1, 1)))
-MOST_BANDS = 3  # lines whose bands can be told apart
 _CHINESE_FONTS = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "WenQuanYi Zen Hei",
     "WenQuanYi Micro Hei", "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "SimHei", "Droid Sans Fallback",
@@ -38,15 +30,6 @@ _OTHER_FONTS = (  # of scripts that DejaVu has not
     "Noto Sans CJK KR", "Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Telugu",
     "Noto Sans Thai", "Noto Sans Ethiopic", "Lohit Devanagari", "Nirmala UI", "Malgun Gothic",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class LineStyle:
-    """Color and dashes that distinguish a line from the others."""
-
-    color: str
-    dashes: LineStyleType
-    has_band: bool = True  # not one of many lines, whose bands would cover each other
 
 
 def settings() -> "dict[RcKeyType, object]":
@@ -98,22 +81,6 @@ def _add_new_fonts() -> None:
     for path in set(findSystemFonts()) - known:
         with suppress(OSError, RuntimeError, ValueError):  # raised for files that it cannot read
             fontManager.addfont(path)
-
-
-def line_styles(names: Iterable[str]) -> dict[str, LineStyle]:
-    """Give every name a style of its own: colors first, then dashes (28 styles in all)."""
-    lines = dict.fromkeys(names)
-    has_band = len(lines) <= MOST_BANDS
-    return {
-        name: LineStyle(_COLORS[index % len(_COLORS)], DASHES[index // len(_COLORS) % len(DASHES)], has_band)
-        for index, name in enumerate(lines)
-    }
-
-
-def size_colors(sizes: Sequence[str]) -> dict[str, str]:
-    """Give model sizes, smallest first, colors from light to dark that keep their order in gray."""
-    places = np.linspace(0.85, 0.0, len(sizes)) if len(sizes) > 1 else [0.4]
-    return {size: to_hex(colormaps["viridis"](float(place))) for size, place in zip(sizes, places, strict=True)}
 
 
 class TokenAxis:

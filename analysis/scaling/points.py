@@ -56,19 +56,11 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
     scored = rows[rows["run"].isin(set(bits["run"])) & (rows["step"] >= 0)]
     if scored.empty:
         return pd.DataFrame()
-    facts = pd.DataFrame(
-        [
-            {"run": run.label, "variant": run.line_without("size", "budget"), "model": run.model, "size": run.size}
-            for run in runs
-        ]
-    )
     measured = bits[["run", "step", "bits_per_byte"]].astype({"run": str})
     whole = with_gaps(scored, runs).query("step > 0").merge(measured, on=["run", "step"], how="left")
     both = ["accuracy", "bits_per_byte"]
     whole[both] = whole[both].where(whole[both].notna().all(axis=1))
-    joined = whole.merge(facts, on="run")
-    keys = ["line", "variant", "model", "size", "phenomenon", "step"]
-    table = joined.groupby(keys, as_index=False, sort=False).agg(
+    table = whole.groupby(["line", "phenomenon", "step"], as_index=False, sort=False).agg(
         tokens=("tokens", "mean"), runs=("accuracy", "count"), bits_per_byte=("bits_per_byte", "mean"),
         sd=("accuracy", "std"), accuracy=("accuracy", "mean"),
     )  # fmt: skip

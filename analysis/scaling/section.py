@@ -1,7 +1,7 @@
 """Sections of the report about scaling: fits over FLOPs, and accuracy against bits per byte."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown, unknown_mark
 from ucurve.analysis.data.frames import stack
-from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.plotting.facets import (
     OVER_RUNS,
@@ -20,15 +19,8 @@ from ucurve.analysis.plotting.facets import (
     overall_and_phenomena,
 )
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import (
-    DASHES,
-    LineStyle,
-    line_styles,
-    log_axis,
-    lowest_of,
-    percent_axis,
-    power_label,
-)
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.plotting.style import log_axis, lowest_of, percent_axis, power_label
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.analysis.scaling.laws import (
     FEWEST_FOR_INTERVALS,
@@ -64,7 +56,7 @@ def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
     heading, loss = "Scaling of bits per byte", points["loss"].iloc[0]
     label, title = f"{loss.capitalize()} loss (bits per byte)", f"{heading} ({loss} loss)"
     marks = {run.label: unknown_mark(run) for run in study.runs}
-    drawings, fits = _fit(points, study.runs, POWER_LAW, "scaling_bits_per_byte", title, label, marks)
+    drawings, fits = _fit(points, study, POWER_LAW, "scaling_bits_per_byte", title, label, marks)
     if drawings:
         notes = describe_unknown(study.runs)
         yield ReportSection(heading, (*notes, *drawings, fits), left_out=_why_no_law(fits.table))
@@ -72,9 +64,9 @@ def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
 
 def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Fit accuracy over FLOPs; nothing where no line has enough points."""
-    points, runs = accuracy_points(scored.curve_rows()), scored.study.runs
+    points = accuracy_points(scored.curve_rows())
     name, title = f"scaling_{scored.file_name}", f"Scaling of accuracy, {scored.curve_title}"
-    drawings, fits = _fit(points, runs, LOGISTIC_LAW, name, title, "Accuracy (%)")
+    drawings, fits = _fit(points, scored.study, LOGISTIC_LAW, name, title, "Accuracy (%)")
     if drawings:
         heading = f"Scaling of accuracy on {scored.heading}"
         yield ReportSection(heading, (*drawings, fits), left_out=_why_no_law(fits.table))
@@ -86,7 +78,7 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
     table = accuracy_against_bits(scored.curve_rows(), bits, scored.study.runs)
     if not table.empty and table["accuracy"].notna().any():
         marked, name = mark_unknown(table, scored.study.runs), f"accuracy_by_bits_{scored.file_name}"
-        drawings = draw_accuracy_against_bits(marked, name, scored.curve_title)
+        drawings = draw_accuracy_against_bits(marked, name, scored.curve_title, scored.study.look)
         left_out = "one model: there is nothing to compare it with" if table["line"].nunique() == 1 else ""
         heading, notes = f"Accuracy at equal bits per byte on {scored.heading}", describe_unknown(scored.study.runs)
         yield ReportSection(heading, (*notes, *drawings), left_out=left_out)
@@ -98,15 +90,15 @@ def _why_no_law(fits: pd.DataFrame) -> str:
     return "" if is_law else "one model: a fit over its own checkpoints is no law over models"
 
 
-def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: str) -> Drawing:
+def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: str, look: LineStyles) -> Drawing:
     """Draw fitted curves through their points; values are fractions shown in percent where the label has ``%``."""
-    styles, marks = line_styles(curves["line"].astype(str)), _describe_marks(curves)
+    styles, marks = look(curves["line"].astype(str)), _describe_marks(curves)
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for line, style in styles.items():
             own = rows[rows["line"].astype(str) == line]
             observed, fit = (own[own["source"] == source] for source in ("observed", "fit"))
-            axes.plot(observed["flops"], observed["value"], "o", color=style.color, markersize=1.8, alpha=0.6)
+            axes.plot(observed["flops"], observed["value"], style.marker, color=style.color, markersize=1.8, alpha=0.6)
             draw_line(axes, style, fit["flops"], fit["value"], (fit["low"], fit["high"]))
         log_axis(axes, rows["flops"], power_label, most_ticks=6, minor=True)
         if "%" in label:
@@ -117,7 +109,9 @@ def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: 
     return Drawing(name, title, f"{note} {marks}.", figure, curves)
 
 
-def draw_accuracy_against_bits(table: pd.DataFrame, name: str, title: str) -> list[Drawing]:
+def draw_accuracy_against_bits(
+    table: pd.DataFrame, name: str, title: str, look: LineStyles = NUMBERED
+) -> list[Drawing]:
     """Draw the overall figure and, where the benchmark has phenomena, one of a panel for each."""
     loss = table["loss"].iloc[0]
     measured = {
@@ -126,12 +120,13 @@ def draw_accuracy_against_bits(table: pd.DataFrame, name: str, title: str) -> li
         "checkpoint; step 0 has none",
     }
     note = f"Accuracy against {loss} loss in bits per byte, {title}. {_against_bits_note(table)} {measured[loss]}."
-    return overall_and_phenomena(table, name, "Accuracy against bits per byte", note, _draw_against_bits)
+    draw = partial(_draw_against_bits, look=look)
+    return overall_and_phenomena(table, name, "Accuracy against bits per byte", note, draw)
 
 
 def _fit(
     points: pd.DataFrame,
-    runs: Sequence[Run],
+    study: Study,
     law: Law,
     name: str,
     title: str,
@@ -144,14 +139,14 @@ def _fit(
     """
     found, drawings = [], []
     seeds = points.assign(line=points["line"].astype(str))
-    for kind, rows in ((FINISHED, finished_points(points, runs)), (ON_THE_WAY, seeds)):
+    for kind, rows in ((FINISHED, finished_points(points, study.runs)), (ON_THE_WAY, seeds)):
         names = zip(rows["line"], rows["run"], strict=True)
         marked = rows.assign(line=[f"{line}{(marks or {}).get(str(run), '')}" for line, run in names])
         parameters, curves = fit_tables(marked, law)
         if not parameters.empty:
             found.append(parameters.assign(fitted_to=kind))
             file = f"{name}_{_NAMES[kind]}"
-            drawings.append(draw_scaling(curves, file, f"{title}, {kind}", _fit_note(law, kind), label))
+            drawings.append(draw_scaling(curves, file, f"{title}, {kind}", _fit_note(law, kind), label, study.look))
     table = stack(found)
     return drawings, TableView(_table_note(law), _FITS, table, {f"{name}_fits": table})
 
@@ -187,14 +182,14 @@ def _describe_marks(curves: pd.DataFrame) -> str:
     return f"{what}; band: 95 % bootstrap interval of the fit{some}"
 
 
-def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
-    styles, bits = _styles_by_variant(table), table["bits_per_byte"]
+def _draw_against_bits(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figure:
+    styles, bits = look(table["line"]), table["bits_per_byte"]
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for name, style in styles.items():
             line = rows[rows["line"] == name].sort_values("step")
             band = (line["low"], line["high"])
-            draw_line(axes, style, line["bits_per_byte"], line["accuracy"], band, marker="o", markersize=1.2)
+            draw_line(axes, style, line["bits_per_byte"], line["accuracy"], band, marker=style.marker, markersize=1.2)
         axes.set_xlim(bits.max() + 0.1, bits.min() - 0.1)  # training goes to the right
         percent_axis(axes, lowest_of(table))
 
@@ -203,21 +198,7 @@ def _draw_against_bits(table: pd.DataFrame, panels: Panels) -> Figure:
     return draw_panels(panels, draw, labels, _against_bits_note(table), line_legend(styles, table))
 
 
-def _styles_by_variant(table: pd.DataFrame) -> dict[str, LineStyle]:
-    """Give each variant a color and each size dashes; of one variant, each size its color."""
-    if table["variant"].nunique() == 1:
-        return line_styles(table["line"])
-    lines = table[["line", "variant", "size"]].drop_duplicates()
-    colors, sizes = line_styles(lines["variant"]), list(dict.fromkeys(lines["size"]))
-    return {
-        line: replace(colors[variant], dashes=DASHES[sizes.index(size) % len(DASHES)])
-        for line, variant, size in lines[["line", "variant", "size"]].itertuples(index=False, name=None)
-    }
-
-
 def _against_bits_note(table: pd.DataFrame) -> str:
     several = bool((table["runs"] > 1).any())
     band = f"; band: ± {OVER_RUNS} where there are several" if several else ""
-    sizes = "size and budget, dashes tell sizes apart" if table["size"].nunique() > 1 else "budget"
-    colors = f"; lines of one colour differ only in {sizes}" if table["variant"].nunique() > 1 else ""
-    return f"Dots: checkpoints, joined in the order of training{colors}{band}."
+    return f"Dots: checkpoints, joined in the order of training{band}."

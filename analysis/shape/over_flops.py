@@ -17,7 +17,8 @@ from ucurve.analysis.data.settings import FLAT_MARGIN
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import line_styles, log_axis, lowest_of, percent_axis, power_label, readable
+from ucurve.analysis.plotting.line_styles import NUMBERED
+from ucurve.analysis.plotting.style import log_axis, lowest_of, percent_axis, power_label, readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.analysis.shape.classify import is_testable
 from ucurve.analysis.shape.pooled import classify_pooled, common_tokens, credits_of, curve_of_groups, group_runs
@@ -238,7 +239,7 @@ def _draw_shapes(found: FlopsShapes, name: str, title: str) -> list[Drawing]:
 
 
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
-    styles, single = line_styles(table["line"]), len(panels) == 1
+    styles, single = NUMBERED(table["line"]), len(panels) == 1
     note = explain_shapes(_FIGURE, table)
     lowest = lowest_of(table.assign(low=table["band_low"]))
 
@@ -246,7 +247,7 @@ def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
         for name, style in styles.items():
             line = rows[rows["line"] == name]
             draw_line(axes, style, line["flops"], line["smoothed"], (line["band_low"], line["band_high"]))
-            axes.plot(line["flops"], line["accuracy"], "o", color=style.color, markersize=2.5)
+            axes.plot(line["flops"], line["accuracy"], style.marker, color=style.color, markersize=2.5)
         percent_axis(axes, lowest)
         log_axis(axes, table["flops"], power_label, most_ticks=7 if single else 4, minor=single)
         name_shapes(axes, rows)

@@ -124,7 +124,8 @@ def size_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         views.append(TableView(f"{_DEPTHS_NOTE}{scored.title}.", _DEPTHS, listed, files))
     drawings = overall_and_phenomena(
         classified_curves(shapes), f"shapes_sizes_{scored.file_name}", "Shapes of the mean over sizes",
-        f"Accuracy against training tokens, {scored.title}. {_FIGURE}", partial(draw_smoothed, note=_FIGURE),
+        f"Accuracy against training tokens, {scored.title}. {_FIGURE}",
+        partial(draw_smoothed, note=_FIGURE, look=scored.study.look),
     )  # fmt: skip
     told = (count_classes(shapes.classes), *_tell_turns(shapes.classes))
     yield ReportSection(heading, (*told, *shapes.notes, *drawings, *views))

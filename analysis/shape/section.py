@@ -15,7 +15,8 @@ from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import MEANS_OVER, BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import LineStyle, TokenAxis, line_styles, readable
+from ucurve.analysis.plotting.line_styles import LineStyle, LineStyles
+from ucurve.analysis.plotting.style import TokenAxis, readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
 from ucurve.analysis.shape.below import AT_THE_END, LATEST, STABLE
@@ -138,11 +139,11 @@ def acquisition_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         yield _acquisition_section(scored, found)
 
 
-def draw_shapes(shapes: Shapes, name: str, title: str) -> list[Drawing]:
+def draw_shapes(shapes: Shapes, name: str, title: str, look: LineStyles) -> list[Drawing]:
     """Draw the smoothed curves with their classes: the overall figure and one with a panel for each phenomenon."""
     table = classified_curves(shapes)
     note = f"Smoothed accuracy against training tokens, {title}. {_figure_note(shapes)}"
-    draw = partial(draw_smoothed, note=_figure_note(shapes))
+    draw = partial(draw_smoothed, note=_figure_note(shapes), look=look)
     return overall_and_phenomena(table, name, "Shapes of learning", note, draw)
 
 
@@ -160,7 +161,9 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_LIMITS}{_BELOW}"
     note += _MILESTONES
     view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
-    drawings = draw_shapes(found, f"shapes_{scored.file_name}", scored.title) if len(found.curves) else []
+    drawings = (
+        draw_shapes(found, f"shapes_{scored.file_name}", scored.title, scored.study.look) if len(found.curves) else []
+    )
     texts = [" ".join([count_classes(found.classes), *describe_limits(found.classes)]), *found.notes]
     if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
         texts.insert(
@@ -292,9 +295,9 @@ def _figure_note(shapes: Shapes) -> str:
     )
 
 
-def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 4) -> Figure:
+def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, look: LineStyles, across: int = 4) -> Figure:
     """Draw the smoothed curves of panels, with their classes, from the rows of all of them together."""
-    styles = line_styles(table["line"])
+    styles = look(table["line"])
     drawn = table.assign(low=table["band_low"])  # what the axis has to hold
     note = explain_shapes(note, table)
 
@@ -303,7 +306,7 @@ def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, across: int = 
             line = rows[rows["line"] == name]
             x = axis.places(line["tokens"])
             draw_line(axes, style, x, line["smoothed"], (line["band_low"], line["band_high"]))
-            axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.2, alpha=0.6, markeredgewidth=0)
+            axes.plot(x, line["accuracy"], style.marker, color=style.color, markersize=1.2, alpha=0.6, mew=0)
             if len(line) and line["class"].iloc[0] in TURNS:
                 _mark_turn(axes, line, style)
         name_shapes(axes, rows)

@@ -19,7 +19,8 @@ from ucurve.analysis.plotting.facets import (
     line_legend,
     overall_and_phenomena,
 )
-from ucurve.analysis.plotting.style import DASHES, TokenAxis, line_styles
+from ucurve.analysis.plotting.line_styles import DASHES, LineStyles
+from ucurve.analysis.plotting.style import TokenAxis
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.tokens.table import region_table
 
@@ -50,13 +51,13 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     surprisal = overall_and_phenomena(
         table, f"critical_region_{scored.file_name}", "Surprisal of the critical region",
         f"Surprisal of the critical region in bits, mean over pairs, {scored.title}. {_REGION} {_band(table)}",
-        lambda rows, panels: _draw(rows, panels, _MEMBERS, "Surprisal (bits)"),
+        lambda rows, panels: _draw(rows, panels, _MEMBERS, "Surprisal (bits)", scored.study.look),
     )  # fmt: skip
     margins = overall_and_phenomena(
         table, f"critical_margin_{scored.file_name}", "Margin inside and after the critical region",
         "Surprisal of the bad sentence minus that of the good one in bits, mean over pairs: in the critical region, "
         f"and in the tokens after it, which both sentences have (spill-over), {scored.title}. {_band(table)}",
-        lambda rows, panels: _draw(rows, panels, parts, "Margin (bits)"),
+        lambda rows, panels: _draw(rows, panels, parts, "Margin (bits)", scored.study.look),
     )  # fmt: skip
     heading = f"Critical regions on {scored.benchmark} (scored by {scored.scorer})"
     yield ReportSection(heading, (*surprisal, *margins, _last_view(table, scored.file_name)))
@@ -76,8 +77,10 @@ def _band(table: pd.DataFrame) -> str:
     return f"Band: ± {OVER_RUNS}." if (table["runs"] > 1).any() else "No band: one run for each line."
 
 
-def _draw(table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, LineStyleType]], label: str) -> Figure:
-    styles = line_styles(table["line"])
+def _draw(
+    table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, LineStyleType]], label: str, look: LineStyles
+) -> Figure:
+    styles = look(table["line"])
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for name, style in styles.items():

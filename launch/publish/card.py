@@ -14,15 +14,8 @@ from ucurve.analysis.curves.loss import draw_losses, loss_table
 from ucurve.analysis.data.frames import AGGREGATES, held_out_frame, metric_frame, one_ties_rule, score_frame
 from ucurve.analysis.data.runs import Run, find_runs
 from ucurve.analysis.plotting.facets import line_legend
-from ucurve.analysis.plotting.style import (
-    TWO_COLUMNS,
-    TokenAxis,
-    drawing_style,
-    line_styles,
-    lowest_of,
-    percent_axis,
-    readable,
-)
+from ucurve.analysis.plotting.line_styles import NUMBERED
+from ucurve.analysis.plotting.style import TWO_COLUMNS, TokenAxis, drawing_style, lowest_of, percent_axis, readable
 from ucurve.fields import format_count
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.files import write_text
@@ -97,7 +90,7 @@ def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str
     with drawing_style():
         figure = Figure(figsize=(TWO_COLUMNS, _PANEL_HEIGHT * rows), layout="constrained")
         panels = figure.subplots(rows, _COLUMNS, squeeze=False).flatten()
-        draw_losses(panels[0], losses, line_styles(losses["line"]), most_ticks=4)
+        draw_losses(panels[0], losses, NUMBERED(losses["line"]), most_ticks=4)
         title = "Loss (dots: held-out text)" if losses["loss"].eq("held-out").any() else "Training loss"
         panels[0].set(title=title, xlabel="Training tokens", ylabel="Bits per byte")
         for axes, ((benchmark, scorer), table) in zip(panels[1:], curves.items(), strict=False):
@@ -108,7 +101,7 @@ def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str
 
 
 def _draw_accuracy(axes: Axes, table: pd.DataFrame, title: str) -> None:
-    axis, styles = TokenAxis(table["tokens"]), line_styles(table["linking"])
+    axis, styles = TokenAxis(table["tokens"]), NUMBERED(table["linking"])
     draw_lines(axes, table, axis, styles, size=2, lines="linking")
     axis.apply(axes, most_ticks=4, minor=True)
     percent_axis(axes, lowest_of(table))

@@ -16,15 +16,8 @@ from ucurve.analysis.plotting.facets import (
     overall_and_phenomena,
 )
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import (
-    LineStyle,
-    TokenAxis,
-    line_styles,
-    log_axis,
-    lowest_of,
-    percent_axis,
-    power_label,
-)
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyle
+from ucurve.analysis.plotting.style import TokenAxis, log_axis, lowest_of, percent_axis, power_label
 from ucurve.analysis.scaling.section import draw_accuracy_against_bits
 
 _BAND = "Line: mean over the seeds of an architecture; band: ± 1 sample sd over seeds, where there are several."
@@ -47,7 +40,7 @@ def draw_study(tables: Mapping[str, pd.DataFrame]) -> list[Drawing]:
 
 def styles_of(table: pd.DataFrame) -> dict[str, LineStyle]:
     """Give each architecture the style that it has in every figure, also where others are missing."""
-    styles = line_styles([*PLANNED, *table["line"]])
+    styles = NUMBERED([*PLANNED, *table["line"]])
     return {name: styles[name] for name in dict.fromkeys(table["line"])}
 
 

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from studies.hundred_million.courses import PAPER
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, panels_by
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import TokenAxis, line_styles, readable
+from ucurve.analysis.plotting.line_styles import NUMBERED
+from ucurve.analysis.plotting.style import TokenAxis, readable
 
 _CURVES = (
     "Line: mean over the seeds of a size with a tokenizer, smoothed on the log axis (sd 0.15 decades); band: 95 % at "
@@ -28,7 +29,7 @@ def draw_curves(tables: Mapping[str, pd.DataFrame]) -> Drawing:
     """Draw the smoothed curves of all phenomena, a line for each size and tokenizer."""
     table = tables["smoothed"]
     trained = table[table["tokens"] > 0]
-    styles = line_styles(tables["runs"]["line"])
+    styles = NUMBERED(tables["runs"]["line"])
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for name, style in styles.items():
@@ -45,7 +46,7 @@ def draw_named_runs(tables: Mapping[str, pd.DataFrame]) -> Drawing:
     runs, smoothed = tables["run_curves"], tables["smoothed"]
     trained = runs[runs["tokens"] > 0].assign(low=float("nan"))  # without a band
     lines = list(tables["runs"]["line"])
-    styles = line_styles(lines)
+    styles = NUMBERED(lines)
     panels: Panels = [
         (f"{readable(phenomenon)}, {line}", trained[(trained["line"] == line) & (trained["phenomenon"] == phenomenon)])
         for phenomenon in _named(trained) for line in lines
@@ -70,7 +71,7 @@ def draw_linking_functions(tables: Mapping[str, pd.DataFrame]) -> Drawing:
     """Draw the phenomena that the paper names, and all pairs, under each linking function."""
     table = tables["linking_curves"]
     trained = table[table["tokens"] > 0].assign(low=float("nan"))  # without a band
-    styles = line_styles(trained["linking"])
+    styles = NUMBERED(trained["linking"])
     lines = list(tables["runs"]["line"])
     panels: Panels = [
         (f"{readable(phenomenon)}, {line}", trained[(trained["line"] == line) & (trained["phenomenon"] == phenomenon)])
@@ -91,7 +92,7 @@ def draw_linking_functions(tables: Mapping[str, pd.DataFrame]) -> Drawing:
 def draw_held_out(tables: Mapping[str, pd.DataFrame]) -> Drawing:
     """Draw the loss of each size and tokenizer over tokens."""
     table = tables["held_out"]
-    styles = line_styles(tables["runs"]["line"])
+    styles = NUMBERED(tables["runs"]["line"])
 
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for name, style in styles.items():

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import TokenAxis, line_styles
+from ucurve.analysis.plotting.line_styles import NUMBERED
+from ucurve.analysis.plotting.style import TokenAxis
 from ucurve.analysis.scaling.section import draw_accuracy_against_bits
 
 _CRITERIA = {"delta_acc": "Least length bias", "accuracy": "Highest accuracy"}
@@ -23,7 +24,7 @@ def draw_study(tables: Mapping[str, pd.DataFrame]) -> list[Drawing]:
 
 def _draw_alphas(tables: Mapping[str, pd.DataFrame]) -> Drawing:
     table = tables["best_alpha"]
-    styles, axis = line_styles(sorted(table["tokenizer"].unique())), TokenAxis(table["tokens"])
+    styles, axis = NUMBERED(sorted(table["tokenizer"].unique())), TokenAxis(table["tokens"])
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         axis.apply(axes, most_ticks=4, minor=False)

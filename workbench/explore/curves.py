@@ -21,8 +21,8 @@ from ucurve.analysis.charts.parts import CURVES, LEVELS, Rows, dash_array, fille
 from ucurve.analysis.curves.by_column import Counts, value_clusters, value_places, value_rows
 from ucurve.analysis.curves.learning import band_note, curve_table
 from ucurve.analysis.data.groups import ALL
+from ucurve.analysis.data.look import look_of
 from ucurve.analysis.plotting.facets import line_names
-from ucurve.analysis.plotting.style import line_styles
 from ucurve.errors import UserError, unknown_name
 from ucurve.eval.linking import FAMILIES, Linking, parse_linking
 from ucurve.eval.metrics.accuracy import Split
@@ -111,7 +111,7 @@ def curves(library: Library, asked: Asked) -> dict[str, object]:
         ],
         "lines": [
             {"line": named.get(name, name), "name": name, "color": style.color, "dash": dash_array(style)}
-            for name, style in line_styles(layout.line.values).items()
+            for name, style in layout.line.look.items()
         ],
         "small": _small_without_data(layout), "chart": _chart_without_data(layout), "data": found.data,
         "linking": asked.linking.name, "ties_rule": found.reported.ties_rule or USUAL_RULE,
@@ -186,8 +186,9 @@ def _count(matrices: Sequence[ScoreMatrix], notes: list[str], asked: Asked) -> C
     table = table.assign(n=table["value"].map(sizes))
     levels = rows[rows["step"] < 0].rename(columns={"phenomenon": "value", "ci_low": "low"})
     layout = learning_layout(
-        table, "line", None if levels.empty else levels, panels="value", bottom=0.0, clickable=True
-    )
+        table, "line", None if levels.empty else levels, panels="value", bottom=0.0, clickable=True,
+        look=look_of([matrix.run for matrix in matrices]),
+    )  # fmt: skip
     return Counted(table, levels, sizes, layout, reported, notes)
 
 

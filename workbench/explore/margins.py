@@ -8,7 +8,7 @@ import pandas as pd
 
 from ucurve.analysis.charts import axes, parts
 from ucurve.analysis.charts.parts import CURVES, Column
-from ucurve.analysis.plotting.style import TokenAxis, line_styles
+from ucurve.analysis.plotting.style import TokenAxis
 from ucurve.workbench.explore.curves import Asked, usable_matrices
 from ucurve.workbench.explore.library import Library
 from ucurve.workbench.explore.matrix import ScoreMatrix
@@ -49,11 +49,9 @@ def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[s
     columns = {"line": "run", "number": "margins", "step": "steps", "tokens": "tokens"}
     table = pd.concat(pd.DataFrame({name: seed[key] for name, key in columns.items()}) for seed in seeds)
     axis, line = TokenAxis(table["tokens"]), Column("line", "Runs", tuple(table["line"].unique()))
-    styles = line_styles(line.values)
     base = alt.Chart().encode(x=axes.token_axis(axis))
     colored = base.encode(
-        y=alt.Y("number:Q", title=label), color=parts.color(line, [styles[name].color for name in line.values]),
-        strokeDash=parts.dashes(line, styles),
+        y=alt.Y("number:Q", title=label), color=parts.color(line), strokeDash=parts.dashes(line),
     )  # fmt: skip
     marks = [
         alt.Chart(alt.InlineData([{}])).mark_rule(style="level", aria=False).encode(y=alt.datum(0)),

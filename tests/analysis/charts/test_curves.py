@@ -18,7 +18,7 @@ from ucurve.analysis.curves.charts import curve_tables
 from ucurve.analysis.curves.flops import flops_table, with_references
 from ucurve.analysis.curves.learning import curve_table
 from ucurve.analysis.curves.loss import loss_table
-from ucurve.analysis.plotting.style import line_styles
+from ucurve.analysis.plotting.line_styles import NUMBERED
 
 STEPS = (0, 1, 4, 16)
 
@@ -87,7 +87,7 @@ def test_lines_have_the_colors_of_the_figures_and_a_menu_for_each_other_name(roo
     names = ["14m (2 runs)", "70m"]
     scale = _scale(chart, "color")
     assert len(scale["domain"]) == 2
-    assert scale["range"] == [style.color for style in line_styles(names).values()]
+    assert scale["range"] == [style.color for style in NUMBERED(names).values()]
     assert _menus(chart) == {
         "linking": ["slln_lp", "lp"], "phenomenon": ["all phenomena", "a passive", "BA"],
         "alone": [None, *scale["domain"]],

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from ucurve.analysis.plotting.style import TokenAxis, line_styles, log_ticks, percent_axis, power_label, size_colors
+from ucurve.analysis.plotting.line_styles import NUMBERED
+from ucurve.analysis.plotting.style import TokenAxis, log_ticks, percent_axis, power_label, size_colors
 
 
 def _labels(tokens: list[float], most: int = 7) -> list[str]:
@@ -59,7 +60,7 @@ def test_zero_stands_left_of_all_and_the_rest_where_it_is(tokens: list[int]) -> 
 
 
 def test_lines_are_told_apart_by_colour_and_dashes() -> None:
-    styles = line_styles([f"line {index}" for index in range(28)])
+    styles = NUMBERED([f"line {index}" for index in range(28)])
     assert len({(style.color, str(style.dashes)) for style in styles.values()}) == 28
 
 
