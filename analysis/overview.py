@@ -202,7 +202,7 @@ def _describe_line(members: Sequence[Run]) -> str:
 
 def _describe_accuracies(scored: BenchmarkScores) -> Iterator[str]:
     table = headline(scored.study)
-    rows = table[(table["benchmark"] == scored.benchmark) & (table["scorer"] == scored.scorer)]
+    rows = table[(table["benchmark"] == scored.benchmark) & table["scorer"].isin(scored.scorers)]
     if rows.empty:
         return
     start = rows["start"].dropna()
@@ -269,9 +269,8 @@ def _place(row: Row) -> tuple[bool, float, float]:
 def _draw_lines(study: Study) -> Iterator[Drawing]:
     """Draw the accuracies of all lines on the first benchmark, in whatever way each was scored."""
     first = study.benchmarks()[0]
-    ways = [one.curve_rows() for one in study.benchmarks() if one.benchmark == first.benchmark]
-    tables = [curve_table(rows, study.runs) for rows in ways if len(rows)]
-    yield from _draw_plain(first, pd.concat(tables) if tables else pd.DataFrame())
+    rows = first.curve_rows()
+    yield from _draw_plain(first, rows if rows.empty else curve_table(rows, study.runs))
 
 
 def _draw_plain(scored: BenchmarkScores, table: pd.DataFrame) -> Iterator[Drawing]:

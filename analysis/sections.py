@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 
-from ucurve.analysis.data.frames import targets
 from ucurve.analysis.data.last_scores import LanguageScores, group_languages
 from ucurve.analysis.data.study import Study
 from ucurve.analysis.overview import first_screen, tell_benchmark
@@ -133,7 +132,7 @@ def model_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     members, study = languages.members, languages.first.study
     for scored, last in members if len(members) <= MOST_APART else ():
         # mink stores the sums that sentence has: only the filtering is not in the report yet.
-        known = scored.scorer == "mink" and (scored.benchmark, "sentence") in targets(study.scores)
+        known = scored.scorer == "mink" and (scored.benchmark, "sentence") in study.linkings
         yield from _make(["pairs.section:filtering_sections"] if known else OF_MODELS, scored, last)
     if len(members) > 1 or not known:  # known of the only one
         yield from _make(OF_LANGUAGES, languages)

@@ -122,12 +122,12 @@ def _find_unscored(run: Run, scores: pd.DataFrame, linkings: Mapping[tuple[str, 
         there = ACCURACY.path(run.folder).is_file()
         return [("scores", f"{ACCURACY.place} has no row to draw" if there else f"no {ACCURACY.place}")]
     problems = []
-    for benchmark, scorer in targets(scores):
-        rows = scores[(scores["benchmark"] == benchmark) & (scores["scorer"] == scorer)]
+    for benchmark, scorers in targets(scores):
+        rows = scores[(scores["benchmark"] == benchmark) & scores["scorer"].isin(scorers)]
         unscored = sorted(set(run.saved) - set(rows["step"]))
         if unscored:
             problems.append((f"scores on {benchmark}", _format_steps(unscored)))
-        linking = linkings[benchmark, scorer]
+        linking = linkings[benchmark, scorers[0]]
         if linking not in set(rows["linking"].unique()):
             problems.append((f"{linking} on {benchmark}", "not among the linking functions it was scored with"))
     return problems

@@ -56,7 +56,7 @@ def under_each_linking(scored: BenchmarkScores, tokenizers: Mapping[str, str]) -
 def _under(scored: BenchmarkScores, tokenizers: Mapping[str, str], linking: str) -> UnderLinking:
     shapes = linking_shapes(scored, linking)
     settings = replace(scored.study.settings, linking=linking)
-    other = BenchmarkScores(replace(scored.study, settings=settings), scored.benchmark, scored.scorer)
+    other = BenchmarkScores(replace(scored.study, settings=settings), scored.benchmark, scored.scorers)
     beside = list(read_beside_ngrams(other))
     is_shown = linking == scored.linking and beside
     agreement = _over_runs(beside, tokenizers) if is_shown else pd.DataFrame(columns=_AGREEMENT)
@@ -76,7 +76,7 @@ def _over_runs(beside: Sequence[BesideNgrams], tokenizers: Mapping[str, str]) ->
 def linking_shapes(scored: BenchmarkScores, linking: str) -> LinkingShapes:
     """Test the curves of a benchmark under a linking function that it was scored with."""
     rows, settings = scored.rows[scored.rows["step"] >= 0], scored.study.settings
-    how = scored.benchmark, scored.scorer, linking, scored.ties_rule, settings.cluster
+    how = scored.benchmark, linking, scored.ties_rule, settings.cluster
     items = list(read_runs(scored.study.runs, rows, *how))
     alone = [(replace(run, is_alone=True), credits_) for run, credits_ in items]
     return LinkingShapes(*(find_shapes(one, settings.cluster, settings.flat_margin / 100) for one in (items, alone)))

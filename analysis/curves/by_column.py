@@ -46,7 +46,7 @@ class Counts:
 def column_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw the curves for each value of the columns that ``curves_by`` names; none without it."""
     for column in scored.study.settings.curves_by:
-        heading = f"Curves by {column} on {scored.benchmark} (scored by {scored.scorer})"
+        heading = f"Curves by {column} on {scored.heading}"
         if not (histories := read_histories(scored)):
             yield ReportSection(heading, ("No scores of single pairs are stored: no curves by column.",))
         elif not _has_column(scored, histories, column):

@@ -55,7 +55,7 @@ def outlier_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     runs = ", ".join(dict.fromkeys(found["run"].astype(str)))
     named = f": {runs}" if runs else ""
     text = f"{len(found)} of {len(table)} curves have a run that is an outlier among its seeds{named}."
-    heading = f"Outliers among seeds on {scored.benchmark} (scored by {scored.scorer})"
+    heading = f"Outliers among seeds on {scored.heading}"
     left_out = "" if len(found) else "no run is an outlier among its seeds"
     yield ReportSection(heading, (text, view), left_out=left_out)
 

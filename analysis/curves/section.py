@@ -19,7 +19,7 @@ def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     nothing = "No checkpoints of a training run were scored on it: no curves."
     curves = _draw_curves(scored) or (nothing,)
     yield ReportSection(
-        f"Curves on {scored.benchmark} (scored by {scored.scorer})", (*_describe_unequal(scored), *curves)
+        f"Curves on {scored.heading}", (*scored.describe_scorers(), *_describe_unequal(scored), *curves)
     )
 
 

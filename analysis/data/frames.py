@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -33,6 +32,9 @@ METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss"
 HELD_OUT_COLUMNS: dict[str, Kind] = METRIC_COLUMNS | {"flops": "number"}
 AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row over pairs and one row per phenomenon
 OVERALL_MEANS = pyarrow.compute.field("paradigm").isin(MEANS)  # the overall rows over paradigms and over phenomena
+_OF_MASKED = {  # the ways to score masked models that go with those of causal ones, the first found first
+    "sentence": ("pll_l2r", "pll"), "conditional": ("pll_conditional",), "mink": ("pll_mink",),
+}  # fmt: skip
 NGRAM = "ngram-"  # scorers of n-gram models are named by it and the order
 BINS_PER_DECADE = 30  # what a point of smoothed loss is the mean of: a 1/30 of a decade of tokens
 _TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is used
@@ -119,8 +121,8 @@ def one_ties_rule(frame: pd.DataFrame, first: Mapping[str, TiesRule | None] | No
     That in ``first`` (by benchmark) is preferred, then ``half``, ``wrong`` and ``right``.
     """
     parts = []
-    for benchmark, scorer in targets(frame):
-        rows = frame[(frame["benchmark"] == benchmark) & (frame["scorer"] == scorer)]
+    for benchmark, scorers in targets(frame):
+        rows = frame[(frame["benchmark"] == benchmark) & frame["scorer"].isin(scorers)]
         parts.append(rows.index[rows["ties_rule"] == _shared_ties_rule(rows, benchmark, (first or {}).get(benchmark))])
     return frame[frame.index.isin([place for part in parts for place in part])]
 
@@ -136,10 +138,30 @@ def stack(tables: Iterable[pd.DataFrame], columns: Sequence[str] = ()) -> pd.Dat
     return pd.concat(every, ignore_index=True) if every else pd.DataFrame(columns=list(columns))
 
 
-def targets(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """Return every benchmark with the way it was scored, in order."""
-    pairs = frame[["benchmark", "scorer"]].drop_duplicates().astype(str).itertuples(index=False, name=None)
-    return sorted(cast(Iterable[tuple[str, str]], pairs))
+def targets(frame: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
+    """Return every benchmark with the ways it was scored, in order: a way has the names of its scorers.
+
+    Masked models have scorers of their own. These join the one of causal models that is nearest to them, where no run
+    was scored by both and some linking function is known of both, so that a benchmark is one for all models.
+    """
+    named = frame[["benchmark", "scorer", "run", "linking"]].drop_duplicates().astype(str)
+    return sorted(
+        (str(benchmark), way) for benchmark, rows in named.groupby("benchmark") for way in _ways_of_scoring(rows)
+    )
+
+
+def _ways_of_scoring(rows: pd.DataFrame) -> list[tuple[str, ...]]:
+    runs, linkings = (rows.groupby("scorer")[name].agg(set) for name in ("run", "linking"))
+    left, ways = sorted(runs.index, key=lambda name: (name not in _OF_MASKED, name)), []
+    while left:
+        way = [left.pop(0)]
+        for other in _OF_MASKED.get(way[0], ()):
+            taken, known = (set.union(*of[way]) for of in (runs, linkings))
+            if other in left and not runs[other] & taken and linkings[other] & known:
+                way.append(other)
+                left.remove(other)
+        ways.append(tuple(way))
+    return ways
 
 
 def _read_metrics(run: Run) -> pd.DataFrame:

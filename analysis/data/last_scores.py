@@ -103,7 +103,7 @@ def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> Mod
 def _join_scores(scored: BenchmarkScores, one: LastScores, pairs: pd.DataFrame, expected: int) -> pd.DataFrame:
     table = items(pairs, one.scores).reset_index(drop=True)
     if len(table) != expected:
-        path = score_path(one.run.folder, scored.benchmark, scored.scorer, one.step)
+        path = score_path(one.run.folder, scored.benchmark, scored.scorer_of(one.run), one.step)
         raise UserError(f"{path}: scores of {len(table)} of the {expected} pairs; score it again")
     return table
 

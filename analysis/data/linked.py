@@ -34,21 +34,19 @@ def under_linking(scored: BenchmarkScores, name: str) -> BenchmarkScores:
         scores, means = rows[rows["paradigm"] == "all"], rows[is_mean]
         study = replace(study, scores=_joined(study.scores, scores), means=_joined(study.means, means))
     study = replace(study, settings=replace(study.settings, linking=linking.name))
-    return BenchmarkScores(study, scored.benchmark, scored.scorer)
+    return BenchmarkScores(study, scored.benchmark, scored.scorers)
 
 
 def _rows(scored: BenchmarkScores, linking: Linking) -> Iterator[pd.DataFrame]:
     """Compute the accuracies of each checkpoint as scoring does."""
-    names = {"benchmark": scored.benchmark, "scorer": scored.scorer}
-    found = find_stored(scored.study.runs, scored.rows, scored.benchmark, scored.scorer, linking.name)
-    for run, stored in found:
+    for run, stored in find_stored(scored.study.runs, scored.rows, scored.benchmark, linking.name):
         pairs = None if stored is None else scored.study.pairs(run, scored.benchmark)
         if stored is None or pairs is None:
             continue
         for place, file in enumerate(stored.files):
             table = accuracy_table(pairs, read_stored(file), [linking], [scored.ties_rule])
             where = stored.checkpoints.iloc[[place] * len(table)].reset_index(drop=True)
-            yield where.join(table).assign(line=run.line, **names)[["run", "line", *SCORE_COLUMNS]]
+            yield where.join(table).assign(line=run.line, benchmark=scored.benchmark)[["run", "line", *SCORE_COLUMNS]]
 
 
 def _joined(rows: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:

@@ -63,31 +63,32 @@ def in_order_of(pairs: pd.DataFrame, scores: pd.DataFrame, path: Path) -> pd.Dat
 
 
 def read_runs(
-    runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str, rule: TiesRule,
-    cluster: str = EDIT,
+    runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, linking: str, rule: TiesRule, cluster: str = EDIT
 ) -> Iterator[tuple[Run, Items | None]]:  # fmt: skip
     """Read the credits of the runs that ``find_stored`` yields, one run at a time; None where it finds no files."""
-    for run, stored in find_stored(runs, rows, benchmark, scorer, linking):
+    for run, stored in find_stored(runs, rows, benchmark, linking):
         yield run, None if stored is None else _read_items(run, stored, rule, cluster)
 
 
 def find_stored(
-    runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, scorer: str, linking: str
+    runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, linking: str
 ) -> Iterator[tuple[Run, StoredScores | None]]:
     """Find the score files of each run that has a row of a checkpoint, one run at a time.
 
-    ``rows`` are those of ``score_frame`` of the benchmark and scorer. Instead of files there is None where no pair's
-    score is stored, the stored scores lack what the linking function reads, or that function is not known here.
+    ``rows`` are those of ``score_frame`` of the benchmark, with one scorer for each run. Instead of files there is None
+    where no pair's score is stored, the stored scores lack what the linking function reads, or that function is not
+    known here.
     """
-    known = rows[rows["step"] >= 0][["run", "step", "tokens", "flops"]].drop_duplicates(["run", "step"])
+    known = rows[rows["step"] >= 0][["run", "scorer", "step", "tokens", "flops"]].drop_duplicates(["run", "step"])
     for run in runs:
         own = known[known["run"] == run.label].sort_values("step")
         if not own.empty:
-            yield run, _find_files(run, own, benchmark, scorer, linking)
+            yield run, _find_files(run, own, benchmark, linking)
 
 
-def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, scorer: str, linking: str) -> StoredScores | None:
-    """Find the score files of one run at checkpoints: ``step``, ``tokens`` and ``flops``, ascending, one row each."""
+def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, linking: str) -> StoredScores | None:
+    """Find the score files of one run at checkpoints, which ascend and have one scorer."""
+    scorer = str(checkpoints["scorer"].iloc[0])
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
     for path in paths:
         check_scores(run.folder, path)

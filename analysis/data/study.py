@@ -82,12 +82,13 @@ class Study:
 
     @cached_property
     def _benchmarks(self) -> list["BenchmarkScores"]:
-        return [BenchmarkScores(self, benchmark, scorer) for benchmark, scorer in targets(self.scores)]
+        return [BenchmarkScores(self, benchmark, scorers) for benchmark, scorers in targets(self.scores)]
 
     @property
     def linkings(self) -> dict[tuple[str, str], str]:
         """The linking function of the figures, by benchmark and scorer."""
-        return {(scored.benchmark, scored.scorer): scored.linking for scored in self.benchmarks()}
+        named = ((scored, scorer) for scored in self.benchmarks() for scorer in scored.scorers)
+        return {(scored.benchmark, scorer): scored.linking for scored, scorer in named}
 
     def shown_rows(self) -> pd.DataFrame:
         """Return the rows of all benchmarks that are shown first (``BenchmarkScores.shown_rows``)."""
@@ -129,12 +130,27 @@ class BenchmarkScores:
 
     study: Study
     benchmark: str
-    scorer: str
+    scorers: tuple[str, ...]  # of causal models and of masked ones (``targets``)
     _scores: dict[tuple[str, int], pd.DataFrame | None] = field(default_factory=dict, init=False)  # by run and step
 
     def __repr__(self) -> str:
         """Name it, without the study that it is of."""
         return f"BenchmarkScores({self.title}, scored by {self.scorer})"
+
+    @property
+    def scorer(self) -> str:
+        """What the way of scoring is called: the scorer of causal models where it has several."""
+        return self.scorers[0]
+
+    def scorer_of(self, run: Run) -> str:
+        """Return the scorer of a run that has rows."""
+        return str(self.rows.loc[self.rows["run"] == run.label, "scorer"].iloc[0])
+
+    def describe_scorers(self) -> list[str]:
+        """Say that masked models were scored by another scorer; empty where they were not."""
+        others = ", ".join(self.scorers[1:])
+        text = f"Masked models are scored by {others}, a pseudo-log-likelihood, the others by {self.scorer}"
+        return [f"{text}: their numbers are sums of other probabilities."] if others else []
 
     @cached_property
     def reported(self) -> Reported:
@@ -144,7 +160,9 @@ class BenchmarkScores:
     @cached_property
     def linking(self) -> str:
         """The linking function of the figures: the one that was asked for, or what is shown first."""
-        there = list(dict.fromkeys(self.rows["linking"].astype(str)))
+        by_scorer = self.rows.astype({"linking": str}).groupby("scorer", observed=True)["linking"].agg(set)
+        shared = set.intersection(*by_scorer)
+        there = [name for name in dict.fromkeys(self.rows["linking"].astype(str)) if name in shared]
         return self.study.settings.linking or self.reported.choose_linking(there)
 
     @cached_property
@@ -182,7 +200,7 @@ class BenchmarkScores:
         return self._own(self.study.scores)
 
     def _own(self, rows: pd.DataFrame) -> pd.DataFrame:
-        return rows[(rows["benchmark"] == self.benchmark) & (rows["scorer"] == self.scorer)]
+        return rows[(rows["benchmark"] == self.benchmark) & rows["scorer"].isin(self.scorers)]
 
     @cached_property
     def drawn_rows(self) -> pd.DataFrame:
@@ -260,8 +278,8 @@ class BenchmarkScores:
     def all_lengths(self, steps: Sequence[int]) -> pyarrow.dataset.Expression:
         """Return what finds in ``accuracy.csv`` the rows over all lengths at some steps, under the ties rule."""
         column = pyarrow.compute.field
-        names = {"benchmark": self.benchmark, "scorer": self.scorer, "split": "all", "ties_rule": self.ties_rule}
-        wanted = column("step").isin(list(steps))
+        names = {"benchmark": self.benchmark, "split": "all", "ties_rule": self.ties_rule}
+        wanted = column("step").isin(list(steps)) & column("scorer").isin(list(self.scorers))
         for name, value in names.items():
             wanted &= column(name) == value
         return wanted
@@ -288,7 +306,7 @@ class BenchmarkScores:
     def _read_scores(self, run: Run, step: int) -> pd.DataFrame | None:
         key = run.label, step
         if key not in self._scores:
-            self._scores[key] = stored_scores(run.folder, self.benchmark, self.scorer, step)
+            self._scores[key] = stored_scores(run.folder, self.benchmark, self.scorer_of(run), step)
         return self._scores[key]
 
 

@@ -52,7 +52,7 @@ class History:
 def read_histories(scored: BenchmarkScores) -> list[History]:
     """Read the verdicts of all runs with scores of single pairs, under the linking function of the study."""
     study, tables = scored.study, dict[int, Pairs]()
-    found = find_stored(study.runs, scored.curve_rows(), scored.benchmark, scored.scorer, scored.linking)
+    found = find_stored(study.runs, scored.curve_rows(), scored.benchmark, scored.linking)
     histories = []
     for run, stored in found:
         pairs = None if stored is None else study.pairs(run, scored.benchmark)

@@ -53,7 +53,7 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     text = f"Margins against training tokens, {scored.title}. {_FIGURE_NOTE}"
     figure = _draw(overall, scored.linking, scored.study.look)
     drawing = Drawing(f"{name}_overall", "Margins, overall", text, figure, overall)
-    yield ReportSection(f"Margins on {scored.benchmark} (scored by {scored.scorer})", (drawing, view))
+    yield ReportSection(f"Margins on {scored.heading}", (drawing, view))
 
 
 def margin_table(histories: Iterable[History], beyond: float = BEYOND) -> pd.DataFrame:

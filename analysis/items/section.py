@@ -133,7 +133,7 @@ def _last(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def _heading(what: str, scored: BenchmarkScores) -> str:
-    return f"{what} on {scored.benchmark} (scored by {scored.scorer})"
+    return f"{what} on {scored.heading}"
 
 
 def _draw_kappa(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figure:

@@ -16,9 +16,6 @@ from ucurve.analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_f
 from ucurve.analysis.lines.over_seeds import mean_over_seeds
 from ucurve.analysis.scaling.points import checkpoint_bits
 
-_OF_MASKED = {  # the ways to score masked models that go with those of causal ones, the first found first
-    "sentence": ("pll_l2r", "pll"), "conditional": ("pll_conditional",), "mink": ("pll_mink",),
-}  # fmt: skip
 _LEVEL = ["size", "budget", "equal_in", "level"]
 RUN_COLUMNS = (*_LEVEL, "last", "phenomenon", "line", "run", "tokens", "accuracy")
 LINE_COLUMNS = (*_LEVEL, "phenomenon", "line", "runs", "tokens", "accuracy", "low", "high")
@@ -39,7 +36,7 @@ class SideBySide:
 
 def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
     """Read every run of lines that can be compared where all of them are equal; None where no lines can be."""
-    rows, notes = _rows_with_masked(scored)
+    rows, notes = scored.curve_rows(), scored.describe_scorers()
     there = {str(label) for label in rows.loc[rows["step"] > 0, "run"]}
     sets = list(comparable_lines([run for run in scored.study.runs if run.label in there]))
     if not sets:
@@ -68,22 +65,6 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
         counted if FLOPS in set(of_runs["equal_in"]) else "",
         tuple(notes),
     )
-
-
-def _rows_with_masked(scored: BenchmarkScores) -> tuple[pd.DataFrame, list[str]]:
-    """Add the masked models that were scored on the benchmark, which have ways of their own, and say so."""
-    rows, notes = scored.curve_rows(), []
-    for other in scored.study.benchmarks():
-        if other.benchmark == scored.benchmark and other.scorer in _OF_MASKED.get(scored.scorer, ()):
-            more = other.curve_rows()
-            more = more[~more["run"].isin(set(rows["run"]))]
-            if len(more):
-                rows = pd.concat([rows, more])
-                notes.append(
-                    f"Masked models are scored by {other.scorer} ({other.linking}), a pseudo-log-likelihood, the "
-                    f"others by {scored.scorer}: their numbers are sums of other probabilities."
-                )
-    return rows, notes
 
 
 def comparable_lines(runs: Sequence[Run]) -> Iterator[list[Run]]:

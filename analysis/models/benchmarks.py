@@ -129,5 +129,5 @@ def _last_rows_by_model(study: Study) -> pd.DataFrame:
     rows = last_scored(study.shown_rows())
     names = dict.fromkeys(("run", "benchmark", "scorer", "phenomenon", "paradigm", "split"), str)
     rows = rows.astype(names).rename(columns={"run": "model"})
-    labels = {(one.benchmark, one.scorer): one.label for one in study.benchmarks()}
+    labels = {(one.benchmark, scorer): one.label for one in study.benchmarks() for scorer in one.scorers}
     return rows.assign(benchmark=[labels[where] for where in zip(rows["benchmark"], rows["scorer"], strict=True)])

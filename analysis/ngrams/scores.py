@@ -61,7 +61,7 @@ class BesideNgrams:
 
     def _read(self, step: int) -> AtCheckpoint:
         orders = [order for order, steps in self._orders.items() if step in steps]
-        own = self._read_scores(self.scored.scorer, step) if orders else None
+        own = self._read_scores(self.scored.scorer_of(self.run), step) if orders else None
         verdicts, rows = {}, []
         for order in orders:
             beside = self._read_scores(f"{NGRAM}{order}", step)
@@ -98,7 +98,7 @@ def read_beside_ngrams(scored: BenchmarkScores) -> Iterator[BesideNgrams]:
         return
     runs = [run for run in scored.study.runs if _steps_by_order(run, scored.benchmark)]
     found = read_runs(
-        runs, scored.curve_rows(), scored.benchmark, scored.scorer, scored.linking, scored.ties_rule,
+        runs, scored.curve_rows(), scored.benchmark, scored.linking, scored.ties_rule,
         scored.study.settings.cluster,
     )  # fmt: skip
     yield from (BesideNgrams(run, items, scored, linking) for run, items in found if items is not None)

@@ -119,7 +119,7 @@ def read_items(scored: BenchmarkScores) -> tuple[tuple[Run, Items | None], ...]:
     """Read the credits of every pair of a benchmark that has curves; None for a run without stored scores of pairs."""
     rows, study = scored.curve_rows(), scored.study
     return tuple(
-        read_runs(study.runs, rows, scored.benchmark, scored.scorer, scored.linking, scored.ties_rule,
+        read_runs(study.runs, rows, scored.benchmark, scored.linking, scored.ties_rule,
                   study.settings.cluster)
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         f"and in the tokens after it, which both sentences have (spill-over), {scored.title}. {_band(table)}",
         lambda rows, panels: _draw(rows, panels, parts, "Margin (bits)", scored.study.look),
     )  # fmt: skip
-    heading = f"Critical regions on {scored.benchmark} (scored by {scored.scorer})"
+    heading = f"Critical regions on {scored.heading}"
     yield ReportSection(heading, (*surprisal, *margins, _last_view(table, scored.file_name)))
 
 

@@ -41,12 +41,12 @@ def read_checkpoints(scored: BenchmarkScores, steps: Collection[int] | None = No
     """Yield the checkpoints with stored tokens, run by run; of these steps only, if they are given."""
     shared: dict[str, tuple[StoredSentences, dict[str, Regions]]] = {}
     rows = scored.rows
-    rows = rows[rows["step"] >= 0][["run", "step", "tokens"]].drop_duplicates(["run", "step"])
+    rows = rows[rows["step"] >= 0][["run", "scorer", "step", "tokens"]].drop_duplicates(["run", "step"])
     for run in scored.study.runs:
         own = rows[rows["run"] == run.label].sort_values("step")
-        for step, tokens in zip(own["step"].astype(int), own["tokens"].astype(float), strict=True):
+        for scorer, step, tokens in own[["scorer", "step", "tokens"]].itertuples(index=False, name=None):
             wanted = steps is None or step in steps
-            stored = read_tokens(run.folder, scored.benchmark, scored.scorer, step) if wanted else None
+            stored = read_tokens(run.folder, scored.benchmark, str(scorer), step) if wanted else None
             if stored is None:
                 continue
             if stored.sentences not in shared:  # the name of the file is a hash of what is in it

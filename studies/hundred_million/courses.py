@@ -72,7 +72,7 @@ def shape_courses(
 def paradigm_courses(scored: BenchmarkScores, of_line: Mapping[str, str]) -> pd.DataFrame:
     """Test each paradigm as ``shape_courses`` does phenomena; with all pairs, they are a family of Holm's."""
     rows, settings = scored.rows[scored.rows["step"] >= 0], scored.study.settings
-    how = scored.benchmark, scored.scorer, scored.linking, scored.ties_rule, settings.cluster
+    how = scored.benchmark, scored.linking, scored.ties_rule, settings.cluster
     single, phenomenon = [], dict[str, str]()
     for run, items in read_runs(scored.study.runs, rows, *how):
         if items is not None:

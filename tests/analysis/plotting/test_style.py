@@ -3,11 +3,9 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from ucurve.analysis.plotting.line_styles import NUMBERED
-from ucurve.analysis.plotting.style import TokenAxis, log_ticks, percent_axis, power_label, size_colors
+from ucurve.analysis.plotting.style import TokenAxis, log_ticks, percent_axis, power_label
 
 
 def _labels(tokens: list[float], most: int = 7) -> list[str]:
@@ -57,19 +55,6 @@ def test_zero_stands_left_of_all_and_the_rest_where_it_is(tokens: list[int]) -> 
     places = axis.places([0, *tokens])
     assert 0 < places[0] < min(tokens) / 1.9
     assert places[1:].tolist() == tokens
-
-
-def test_lines_are_told_apart_by_colour_and_dashes() -> None:
-    styles = NUMBERED([f"line {index}" for index in range(28)])
-    assert len({(style.color, str(style.dashes)) for style in styles.values()}) == 28
-
-
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_larger_models_are_darker(count: int) -> None:
-    colors = size_colors([str(size) for size in range(count)])
-    light = [0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(to_rgb, colors.values())]
-    assert light == sorted(light, reverse=True)
-    assert max(light) < 0.8  # still seen on white
 
 
 @pytest.mark.parametrize(("lowest", "bottom"), [(0.62, 0.45), (0.37, 0.35), (0.0, 0.0), (math.nan, 0.45)])
