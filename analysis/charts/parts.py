@@ -257,9 +257,9 @@ def dashes(lines: Column, *, has_legend: bool = True) -> alt.StrokeDash:
 
 
 def shapes(lines: Column) -> alt.Shape:
-    """Return the markers of lines; the legend shows lines."""
+    """Return the markers of lines, in the same legend."""
     scale = alt.Scale(domain=list(lines.values), range=[_SHAPES[style.marker] for style in lines.look.values()])
-    return alt.Shape(field=lines.name, type="nominal", scale=scale, legend=None)
+    return alt.Shape(field=lines.name, type="nominal", scale=scale, legend=legend(lines.values))
 
 
 def dash_array(style: LineStyle) -> list[float]:

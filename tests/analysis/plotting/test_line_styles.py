@@ -40,6 +40,9 @@ def least_distance(colors, seen) -> float:
 @pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN)
 def test_colors_keep_a_distance_for_every_eye(seen) -> None:
     assert least_distance(COLORS, seen) >= LEAST_DISTANCE
+    sizes = [f"{number}m" for number in range(len(COLORS))]
+    ordered = styles_by_factor([{size: {"size": size} for size in sizes}], {"size": sizes})
+    assert least_distance([style.color for style in ordered.values()], seen) >= LEAST_DISTANCE
 
 
 def grid(**factors: list[str]):
