@@ -139,7 +139,7 @@ class NotebookStudy(Study):
                 raise UserError(f"{scored.benchmark} has no phenomena; draw it with by='run'")
             chart = curve_chart(table, scored.benchmark, band_note(table), _LINES[by], look)
         return chart.properties(
-            title=f"{scored.benchmark} (scored by {scored.scorer}, ties counted {scored.ties_rule})"
+            title=f"{scored.benchmark} (scored by {' and '.join(scored.scorers)}, ties counted {scored.ties_rule})"
         )
 
     def flops_curve(self, benchmark: str | None = None, linking: str | None = None) -> OfflineChart:

@@ -68,8 +68,8 @@ ORDER = {
         "api",
     ],
     "ucurve.analysis": [
-        "data plotting",
-        "charts",
+        "plotting",
+        "data charts",
         "report",
         "items tokens linking",
         "paradigms",

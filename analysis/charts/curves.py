@@ -256,7 +256,7 @@ def _band_and_line(
 
 def _points(base: alt.Chart, line: Column, *, partial: bool = False, size: int = 26) -> list[alt.Chart]:
     """Return the points; open ones, where there are ``partial`` ones, stand for only some of a line's runs."""
-    colored = base.encode(color=parts.color(line), shape=parts.shapes(line), opacity=parts.opacity(line))
+    colored = parts.with_markers(base.encode(color=parts.color(line), opacity=parts.opacity(line)), line)
     filled = colored.mark_point(clip=True, aria=False, filled=True, size=size)
     some = colored.mark_point(clip=True, aria=False, style="partial", size=size, strokeWidth=1)
     return [filled, some.transform_filter("!datum.whole")] if partial else [filled]
@@ -280,7 +280,7 @@ def _flops_lines(base: alt.Chart, lines: Column) -> list[alt.Chart]:
         way.encode(detail="line:N", strokeDash=parts.dashes(lines), opacity=parts.opacity(lines, 0.45)),
         finished.mark_line(clip=True, strokeDash=[1.5, 2], aria=False),
         bars.encode(y="low:Q", y2="high"),
-        finished.mark_point(clip=True, filled=True, size=55, aria=False).encode(shape=parts.shapes(lines)),
+        parts.with_markers(finished.mark_point(clip=True, filled=True, size=55, aria=False), lines),
     ]
 
 

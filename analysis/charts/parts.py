@@ -20,7 +20,7 @@ CURVES, LEVELS = "curves", "levels"  # the names of the data
 Rows = list[dict[str, object]]
 Chart = TypeVar("Chart", LayeredChart, PanelChart)
 TITLES = {
-    "linking": "Linking function", "line": "Runs", "model": "Model", "phenomenon": "Phenomenon", "value": "Value",
+    "linking": "Linking function", "line": "Line", "model": "Model", "phenomenon": "Phenomenon", "value": "Value",
     "curve": "Curve", "panel": "Panel", "loss": "Loss", "reference": "Level", "accuracy": "Accuracy (%)",
     "band": "Band (%)", "bits_band": "Band", "bits_per_byte": "Bits per byte", "number": "Value", "flops": "FLOPs",
     "runs": "Number of runs", "step": "Step", "steps": "Mean over steps", "tokens": "Tokens", "n": "Pairs",
@@ -31,6 +31,7 @@ _FORMATS = {"accuracy": ".2f", "bits_per_byte": ".4~f", "flops": ".3~e", "number
 
 _HEIGHT = 340  # CSS pixels of the panel
 PANEL, _ACROSS = (165, 105), 5  # CSS pixels of a small panel; panels beside each other
+_LARGE_PANEL, _FEW_ACROSS, _FEW_PANELS = (290, 200), 3, 6  # of a few panels
 _PICKED, _ALONE, _HOVER = "picked", "alone", "hover"  # the names of what a reader chooses
 _CLICKED, _AT = "clicked", "at"
 _DIGITS = 5  # significant ones of the numbers in a chart
@@ -147,11 +148,12 @@ def in_panels(chart: LayeredChart, panels: Column, title: str) -> PanelChart:
     """Give each value of a column a small panel of a chart; the title stands below."""
     one = chart.copy(deep=False)
     one.data, one.config, one.autosize = alt.Undefined, alt.Undefined, alt.Undefined
-    one.width, one.height = PANEL
+    few = len(panels.values) <= _FEW_PANELS
+    one.width, one.height = _LARGE_PANEL if few else PANEL
     facet = alt.Facet(field=panels.name, type="nominal", sort=list(panels.values), title=title)
     return PanelChart(
-        data=alt.NamedData(CURVES), spec=one, facet=facet, columns=_ACROSS, spacing={"row": 14, "column": 14},
-        config=_CONFIG,
+        data=alt.NamedData(CURVES), spec=one, facet=facet, columns=_FEW_ACROSS if few else _ACROSS,
+        spacing={"row": 14, "column": 14}, config=_CONFIG,
     )  # fmt: skip
 
 
@@ -256,10 +258,14 @@ def dashes(lines: Column, *, has_legend: bool = True) -> alt.StrokeDash:
     return alt.StrokeDash(field=lines.name, type="nominal", scale=scale, legend=shown)
 
 
-def shapes(lines: Column) -> alt.Shape:
-    """Return the markers of lines, in the same legend."""
-    scale = alt.Scale(domain=list(lines.values), range=[_SHAPES[style.marker] for style in lines.look.values()])
-    return alt.Shape(field=lines.name, type="nominal", scale=scale, legend=legend(lines.values))
+def with_markers(points: alt.Chart, lines: Column) -> alt.Chart:
+    """Give points the marker of their line; by a copy of its name, as the legend of lines would show symbols else."""
+    markers = [_SHAPES[style.marker] for style in lines.look.values()]
+    if len(set(markers)) < 2:
+        return points
+    shape = alt.Shape("marked:N", scale=alt.Scale(domain=list(lines.values), range=markers), legend=None)
+    marked: alt.Chart = points.transform_calculate(marked=f"datum.{lines.name}").encode(shape=shape)
+    return marked
 
 
 def dash_array(style: LineStyle) -> list[float]:

@@ -135,7 +135,7 @@ class BenchmarkScores:
 
     def __repr__(self) -> str:
         """Name it, without the study that it is of."""
-        return f"BenchmarkScores({self.title}, scored by {self.scorer})"
+        return f"BenchmarkScores({self.title}, scored by {' and '.join(self.scorers)})"
 
     @property
     def scorer(self) -> str:
@@ -244,7 +244,11 @@ class BenchmarkScores:
     @property
     def heading(self) -> str:
         """The benchmark in headings, with the scorer where that is not the usual one: masked models have another."""
-        return self.benchmark if self.scorer == "sentence" else f"{self.benchmark} (scored by {self.scorer})"
+        return (
+            self.benchmark
+            if self.scorer == "sentence"
+            else f"{self.benchmark} (scored by {' and '.join(self.scorers)})"
+        )
 
     @property
     def title(self) -> str:

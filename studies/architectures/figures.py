@@ -29,11 +29,10 @@ def draw_study(tables: Mapping[str, pd.DataFrame]) -> list[Drawing]:
     curves = tables["curves"]
     trained = curves[curves["tokens"] > 0]
     causal = trained[trained["bits_per_byte"].notna()]
-    lines = causal.assign(variant=causal["line"], size="")
     return [
         *_draw_over_tokens(curves),
         _draw_over_flops(trained[trained["phenomenon"] == "all"]),
-        *draw_accuracy_against_bits(lines, "architectures_bits", "a line for each architecture"),
+        *draw_accuracy_against_bits(causal, "architectures_bits", "a line for each architecture"),
         _draw_loss(causal[causal["phenomenon"] == "all"]),
     ]
 

@@ -18,7 +18,7 @@ _ALPHA_NOTE = "Line: mean over the seeds of a tokenizer; band: 95 % interval (St
 def draw_study(tables: Mapping[str, pd.DataFrame]) -> list[Drawing]:
     """Draw accuracy against bits per byte, overall and by phenomenon, and the best alpha against tokens."""
     curves = tables["curves"]
-    lines = curves.assign(line=curves["tokenizer"], variant=curves["tokenizer"], size="")
+    lines = curves.assign(line=curves["tokenizer"])
     return [*draw_accuracy_against_bits(lines, "study_bits", "a line for each tokenizer"), _draw_alphas(tables)]
 
 

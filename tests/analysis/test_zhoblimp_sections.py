@@ -57,6 +57,6 @@ def test_every_table_and_figure_is_made_and_in_the_report(make_run: MakeRun, tmp
 def test_runs_that_hold_nothing_of_it_have_the_sections_of_all_reports(tmp_path: Path) -> None:
     write_scores(tmp_path / "runs" / "qwen", [score_row(-1, 0.5)])
     assert [part.heading for part in make_sections(study_of(tmp_path))] == [
-        "Curves on zho (scored by sentence)", "Linking functions and length on zho", "Overall accuracy",
+        "Curves on zho", "Linking functions and length on zho", "Overall accuracy",
         "The runs, and what is missing",
     ]  # fmt: skip

@@ -75,7 +75,24 @@ def test_last_scored_step_is_that_of_each_run_and_benchmark(make_run: MakeRun, t
     make_run([score_row(2, 0.4)], seed=1)
     frame = score_frame(find_runs([f"{tmp_path}/runs/*"]))
     assert sorted(last_scored(frame)["accuracy"]) == [0.2, 0.3, 0.4]
-    assert targets(frame) == [("b", "sentence"), ("zho", "sentence")]
+    assert targets(frame) == [("b", ("sentence",)), ("zho", ("sentence",))]
+
+
+@pytest.mark.parametrize(("scored", "ways"), [
+    ([("a", "sentence"), ("b", "pll")], [("pll", "sentence")]),
+    ([("a", "sentence"), ("b", "pll"), ("b", "pll_l2r")], [("pll",), ("pll_l2r", "sentence")]),
+    ([("a", "sentence"), ("a", "pll")], [("pll",), ("sentence",)]),  # one run by both
+    ([("a", "sentence"), ("a", "mink"), ("b", "pll"), ("b", "pll_mink")], [("mink", "pll_mink"), ("pll", "sentence")]),
+    ([("a", "pll"), ("b", "prompt")], [("pll",), ("prompt",)]),
+])  # fmt: skip
+def test_masked_models_join_the_scorer_of_causal_ones(scored, ways) -> None:
+    frame = pd.DataFrame([{"benchmark": "zho", "run": run, "scorer": name, "linking": "lp"} for run, name in scored])
+    assert sorted(tuple(sorted(way)) for _, way in targets(frame)) == ways
+
+
+def test_scorers_without_a_common_linking_function_stay_apart() -> None:
+    rows = [{"run": "a", "scorer": "sentence", "linking": "slor"}, {"run": "b", "scorer": "pll", "linking": "lp"}]
+    assert targets(pd.DataFrame(rows).assign(benchmark="zho")) == [("zho", ("pll",)), ("zho", ("sentence",))]
 
 
 def test_gaps_stay_gaps_at_their_place_on_the_axis(make_run: MakeRun, tmp_path) -> None:

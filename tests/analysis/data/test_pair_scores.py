@@ -18,7 +18,7 @@ CREDITS = {0: np.array([0, 1, 2, 2]), 2: np.array([2, 2, 0, 1]), 4: np.array([2,
 def read(tmp_path):
     def read(linking: str = "slln_lp", rule: str = "half"):
         runs = find_runs([f"{tmp_path}/runs/*"])
-        return [items for _, items in read_runs(runs, score_frame(runs), BENCHMARK, "sentence", linking, rule)]
+        return [items for _, items in read_runs(runs, score_frame(runs), BENCHMARK, linking, rule)]
 
     return read
 

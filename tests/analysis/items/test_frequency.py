@@ -164,7 +164,7 @@ def test_curves_are_split_by_the_mean_frequency_over_the_runs(study) -> None:
     assert last["accuracy"].tolist()[0] == 0
     assert last["accuracy"].tolist()[-1] == 1
     (section,) = column_sections(study.scored())
-    assert section.heading == "Curves by log_frequency_word_good on zho (scored by sentence)"
+    assert section.heading == "Curves by log_frequency_word_good on zho"
     crossed = study.column_curves("log_frequency_word_good*phenomenon")
     assert crossed["value"].str.endswith(", p").all()
     with pytest.raises(UserError, match="Did you mean 'log_frequency_word_good'"):

@@ -134,8 +134,8 @@ def test_masked_models_stand_beside_causal_ones_but_not_at_equal_loss(make_line,
     rows = overall(found.lines, "tokens", last=True).set_index("line")
     assert rows["accuracy"].to_dict() == pytest.approx({"gpt_neox": 0.8, "bert": 0.7})
     assert "bits per byte" not in set(found.lines["equal_in"])
-    assert found.notes[0].startswith("Masked models are scored by pll_l2r (slln_lp), a pseudo-log-likelihood")
-    assert {one.heading for one in study_of(tmp_path).benchmarks()} == {"zho", "zho (scored by pll_l2r)"}
+    assert found.notes[0].startswith("Masked models are scored by pll_l2r, a pseudo-log-likelihood")
+    assert {one.heading for one in study_of(tmp_path).benchmarks()} == {"zho"}
 
 
 def scored_by_sentence(root: Path):

@@ -83,7 +83,7 @@ def test_the_figure_has_a_line_of_each_order_and_a_chart(make_run, tmp_path) -> 
     )
     assert [text.get_text() for text in overall.figure.legends[0].get_texts()] == ["model", "1-gram", "2-gram"]
     assert overall.chart is not None
-    assert set(overall.table["line"]) == {"model", "1-gram", "2-gram"}
+    assert set(overall.table["curve"]) == {"model", "1-gram", "2-gram"}
 
 
 def test_two_lines_of_runs_have_figures_of_their_own(make_run, tmp_path) -> None:

@@ -44,7 +44,6 @@ def test_the_parts_hold_figures_with_their_numbers_and_name_the_law(make_run: Ma
         "accuracy_by_bits_zho_overall",
         "accuracy_by_bits_zho_phenomena",
     ]
-    assert "lines of one colour differ only in budget" in both.drawings[0].note
     low, high = both.drawings[0].figure.axes[0].get_xlim()
     assert low > high  # loss falls to the right
 
