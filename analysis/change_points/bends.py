@@ -213,9 +213,10 @@ def _largest_gains(tokens: tuple[float, ...], count: int, rest: Array) -> tuple[
     directions = _directions(tokens, count)
     gains, best = [], []
     for start in range(0, len(rest), _BLOCK):
-        block = rest[start : start + _BLOCK].astype(np.float32)
-        parts = (directions @ block.T).reshape(-1, count, len(block))
+        block = rest[start : start + _BLOCK]
+        scale = np.maximum(np.abs(block).max(axis=1), _NEAR)  # draws with few degrees of freedom are beyond float32
+        parts = (directions @ (block.T / scale).astype(np.float32)).reshape(-1, count, len(block))
         of_sets = np.einsum("ncd,ncd->nd", parts, parts)
-        gains.append(of_sets.max(axis=0))
+        gains.append(of_sets.max(axis=0) * scale**2)
         best.append(of_sets.argmax(axis=0))
-    return np.concatenate(gains).astype(np.float64), np.concatenate(best)
+    return np.concatenate(gains), np.concatenate(best)

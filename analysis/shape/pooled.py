@@ -17,6 +17,7 @@ import pandas as pd
 
 from ucurve.analysis.data.pair_scores import HALVES, Items
 from ucurve.analysis.shape.smoothing import (
+    LEAST_FREEDOM,
     Array,
     Curve,
     Design,
@@ -187,7 +188,7 @@ def size_contrast(groups: Groups, function: Array, seed: int = 0) -> SizeContras
     runs_of_groups = float(np.trace(centered @ np.diag(1 / groups.runs)))
     # Satterthwaite (1946), as in estimate_level: the mean square of the seeds holds the rest.
     doubt = (runs_of_groups * run) ** 2 / groups.freedom + spread_of_items**2 / item_freedom
-    freedom = (spread_of_items + runs_of_groups * between) ** 2 / doubt
+    freedom = max(LEAST_FREEDOM, (spread_of_items + runs_of_groups * between) ** 2 / doubt)
     covariance += np.diag(between / groups.runs)
     random = np.random.default_rng(seed)
     drawn = random.standard_normal((DRAWS, count)) @ np.linalg.cholesky(covariance).T

@@ -29,6 +29,8 @@ SMOOTHING = 0.15  # decades: standard deviation of the kernel, a factor of 1.41 
 DRAWS = 1000
 _SMOOTH_TURNS = 2  # independent differences in what a run does by itself over some decades
 LEVELS = 1
+# With fewer degrees of freedom, as with 0.1, no turn is found, and quantiles and draws leave what numbers can hold.
+LEAST_FREEDOM = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +214,8 @@ def errors(curve: Curve, functions: Array, turns: float = _SMOOTH_TURNS) -> Erro
     turns, independent = min(turns, curve.most_turns), min(independent, curve.most_turns)
     doubt_of_seeds = between / np.sqrt(turns) + left / np.sqrt(independent)
     doubt = doubt_of_seeds**2 / (curve.seeds - 1) + of_items**2 / curve.item_freedom
-    return Errors(items + between, (between + of_items) ** 2 / doubt, between / of_seeds)
+    freedom = max(LEAST_FREEDOM, (between + of_items) ** 2 / doubt)
+    return Errors(items + between, freedom, between / of_seeds)
 
 
 def covariance_root(curve: Curve, seed_share: float) -> Array:

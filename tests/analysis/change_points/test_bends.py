@@ -1,3 +1,5 @@
+import warnings
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -72,6 +74,18 @@ def test_a_dip_has_three_changes_and_a_step_two() -> None:
     step = bent((5, 0.3), (10, -0.3), slope=0.0)
     assert len(find_changes(curve_of(dip), draws=500).tokens) == 3
     assert len(find_changes(curve_of(step), draws=500).tokens) == 2
+
+
+def test_runs_whose_difference_is_nearly_all_doubt_have_no_changes_and_no_warning() -> None:
+    """Two runs that happen to agree: their draws are of so few degrees of freedom that some are 10^30 and more."""
+    small, nothing = np.eye(16) * 1e-9, np.zeros((16, 16))
+    curve = Curve(TOKENS, bent((5, 0.3), (8, -0.3)), 2, 40, small, np.eye(16) * 1e-3, np.eye(16) * 1e-3, 17, 18)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = find_changes(curve)
+    assert found.p > 0.3
+    assert len(found.tokens) == 1
+    assert find_changes(replace(curve, seed_cov=nothing, rest_cov=nothing)).p < 0.001
 
 
 def test_changes_lie_apart_and_within_their_intervals() -> None:

@@ -1,4 +1,5 @@
 import json
+import warnings
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -42,6 +43,13 @@ def test_the_smallest_dip_is_found_in_four_of_five_cases() -> None:
 def test_twice_the_error_needs_a_dip_of_twice_the_depth() -> None:
     once, twice = (dip_power(curve_of_parts(k, 2 * k, k)).smallest_dip(LEVEL) for k in (1, 4))
     assert twice == pytest.approx(2 * once, rel=1e-3)
+
+
+def test_where_nearly_nothing_is_known_of_the_error_no_dip_is_found_and_no_warning_shown() -> None:
+    curve = replace(curve_of_parts(1, 2000, 1, runs=2), item_cov=np.eye(STEPS) * 1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dip_power(curve).smallest_dip(LEVEL / 90) == np.inf
 
 
 def test_more_seeds_and_more_pairs_lessen_the_parts_that_they_have() -> None:
