@@ -12,7 +12,9 @@ from ucurve.storage.facts import Level
 FACTORS = ("architecture", "size", "tokenizer", "budget", "corpus")  # which labels name wherever they vary
 _MODEL = "model"  # the name of the model file, of one architecture and size
 _TEXT, _SETTINGS = "text", "settings"  # the hashes of the tokens and of the whole configuration without seeds
-_PART_OF = {"tokenizer.": "tokenizer", "data.": "corpus", "optimizer.": "optimizer", "rate.": "rate"}
+_PART_OF = {
+    "objective.": "objective", "tokenizer.": "tokenizer", "data.": "corpus", "optimizer.": "optimizer", "rate.": "rate",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +67,19 @@ class Design:
                 for run, label in self.lines(*without).items()
             }
 
+    def _decides(self, factor: str, other: str) -> bool:
+        return other in self.table and self.table.groupby(factor)[other].nunique(dropna=False).max() == 1
+
     @cache  # noqa: B019 - a design lives as long as its study
     def lines(self, *without: str) -> Mapping[str, str]:
         """Return the label of each run's line: the runs that are equal in all factors but ``without``.
 
-        A label has the levels of the factors in which the lines differ; where there is one line, the model's name, or
-        the levels of ``FACTORS`` that are left.
+        Without the architecture they need not be equal in the objective either, where each architecture has one. A
+        label has the levels of the factors in which the lines differ; where there is one line, the model's name, or the
+        levels of ``FACTORS`` that are left.
         """
+        if "architecture" in without and self._decides("architecture", "objective"):
+            without = (*without, "objective")
         left_out = [name for name in map(str, self.table) if _is_left_out(name, without)]
         levels = self.table.drop(columns=left_out)
         telling = _telling(levels)

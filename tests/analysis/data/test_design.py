@@ -1,5 +1,6 @@
 """A run is what its factors say, whatever its folder and its model file are called."""
 
+import itertools
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -40,6 +41,47 @@ def test_views_leave_factors_out():
     assert list(design.lines("budget").values()) == ["14m", "14m", "70m", "70m"]
     assert set(design.lines("size", "budget").values()) == {"gpt_neox, char, demo"}
     assert list(design.among(["0", "1"]).lines().values()) == ["10M tokens", "30M tokens"]
+
+
+ARCHITECTURES = ("gpt_neox", "llama", "bert", "lstm")
+CELLS = [(name, kind) for name in ARCHITECTURES for kind in ("char", "bpe")]
+
+
+def design_of_objectives(objectives):
+    """A grid of architectures and tokenizers, each architecture with one objective or with that of the tokenizer."""
+    factors = {
+        f"{name} {kind}": {"architecture": name, "size": "tiny", "model": name, "tokenizer": kind, "objective": one}
+        for (name, kind), one in zip(CELLS, objectives, strict=True)
+    }
+    hashes = {run: ("0" * 64, f"{place:064}") for place, run in enumerate(factors)}
+    return make_design(factors, hashes)
+
+
+OBJECTIVE = st.sampled_from(["causal", "masked"])
+
+
+@settings(deadline=None)
+@given(st.lists(OBJECTIVE, min_size=4, max_size=4))
+def test_lines_without_the_architecture_leave_out_the_objective_that_it_decides(objectives):
+    design = design_of_objectives([one for one in objectives for _ in range(2)])
+    for (name, kind), label, without in zip(
+        CELLS, design.lines().values(), design.lines("architecture").values(), strict=True
+    ):
+        assert label == f"{name}, {kind}", "the label of a line stays"
+        assert without == kind
+    assert set(design.lines("tokenizer").values()) == set(ARCHITECTURES)
+
+
+@settings(deadline=None)
+@given(st.lists(OBJECTIVE, min_size=8, max_size=8))
+def test_an_objective_that_differs_within_an_architecture_is_kept(objectives):
+    design = design_of_objectives(objectives)
+    lines = design.lines("architecture")
+    if any(objectives[place] != objectives[place + 1] for place in range(0, 8, 2)):
+        for (run, line), (other, other_line) in itertools.combinations(lines.items(), 2):
+            both = [{**design.factors[one]} for one in (run, other)]
+            alike = all(both[0][name] == both[1][name] for name in ("tokenizer", "objective"))
+            assert (line == other_line) == alike
 
 
 def test_sizes_that_were_trained_otherwise_are_no_sizes_of_one_line():
