@@ -26,9 +26,10 @@ class Design:
     @cached_property
     def table(self) -> pd.DataFrame:
         """A row for each run and a column for each factor; missing where a run has no such factor."""
-        names = dict.fromkeys(itertools.chain(FACTORS, *self.factors.values()))
+        others = set(itertools.chain(*self.factors.values())).difference(FACTORS)
         last = ("name", _TEXT, _SETTINGS)
-        columns = sorted(names, key=lambda name: (name in last and 1 + last.index(name), "." in name))
+        order = sorted(others, key=lambda name: (name in last and 1 + last.index(name), "." in name, name))
+        columns = [*FACTORS, *order]
         rows = [[levels.get(name) for name in columns] for levels in self.factors.values()]
         return pd.DataFrame(rows, list(self.factors), columns, dtype=object)
 

@@ -108,7 +108,8 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
     labels = _shortest_labels([folder.resolve() for folder in ordered])
     runs = [_read_run(folder, label) for folder, label in zip(ordered, labels, strict=True)]
-    return sorted(_with_design(runs), key=_place)
+    placed = sorted(_with_design(runs), key=_place)
+    return _with_design(placed)  # whose levels are in the order of the runs, not of the names of folders
 
 
 def equal_steps(run: Run) -> str:

@@ -121,3 +121,4 @@ def test_runs_whose_folders_are_renamed_are_the_same_lines_in_the_same_order(mak
     after = find_runs([f"{tmp_path}/runs/*"])
     assert [run.line for run in after] == [run.line for run in before] == ["14m", "14m", "70m", "70m"]
     assert [run.facts.name for run in after] == [run.facts.name for run in before]
+    assert after[0].design.levels("size") == before[0].design.levels("size") == ["14m", "70m"]
