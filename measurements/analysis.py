@@ -124,6 +124,7 @@ def facts(name: str, size: int, seed: int, steps: list[int]) -> "RunFacts":
         "corpus": {"documents": 1, "tokens": TOKENS, "start_tokens_seen": 1}, "seeds": {"init": seed, "data": seed},
         "config_sha256": "0" * 64, "cell_sha256": f"m{size}", "parameters": {"total": PARAMETERS[size]},
         "checkpoint_steps": steps, "versions": {}, "hardware": {}, "status": "finished",
+        "factors": {"architecture": "made", "size": f"m{size}", "tokenizer": "word", "budget": "3B", "corpus": "made"},
         "engine": {"kind": "torch", "processes": 1, "precision": "float32", "compiled": False},
     })  # fmt: skip
 
