@@ -1,5 +1,6 @@
 """The room Explore: what it counts against what scoring writes, and against a direct count."""
 
+import itertools
 import shutil
 from functools import cache
 
@@ -230,6 +231,23 @@ def test_causal_and_masked_models_are_in_one_chart(tmp_path):
     assert [run["steps"] for run in list_changes(library, "toy", "sentence,pll")["runs"]] == [8, 8, 8]
     with pytest.raises(UserError, match=r"scorer '\.\.': no run can hold scores of that name"):
         curves(library, read_asked(ask(scorer="pll,..")))
+
+
+def test_lines_have_their_color_by_the_factor_that_is_asked_for(tmp_path):
+    for model, cell in itertools.product(("tiny", "other"), "xy"):
+        write_scored_run(tmp_path / f"runs/{model}-{cell}-s0", 0, cell, ["slln_lp"])
+    library = Library(lambda: [str(tmp_path / "runs/*")], tmp_path / "cache")
+    looks = {}
+    for factor in ("model", "setting"):
+        values = ask(color=factor)
+        looks[factor] = {line["name"]: line["color"] for line in curves(library, read_asked(values))["lines"]}
+        assert len(set(looks[factor].values())) == 2
+        shown = curves(library, read_asked(values | {"runs": "tiny-x-s0\nother-y-s0"}))["lines"]
+        assert {line["name"]: line["color"] for line in shown}.items() <= looks[factor].items()
+    assert looks["model"] != looks["setting"]
+    assert curve_rows(library, read_asked(ask(color="model"))) == curve_rows(library, read_asked(ask()))
+    with pytest.raises(UserError, match="unknown factor 'modl'"):
+        curves(library, read_asked(ask(color="modl")))
 
 
 def test_columns_that_pairs_can_be_grouped_by(library):

@@ -1,6 +1,7 @@
 """The room Explore in a real browser, on a trained and scored run."""
 
 import io
+import itertools
 import re
 import shutil
 from pathlib import Path
@@ -144,6 +145,41 @@ def test_no_two_of_many_lines_look_alike(browser, tmp_path):
             "for (const line of document.querySelectorAll('.mark-line path')) line.setAttribute('stroke', '#000')"
         )
         assert any("look alike" in fault for fault in chart_faults(page, CHARTS))
+        page.close()
+    finally:
+        server.kill()
+
+
+def test_lines_of_a_level_are_hidden_and_colors_are_by_a_factor(browser, tmp_path):
+    for model, cell in itertools.product(("tiny", "other"), "xy"):
+        write_scored_run(tmp_path / f"runs/{model}-{cell}-s0", 0, cell, ["slln_lp"])
+    server = Server(tmp_path).start()
+    try:
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(60_000)
+        page.goto(server.address("explore"))
+        page.wait_for_selector("body[data-ready]")
+        level, legend = page.get_by_role("button", name="tiny", exact=True), page.locator("#legend button")
+        expect(legend).to_have_count(4)
+        before = page.locator("#legend").inner_html()
+        level.focus()
+        page.keyboard.press("Space")
+        expect(legend).to_have_count(2)
+        expect(level).to_have_attribute("aria-pressed", "false")
+        expect(page.locator("#shapes table")).to_be_visible(timeout=60_000)
+        assert "tiny" not in page.inner_text("#drawn #shapes") + page.inner_text("#legend")
+        page.get_by_role("button", name="other", exact=True).click()
+        expect(page.locator("#message")).to_contain_text("cannot be hidden")
+        expect(legend).to_have_count(2)
+        page.reload()
+        expect(legend).to_have_count(2)
+        page.go_back()
+        expect(legend).to_have_count(4)
+        page.select_option("#color", index=1)
+        expect(page.locator("#legend path").first).to_be_visible()
+        expect(page).to_have_url(re.compile("color="))
+        page.wait_for_function("before => document.querySelector('#legend').innerHTML !== before", arg=before)
+        assert axe_findings(page) == []
         page.close()
     finally:
         server.kill()

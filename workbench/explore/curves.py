@@ -49,10 +49,11 @@ class Asked:
     values: tuple[str, ...]  # those of its values that are wanted; empty for all
     split: Split
     runs: tuple[str, ...] | None  # labels; None for all runs
+    color: str | None = None  # the factor that colors show; None for the first one that varies
 
     @property
     def key(self) -> Hashable:
-        """What distinguishes it from others."""
+        """What distinguishes its numbers from those of others."""
         return self.benchmark, self.scorer, self.linking.name, self.by, self.values, self.split, self.runs
 
 
@@ -69,6 +70,7 @@ def read_asked(values: Values) -> Asked:
         tuple(_texts(values, "values")),
         cast(Split, split),
         tuple(_texts(values, "runs")) or None,
+        str(values.get("color") or "") or None,
     )
 
 
@@ -167,7 +169,7 @@ class Counted:
 def count_curves(library: Library, asked: Asked) -> Counted:
     """Count the curves that are asked for; those that were counted last are kept."""
     matrices, notes = usable_matrices(library, asked)
-    key = asked.key, tuple(matrix.signature for matrix in matrices)
+    key = asked.key, asked.color, tuple(matrix.signature for matrix in matrices)
     return library.recall(key, lambda: _count(matrices, notes, asked))
 
 
@@ -187,7 +189,7 @@ def _count(matrices: Sequence[ScoreMatrix], notes: list[str], asked: Asked) -> C
     levels = rows[rows["step"] < 0].rename(columns={"phenomenon": "value", "ci_low": "low"})
     layout = learning_layout(
         table, "line", None if levels.empty else levels, panels="value", bottom=0.0, clickable=True,
-        look=look_of([matrix.run for matrix in matrices]),
+        look=look_of([matrix.run for matrix in matrices], (asked.color,)),
     )  # fmt: skip
     return Counted(table, levels, sizes, layout, reported, notes)
 

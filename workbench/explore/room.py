@@ -51,17 +51,19 @@ def _describe(run: Run) -> dict[str, object]:
 
 
 def _benchmark(library: Library, values: Values) -> dict[str, object]:
-    """List what can be drawn of a benchmark: linking functions, columns of its pairs, and runs."""
+    """List what can be drawn of a benchmark: linking functions, columns of its pairs, factors that vary, and runs."""
     matrices = library.matrices(text_of(values, "benchmark"), text_of(values, "scorer"))
     functions = linking_functions(matrices)
     if not functions:
         raise UserError("no linking function can be computed of what is stored")
     pairs = matrices[0].pairs
+    design = matrices[0].run.design.among(one.run.label for one in matrices if one.run.facts)
     return {
         "linkings": functions,
         "columns": columns(pairs),
         "pairs": len(pairs),
         "phenomena": list(matrices[0].shared.group("phenomenon").names),
+        "factors": {factor: design.levels(factor) for factor in design.varying},
         "runs": [
             {
                 "run": one.run.label,
@@ -69,6 +71,11 @@ def _benchmark(library: Library, values: Values) -> dict[str, object]:
                 "steps": one.steps,
                 "tokens": one.tokens,
                 "status": one.run.status,
+                "levels": {
+                    factor: str(level)
+                    for factor in design.varying
+                    if (level := design.level(one.run.label, factor)) is not None
+                },
             }
             for one in matrices
         ],

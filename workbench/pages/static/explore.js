@@ -43,7 +43,9 @@ const turnTo = changes => change({...changes, offset: 0}); // other sides of the
 const curveNamed = name => found.values.find(one => one.name === name);
 const shownCurve = () => curveNamed(preview?.curve) ?? curveNamed(view.curve) ?? found.values[0];
 
-const isDrawn = run => view.runs === null || view.runs.includes(run.run);
+const levelKey = (factor, level) => `${factor}=${level}`;
+const isHidden = run => Object.entries(run.levels).some(([factor, level]) => view.hide.includes(levelKey(factor, level)));
+const isDrawn = run => (view.runs === null || view.runs.includes(run.run)) && !isHidden(run);
 const trainedRuns = () => facts.runs.filter(run => run.steps[0] >= 0 && isDrawn(run));
 
 function runOf(curve) {
@@ -71,8 +73,10 @@ function shownPoint() {
 
 // Requests.
 
+const drawnRuns = () => facts.runs.every(isDrawn) ? "" : facts.runs.filter(isDrawn).map(run => run.run).join("\n");
 const ofBenchmark = () => ({benchmark: view.benchmark, scorer: view.scorer});
-const ofCurves = () => ({...ofBenchmark(), linking: view.linking, by: view.by, split: view.split, runs: (view.runs ?? []).join("\n")});
+const ofCurves = () => ({...ofBenchmark(), linking: view.linking, by: view.by, split: view.split, runs: drawnRuns()});
+const inColors = () => ({...ofCurves(), color: view.color});
 const ofPairs = ({curve, run, step}) => ({...ofCurves(), values: view.by === "all" ? "" : curve.name, runs: "", run: run.run, step});
 
 // Curves.
@@ -121,7 +125,7 @@ function mark() {
 }
 
 const drawCurves = latest(async () => {
-  found = await api("curves", ofCurves());
+  found = await api("curves", inColors());
   say("");
   place("waiting").hidden = true;
   place("drawn").hidden = false; // before the charts, which are as wide as their place
@@ -325,7 +329,7 @@ function choosePair(pair, address) {
 // Shows the pair of the address at this checkpoint, whatever the list has.
 async function showOpenPair(shown) {
   markOpen(place("pairs"), view.pair);
-  const runs = (view.runs ?? []).join("\n"), wanted = {...ofBenchmark(), linking: view.linking, runs, run: shown.run.run, pair: view.pair};
+  const wanted = {...ofBenchmark(), linking: view.linking, runs: drawnRuns(), run: shown.run.run, pair: view.pair};
   await pinned.show(view.pair === null ? null : wanted, shown.step, !preview);
 }
 
@@ -394,6 +398,10 @@ async function readFacts() {
   facts = await api("benchmark", ofBenchmark());
   const runs = view.runs?.filter(name => facts.runs.some(run => run.run === name));
   view.runs = runs?.length ? runs : null;
+  const levels = Object.entries(facts.factors).flatMap(([factor, all]) => all.map(level => levelKey(factor, level)));
+  view.hide = view.hide.filter(level => levels.includes(level));
+  if (!facts.runs.some(isDrawn)) view.hide = [];
+  if (!(view.color in facts.factors)) view.color = "";
 }
 
 function showControls() {
@@ -403,6 +411,7 @@ function showControls() {
   offer("by", facts.columns.map(name => [name, name === "all" ? "benchmark" : name]), view.by);
   place("split").value = view.split;
   showRuns();
+  showFactors();
   showParameters();
 }
 
@@ -445,6 +454,31 @@ function chooseRuns() {
   refresh();
 }
 
+// A button for each level of the factors that vary, which shows or hides its lines; the last lines stay.
+function showFactors() {
+  const names = Object.keys(facts.factors);
+  place("factors").hidden = !names.length;
+  fill(place("levels"), ...names.map(factor => make("span", {role: "group", "aria-label": `Levels of ${factor}`},
+    make("span", {class: "note"}, `${factor} `), ...facts.factors[factor].map(level => levelButton(factor, level)))));
+  offer("color", names.map(name => [name, name]), view.color || names[0]);
+}
+
+function levelButton(factor, level) {
+  const key = levelKey(factor, level), toggle = () => {
+    const before = view.hide, hide = before.includes(key) ? before.filter(one => one !== key) : [...before, key];
+    view.hide = hide;
+    const isEmpty = !facts.runs.some(isDrawn);
+    view.hide = before;
+    if (isEmpty) return say("The lines of the last level cannot be hidden.");
+    change({hide});
+    button.setAttribute("aria-pressed", String(!hide.includes(key)));
+    return refresh();
+  };
+  const button = make("button", {type: "button", class: "level", "aria-pressed": String(!view.hide.includes(key)),
+    title: `Show or hide the lines with ${factor} ${level}`, onclick: toggle}, level);
+  return button;
+}
+
 async function chooseBenchmark(position) {
   const {benchmark, scorer} = benchmarks[position];
   change({...START, benchmark, scorer});
@@ -479,6 +513,7 @@ const lookForNews = latest(async () => {
   await readFacts();
   showBenchmarks();
   showRuns();
+  showFactors();
   await refresh();
 });
 
@@ -495,18 +530,18 @@ function savePairs() {
 
 async function saveFigure(kind) {
   const options = {ast: true, renderer: "svg", actions: false, width: FIGURE_WIDTH};
-  const {view: drawn} = await window.vegaEmbed(make("div"), await api("figure", ofCurves()), options);
+  const {view: drawn} = await window.vegaEmbed(make("div"), await api("figure", inColors()), options);
   saveAs(await drawn.toImageURL(kind, kind === "png" ? 3 : 1), `curves.${kind}`);
   drawn.finalize();
 }
 
 // What the back button leads to.
 async function goBack() {
-  const before = JSON.stringify(ofCurves());
+  const before = JSON.stringify(inColors());
   preview = null;
   view = readAddress();
   await openBenchmark();
-  await (JSON.stringify(ofCurves()) === before ? showPoint() : refresh());
+  await (JSON.stringify(inColors()) === before ? showPoint() : refresh());
 }
 
 function redraw() {
@@ -541,6 +576,7 @@ function listen() {
   on("linking", "change", chooseLinking);
   on("by", "change", by => { choose({by, curve: ""}); return refresh(); });
   on("split", "change", split => { choose({split}); return refresh(); });
+  on("color", "change", color => { change({color}); return drawCurves(); });
   on("find", "input", text => panels.filter(text));
   on("run", "change", run => { turnTo({run}); return showPoint(); });
   on("step", "input", position => {
