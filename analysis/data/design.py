@@ -45,7 +45,7 @@ class Design:
         """Return the design of some runs."""
         return Design({run: self.factors[run] for run in runs})
 
-    @property
+    @cached_property
     def varying(self) -> tuple[str, ...]:
         """The factors that have several levels, those that only repeat what others tell left out."""
         return tuple(_telling(self.table))
