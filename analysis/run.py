@@ -48,7 +48,7 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> tuple[Path,
     """Return the report's path and the lines that a person reads first."""
     from ucurve.analysis.data.study import read_study
     from ucurve.analysis.plotting.figures import render, write_drawing, write_table
-    from ucurve.analysis.report.html import report_html
+    from ucurve.analysis.report.html import brief, report_html
     from ucurve.analysis.report.latex import write_latex
     from ucurve.analysis.sections import make_report
     from ucurve.analysis.summary import headline_lines
@@ -61,6 +61,8 @@ def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> tuple[Path,
     written += [write_table(table, out / f"{name}.csv") for name, table in tables.items()]
     written += [path for section in sections for path in write_latex(section, out)]
     report = out / "report.html"
+    if len({run.line for run in runs}) > 1:
+        sections = [brief(one, settings.formats[0]) if one.question and not one.left_out else one for one in sections]
     write_text(report, report_html("Learning curves on minimal pairs", sections, images, first))
     lines = headline_lines(tables["headline"]) if "headline" in tables else []
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"

@@ -104,6 +104,10 @@ QUESTIONS = {  # in the order of the report, with the functions that answer them
     _COST: ("curves.section:loss_sections", "scaling.section:loss_scaling_sections"),
     _RUNS: ("summary:headline_sections", "summary:runs_sections", "linking.tokenizers:tokenizer_table_sections"),
 }  # fmt: skip
+_PAGES = {  # of the documentation, by the package that makes a section; of the others docs/analysis.md
+    "change_points": "docs/change-points.md", "items": "docs/items.md", "linking": "docs/length-bias.md",
+    "ngrams": "docs/ngrams.md", "shape": "docs/shape.md", "tokens": "docs/token-scores.md",
+}  # fmt: skip
 _QUESTION_OF = {name: question for question, names in QUESTIONS.items() for name in names}
 MOST_APART = 3  # a benchmark of more languages has no sections for each of them
 
@@ -142,4 +146,5 @@ def _make(names: Iterable[str], *given: object) -> Iterator[ReportSection]:
     for name in names:
         module, function = name.split(":")
         for section in getattr(import_module(f"ucurve.analysis.{module}"), function)(*given):
-            yield replace(section, question=_QUESTION_OF.get(name))
+            page = _PAGES.get(module.partition(".")[0], "docs/analysis.md")
+            yield replace(section, question=_QUESTION_OF.get(name), page=page)

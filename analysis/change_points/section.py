@@ -23,10 +23,10 @@ from ucurve.analysis.shape.smoothing import Curve
 
 _CHANGES = (
     Column("line", "Model"), Column("curve", "Curve"), Column("which", "Change"),
-    Column("tokens", "Tokens", "count"), Column("tokens_low", "95 % from", "count"),
-    Column("tokens_high", "to", "count"), Column("before", "Slope before", "number"),
+    Column("tokens", "Tokens", "count"), Column("before", "Slope before", "number"),
     Column("after", "Slope after", "number"), Column("beside_loss", "Beside changes of the loss"),
-    Column("p_holm", "p (Holm)", "p"), Column("runs", "Runs", "count"),
+    Column("p_holm", "p (Holm)", "p"), Column("tokens_low", "95 % from", "count"),
+    Column("tokens_high", "to", "count"), Column("runs", "Runs", "count"),
 )  # fmt: skip
 _NOTE = (
     f"Changes of slope against log tokens, at least a factor of {10**LEAST_APART:.0f} apart, by the double maximum "
@@ -61,10 +61,9 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         curve=shown["phenomenon"].map(readable).where(shown["measure"] == ACCURACY, shown["measure"]),
         which=name_changes(shown), before=scale * shown["slope_before"], after=scale * shown["slope_after"],
     )  # fmt: skip
-    view = TableView(f"{_NOTE}{scored.title}.", _CHANGES, shown, {f"change_points_{scored.file_name}": table})
-    drawings = draw_changes(
-        table, shapes.estimates, f"change_points_{scored.file_name}", scored.title, scored.study.look
-    )
+    name = f"change_points_{scored.file_name}"
+    view = TableView(f"{_NOTE}{scored.title}.", _CHANGES, shown, {name: table}, "p_holm")
+    drawings = draw_changes(table, shapes.estimates, name, scored.title, scored.study.look)
     left_out = "" if accuracies["significant"].any() else "no curve of accuracy changes its slope significantly"
     bent = accuracies[accuracies["significant"]]["phenomenon"]
     straight = drawings[: 0 if bent.eq("all").any() else 1]  # the overall figure comes first

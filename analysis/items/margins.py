@@ -25,10 +25,10 @@ MARGIN_COLUMNS = (
 _SHOWN = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
     Column("runs", "Runs", "count"), Column("tokens", "Tokens", "count"),
-    *(Column(name, f"{'Margin: ' if not place else ''}{share:.0%}", "number")
-      for place, (name, share) in enumerate(_QUANTILES.items())),
-    Column("d_prime", "d'", "number"), Column("wrong", "Wrong (%)", "percent"),
-    Column("wrong_by_more", f"Wrong by more than {BEYOND:g} (%)", "percent"),
+    Column("wrong", "Wrong (%)", "percent"), Column("wrong_by_more", f"Wrong by more than {BEYOND:g} (%)", "percent"),
+    *(Column(name, f"Margin: {_QUANTILES[name]:.0%}", "number")
+      for name in ("margin_median", "margin_q05", "margin_q95")),
+    Column("d_prime", "d'", "number"),
 )  # fmt: skip
 _FIGURE_NOTE = "Line: median margin of the pairs, mean over runs; band: from the 25 % to the 75 % quantile; dotted: 0."
 
@@ -48,7 +48,7 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         f"chapter 7). A pair that is wrong by more than {BEYOND:g} is a clear error and no near tie. A "
         "model is the mean of its runs; the CSV has every run and checkpoint."
     )
-    view = TableView(note, _SHOWN, last.assign(phenomenon=last["phenomenon"].map(readable)), {name: table})
+    view = TableView(note, _SHOWN, last.assign(phenomenon=last["phenomenon"].map(readable)), {name: table}, "wrong")
     overall = lines[lines["phenomenon"] == "all"]
     text = f"Margins against training tokens, {scored.title}. {_FIGURE_NOTE}"
     figure = _draw(overall, scored.linking, scored.study.look)

@@ -21,11 +21,11 @@ from ucurve.analysis.report.html import Column, ReportSection, TableView, interv
 
 _SUMMARY = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
-    Column("runs", "Runs", "count"), Column("ever_right", "Ever right (%)", "percent"),
-    Column("always_right", "Always right (%)", "percent"), Column("right_for_good", "Right for good (%)", "percent"),
+    Column("runs", "Runs", "count"), Column("right_for_good", "Right for good (%)", "percent"),
     Column("lost", "Right once, lost (%)", "percent"), Column("relearned", "Relearned (%)", "percent"),
     Column("flips", "Flips (mean)", "number"),
     Column("right_for_good_tokens", "Half right for good from (tokens)", "count"),
+    Column("always_right", "Always right (%)", "percent"), Column("ever_right", "Ever right (%)", "percent"),
     Column("margin_last", "Margin at the end (mean)", "number"),
     Column("margin_sd", "sd over checkpoints (mean)", "number"),
 )  # fmt: skip
@@ -91,7 +91,7 @@ def _item_section(scored: BenchmarkScores, histories: Sequence[History]) -> Repo
         "unit of the linking function, good less bad. A model is the mean of its runs; the CSV has every run and "
         "paradigm." + more
     )
-    return ReportSection(_heading("What becomes of pairs", scored), (TableView(note, _SUMMARY, shown, files),))
+    return ReportSection(_heading("What becomes of pairs", scored), (TableView(note, _SUMMARY, shown, files, "lost"),))
 
 
 def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView | Drawing]:
@@ -104,7 +104,9 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
         rows, name, "Agreement between seeds", note, partial(_draw_kappa, look=scored.study.look)
     )
     note = f"At the last checkpoint that all runs of a model have. {_KAPPA} {scored.title}."
-    yield TableView(note, _AGREEMENT, _last(table, ["line", "phenomenon", "between"]), {name: table})
+    last = _last(table, ["line", "phenomenon", "between"])
+    last = last.assign(apart=1 - last["agreement"])
+    yield TableView(note, _AGREEMENT, last, {name: table}, "apart")
     yield from _components(scored, lines)
 
 

@@ -12,9 +12,9 @@ from ucurve.eval.metrics.accuracy import winner_by_length
 _LINKING = (
     Column("line", "Model"), Column("runs", "Runs", "count"), Column("step", "Step", "count"),
     Column("linking", "Linking function"), Column("ties_rule", "A tie counts"),
-    Column("accuracy", "Accuracy (%)", "percent"), Column("accuracy_sd", "sd", "percent"),
+    Column("accuracy", "Accuracy (%)", "percent"), Column("delta_acc", "Length bias Δacc (points)", "percent"),
     Column("equal", "Equal length (%)", "percent"), Column("good_longer", "Good longer (%)", "percent"),
-    Column("bad_longer", "Bad longer (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"),
+    Column("bad_longer", "Bad longer (%)", "percent"), Column("accuracy_sd", "sd", "percent"),
 )  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def linking_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
         "differences with their intervals in eval/statistics.csv of each run."
     )
-    view = TableView(note, _LINKING, table, files)
+    view = TableView(note, _LINKING, table, files, "delta_acc")
     yield ReportSection(f"Linking functions and length on {scored.heading}", (*_name_length_biased(table), view))
 
 

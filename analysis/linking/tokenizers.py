@@ -75,14 +75,14 @@ def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     pairs = pairs_by_tokenizer(cells)
     note = (
         "Accuracy by length split, in the tokens of each tokenizer, at the last checkpoint scored with the function; "
-        "mean over seeds. The last two columns are means over tokenizers of the accuracy over all pairs and of Δacc. "
+        "mean over seeds. Accuracy over all pairs and Δacc are means over tokenizers. "
         f"{_OWN}: each tokenizer's own parameters. Compared are runs that are equal in all factors but tokenizer "
         f"and seed. Ties counted {scored.ties_rule}."
     )
     columns = _tokenizer_columns(cells["tokenizer"].tolist())
     counted = "Pairs by length split, counted in the tokens of each tokenizer."
     views = (
-        TableView(note, columns, table, {f"linking_tokenizers_{scored.file_name}": table}),
+        TableView(note, columns, table, {f"linking_tokenizers_{scored.file_name}": table}, "delta_acc"),
         TableView(counted, _PAIRS, pairs, {f"length_pairs_{scored.file_name}": pairs}),
     )
     yield ReportSection(f"Linking functions over tokenizers on {scored.heading}", views)
@@ -103,7 +103,7 @@ def _tokenizer_columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
         for split, name in _SPLIT_NAMES.items()
     ]
     last = (Column("accuracy", "Accuracy (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"))
-    return (*first, *splits, *last)
+    return (*first, *last, *splits)
 
 
 def _name_own_parameters(cells: pd.DataFrame) -> pd.DataFrame:

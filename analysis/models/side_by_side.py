@@ -170,7 +170,7 @@ def _category_view(compared: Comparison, name: str) -> TableView:
     if len(shown) > ROWS:
         note += f" The {ROWS // 2} easiest and the {ROWS // 2} hardest of {len(shown)}; the CSV has all."
         shown = pd.concat([shown.head(ROWS // 2), shown.tail(ROWS // 2)])
-    return TableView(note, _CATEGORIES, shown, {f"paradigms_by_model_{name}": table})
+    return TableView(note, _CATEGORIES, shown, {f"paradigms_by_model_{name}": table}, "sd")
 
 
 def _versus_view(compared: Comparison, name: str) -> TableView:

@@ -17,10 +17,11 @@ from ucurve.analysis.shape.section import read_shapes
 _DIPS = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("order", "Order", "count"),
     Column("named", "Accounts for it"), Column("fall", "Fall (points)", "percent"),
-    Column("start", "From (tokens)", "count"), Column("bottom", "Bottom (tokens)", "count"),
+    Column("share", "Share beyond chance (%)", "percent"), Column("p", "p (Holm)", "p"),
+    Column("bottom", "Bottom (tokens)", "count"), Column("start", "From (tokens)", "count"),
+    *interval_columns("percent", "share"),
     Column("wrong", "n-gram wrong (%)", "percent"), Column("raw_share", "Losses on these (%)", "percent"),
-    Column("share", "Share beyond chance (%)", "percent"), *interval_columns("percent", "share"),
-    Column("p", "p (Holm)", "p"), Column("fit", "Fit", "number"), Column("fits_best", "Fits best (%)", "percent"),
+    Column("fit", "Fit", "number"), Column("fits_best", "Fits best (%)", "percent"),
     Column("kappa_start", "Kappa before", "number"), Column("kappa_bottom", "Kappa at bottom", "number"),
 )  # fmt: skip
 _ACCOUNT = (
@@ -76,4 +77,4 @@ def _dip_views(accounts: pd.DataFrame, scored: BenchmarkScores) -> list[TableVie
         phenomenon=accounts["phenomenon"].map(readable), named=accounts["named"].map({True: "yes", False: ""})
     )
     files = {f"ngram_dips_{scored.file_name}": accounts}
-    return [TableView(f"{scored.title}. {_ACCOUNT}", _DIPS, shown, files)]
+    return [TableView(f"{scored.title}. {_ACCOUNT}", _DIPS, shown, files, "p")]

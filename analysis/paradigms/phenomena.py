@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.models.mcnemar import name_leaders
 from ucurve.analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
 from ucurve.analysis.paradigms.human import circular_note, load_human_agreement
+from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 OVERALL_LINKINGS = ("slln_lp", "lp", "mean_lp")
@@ -37,11 +39,11 @@ def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
 
 
 def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Add the first ``best`` model (empty without one) and the ``gap`` from it to ``human`` (ZhoBLiMP, Table 6)."""
+    """Add the ``best`` models of each row (empty without one) and the ``gap`` from it to ``human`` (ZhoBLiMP, Table 6)."""
     values = table[list(models)].to_numpy(dtype=np.float64)
     some = ~np.isnan(values).all(axis=1)
     places = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)
-    named = table.assign(best=np.where(some, np.array(models, dtype=object)[places], ""))
+    named = table.assign(best=name_leaders(table[list(models)]).where(some, ""))
     if "human" not in table:
         return named
     best = np.where(some, values[np.arange(len(values)), places], np.nan)
@@ -75,7 +77,9 @@ def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     lines = lines.reindex(models).rename_axis("model").reset_index()
     files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
     note = _phenomenon_note(scored, lines, human)
-    view = TableView(note, _phenomenon_columns(models, table), table, files)
+    spread = table[models].max(axis=1) - table[models].min(axis=1)
+    shown = table.assign(phenomenon=table["phenomenon"].map(readable), spread=spread)
+    view = TableView(note, _phenomenon_columns(models, table), shown, files, "spread")
     yield ReportSection(f"Phenomena of {scored.heading}", (view,))
 
 
@@ -94,10 +98,11 @@ def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, human: pd.Dat
 
 
 def _phenomenon_columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:
-    first = [Column("phenomenon", "Phenomenon"), Column("linking", "Linking function")]
-    first += [Column("aggregate", "Mean over"), Column("paradigms", "Paradigms", "count")]
-    last = [Column("best", "Best model")] if len(models) > 1 else []
+    first = [Column("phenomenon", "Phenomenon")]
+    first += [Column("best", "Best model"), Column("spread", "Spread", "percent")] if len(models) > 1 else []
     if "human" in table:
-        last += [Column("gap", "Gap", "percent"), Column("human", "Human", "percent")]
-        last += [Column("human_pooled", "Human, pooled", "percent")]
+        first += [Column("gap", "Gap", "percent"), Column("human", "Human", "percent")]
+        first += [Column("human_pooled", "Human, pooled", "percent")]
+    last = [Column("linking", "Linking function"), Column("aggregate", "Mean over")]
+    last += [Column("paradigms", "Paradigms", "count")]
     return (*first, *(Column(model, model, "percent") for model in models), *last)

@@ -5,7 +5,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Literal, NamedTuple
 
@@ -23,6 +23,8 @@ Tables = Mapping[str, pd.DataFrame]
 
 MISSING = "–"  # in place of a value that is not there
 _SMALLEST_P = 0.0001
+MOST_COLUMNS = 8  # of a table; its CSV has all
+_MOST_ROWS, _MOST_TABLES = 8, 2  # of a section in the report of several lines
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
 _SHORT_NOTE, _FIRST_SENTENCE = 220, 70  # letters; of a longer note the first sentence is shown, the rest is folded
 _ROWS_ALIKE = 4  # of so many rows, a column that is the same in all becomes a sentence
@@ -61,12 +63,14 @@ def interval_columns(kind: Kind, name: str = "") -> tuple[Column, Column]:
 
 @dataclass(frozen=True)
 class TableView:
-    """A table of the report."""
+    """A table of the report, its most useful columns first: no more than ``MOST_COLUMNS`` are shown."""
 
     note: str  # what it shows, in a sentence or two
     columns: tuple[Column, ...]
     table: pd.DataFrame
-    files: Tables = field(default_factory=dict)  # written as CSV, by file name without ending; the note names them
+    files: Tables = field(default_factory=dict)  # written as CSV, by file name without ending; the note links to them
+    rank: str = ""  # the column whose largest values, or smallest p, a reader wants first; none: no row matters more
+    cut_from: int = 0  # rows of the whole table where these are its first ones
 
 
 class Question(NamedTuple):
@@ -95,6 +99,8 @@ class ReportSection:
     left_out: str = ""  # why the page does not show it, though its files are written; without content: why it has none
     question: Question | None = None  # below which it is folded
     not_shown: tuple[Drawing, ...] = ()  # figures that are written although the section does not show them
+    page: str = ""  # of the documentation, which says how it is computed
+    beside: tuple[str, ...] = ()  # files with what a brief section does not show; () of one that shows everything
 
     @property
     def drawings(self) -> list[Drawing]:
@@ -120,6 +126,31 @@ class _Cell(NamedTuple):
     text: str
     classes: tuple[str, ...] = ()  # how it may be broken, see templates/style.css
     value: str | None = None  # of a number, what the column is sorted by
+
+
+def brief(section: ReportSection, image: str) -> ReportSection:
+    """Return what the report of several lines shows of a section; the rest is in the files that it links to.
+
+    ``image`` is the ending of the figures' files. It has the sentences, the first figure and the first rows of at most two tables. A long table is shown only where
+    it says by ``rank`` which of its rows matter most.
+    """
+    texts = [item for item in section.content if isinstance(item, str)]
+    drawings = [replace(item, note=_split_note(item.note)[0]) for item in section.content if isinstance(item, Drawing)]
+    views = [item for item in section.content if isinstance(item, TableView) and not item.table.empty]
+    shown = [_first_rows(view) for view in views if view.rank or len(view.table) <= _MOST_ROWS][:_MOST_TABLES]
+    files = [f"{name}.csv" for name in section.tables] + [f"{one.name}.{image}" for one in section.drawings]
+    return replace(section, content=(*texts, *drawings[:1], *shown), beside=tuple(files))
+
+
+def _first_rows(view: TableView) -> TableView:
+    """Cut a table to the rows that matter most, and its note to the first sentence."""
+    columns, _ = _split_columns(view)
+    table = view.table
+    if view.rank:
+        is_p = any(column.name == view.rank and column.kind == "p" for column in columns)
+        table = table.sort_values(view.rank, ascending=is_p, key=abs, kind="stable")
+    note = _split_note(view.note)[0]
+    return replace(view, note=note, columns=tuple(columns), table=table.head(_MOST_ROWS), cut_from=len(table))
 
 
 def report_html(
@@ -168,7 +199,9 @@ def _anchors(headings: Iterable[str]) -> list[str]:
 def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, bytes]) -> dict[str, object]:
     """Return what the template of a section fills in."""
     content = [_item_fields(item, images) for item in section.content]
-    return {"anchor": anchor, "heading": section.heading, "content": content}
+    return {
+        "anchor": anchor, "heading": section.heading, "content": content, "page": section.page, "beside": section.beside,
+    }  # fmt: skip
 
 
 def _first_fields(first: FirstScreen, images: Mapping[str, bytes]) -> dict[str, object]:
@@ -192,19 +225,20 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
         return {
             "kind": "figure", "name": item.name, "title": item.title, "note": item.note, "pixels": item.pixels_wide,
             "caption": caption, "more": more,
-            "numbers": f"Numbers: {item.name}.csv.",
+            "numbers": [f"{item.name}.csv"],
             "png": base64.b64encode(images[item.name]).decode(),
             "wide": item.figure.get_figwidth() > ONE_COLUMN,  # scrolls sideways on a phone
             "chart": _specification(item),
             "menus": item.chart is not None and has_menus(item.chart),
         }  # fmt: skip
-    numbers = f"Numbers: {', '.join(f'{name}.csv' for name in item.files)}." if item.files else ""
-    columns, same = _split_columns(item)
+    columns, same = (item.columns, "") if item.cut_from else _split_columns(item)
+    columns = columns[:MOST_COLUMNS]
     cells = [[_cell(column.kind, value) for value in item.table[column.name]] for column in columns]
     heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in columns]
     return {
-        "kind": "table", "caption": caption, "more": more, "numbers": numbers, "same": same, "columns": heads,
-        "rows": zip(*cells, strict=True), "empty": item.table.empty,
+        "kind": "table", "caption": caption, "more": more, "numbers": [f"{name}.csv" for name in item.files], "same": same,
+        "columns": heads, "rows": zip(*cells, strict=True), "empty": item.table.empty, "shown": len(item.table),
+        "all": item.cut_from,
     }  # fmt: skip
 
 
@@ -234,7 +268,8 @@ def _cell(kind: Kind, value: object) -> _Cell:
     text = format_value(kind, value)
     if kind == "text":
         return _Cell(text, tuple(_text_classes(text)))
-    return _Cell(text, value="" if text == MISSING else f"{float(str(value)):.12g}")
+    number = "" if text == MISSING else f"{float(str(value)):.12g}"
+    return _Cell(text, value=number.replace("inf", "Infinity"))  # as a script reads it
 
 
 def _heading_classes(column: Column) -> Iterator[str]:
@@ -267,5 +302,7 @@ def format_value(kind: Kind, value: object) -> str:
 def _format_number(number: float, kind: Kind) -> str:
     if kind == "p" and number < _SMALLEST_P:
         return f"<{_SMALLEST_P}"
+    if math.isinf(number):
+        return "beyond"
     shown = {"count": f"{number:,.0f}", "percent": f"{100 * number:.2f}", "p": f"{number:.4f}"}
     return shown.get(kind, f"{number:.4g}")

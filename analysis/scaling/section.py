@@ -85,9 +85,9 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
 
 
 def _why_no_law(fits: pd.DataFrame) -> str:
-    """Say why fits over the checkpoints of one model alone are not shown; otherwise nothing."""
-    is_law = (fits["fitted_to"] == FINISHED).any() or fits["line"].nunique() > 1
-    return "" if is_law else "one model: a fit over its own checkpoints is no law over models"
+    """Say why fits over the checkpoints of one line alone are not shown; otherwise nothing."""
+    is_law = (fits["fitted_to"] == FINISHED).any()
+    return "" if is_law else "too few sizes and budgets: a fit over checkpoints of one line is no law over models"
 
 
 def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: str, look: LineStyles) -> Drawing:

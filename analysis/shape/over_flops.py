@@ -37,10 +37,10 @@ FINISHED, EQUAL_TOKENS = "finished runs", "equal tokens"
 SCATTER = "items, seeds and scatter"
 _CLASSES = (
     Column("line", "Models"), Column("at", "Compared at"), Column("tokens", "Tokens", "count"),
-    Column("cells", "Points", "count"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape over FLOPs"),
-    Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"), *interval_columns("percent", "depth"),
-    Column("place", "Place (FLOPs)", "number"), Column("start", "Start (%)", "percent"),
-    Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
+    Column("phenomenon", "Phenomenon"), Column("shape", "Shape over FLOPs"), Column("p", "p (Holm)", "p"),
+    Column("depth", "Depth (points)", "percent"), Column("place", "Place (FLOPs)", "number"),
+    *interval_columns("percent", "depth"), Column("start", "Start (%)", "percent"),
+    Column("end", "End (%)", "percent"), Column("cells", "Points", "count"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
     Column("effective_items", "Effective number", "number"), Column("drawn", "Drawn"),
     Column("variation", "p and intervals over"),
 )  # fmt: skip
@@ -152,7 +152,7 @@ def flops_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
     note = f"{_NOTE}{_SCATTER if SCATTER in set(shown['variation']) else ''}{scored.title}."
     name = f"shapes_flops_{scored.file_name}"
-    view = TableView(note, _CLASSES, shown, {name: found.classes})
+    view = TableView(note, _CLASSES, shown, {name: found.classes}, "p")
     drawings = _draw_shapes(found, name, scored.title)
     texts = (count_classes(found.classes), *found.notes)
     yield ReportSection(f"Shapes over FLOPs on {scored.heading}", (*texts, *drawings, view))

@@ -42,9 +42,9 @@ from ucurve.eval.metrics.clusters import EDIT
 _CLASSES = (
     Column("line", "Models"), Column("sizes", "Sizes", "count"), Column("phenomenon", "Phenomenon"),
     Column("shape", "Shape"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
-    *interval_columns("percent", "depth"), Column("place", "Place (tokens)", "count"),
-    *interval_columns("count", "place"), Column("holm_sizes", "Sizes differ in it: p (Holm)", "p"),
-    Column("start", "Start (%)", "percent"), Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"),
+    Column("place", "Place (tokens)", "count"), Column("holm_sizes", "Sizes differ in it: p (Holm)", "p"),
+    Column("end", "End (%)", "percent"), *interval_columns("percent", "depth"),
+    *interval_columns("count", "place"), Column("start", "Start (%)", "percent"), Column("runs", "Runs", "count"),
     Column("items", "Pairs", "count"), Column("effective_items", "Effective number", "number"),
     Column("drawn", "Drawn"), Column("checkpoints", "Checkpoints", "count"),
     Column("variation", "p and intervals over"),
@@ -116,12 +116,12 @@ def size_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         return
     shown = shapes.classes.assign(phenomenon=shapes.classes["phenomenon"].map(readable))
     files = {f"shapes_sizes_{scored.file_name}": shapes.classes}
-    views = [TableView(f"{_NOTE}{scored.title}.", _CLASSES, shown, files)]
+    views = [TableView(f"{_NOTE}{scored.title}.", _CLASSES, shown, files, "p")]
     if len(found.depths):
         turning = shapes.classes.loc[shapes.classes["class"].isin(TURNS), ["line", "phenomenon"]]
         listed = found.depths.merge(turning, on=["line", "phenomenon"])
         files = {f"dips_by_size_{scored.file_name}": found.depths}
-        views.append(TableView(f"{_DEPTHS_NOTE}{scored.title}.", _DEPTHS, listed, files))
+        views.append(TableView(f"{_DEPTHS_NOTE}{scored.title}.", _DEPTHS, listed, files, "depth"))
     drawings = overall_and_phenomena(
         classified_curves(shapes), f"shapes_sizes_{scored.file_name}", "Shapes of the mean over sizes",
         f"Accuracy against training tokens, {scored.title}. {_FIGURE}",

@@ -30,15 +30,13 @@ from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
-    Column("limited_by", "Limited by"), Column("more_seeds", "More seeds needed", "count"),
+    Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
+    Column("place", "Place (tokens)", "count"), Column("onset", "Onset (tokens)", "count"),
+    Column("end", "End (%)", "percent"), Column("below", "Below chance"), Column("limited_by", "Limited by"),
+    Column("more_seeds", "More seeds needed", "count"),
     Column("detectable_dip", "Dip found in 80 % (points)", "percent"),
     Column("class_these_pairs", "These pairs, other seeds"), Column("class_these_runs", "These runs, other pairs"),
-    Column("below", "Below chance"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
-    *interval_columns("percent", "depth"),
-    Column("place", "Place (tokens)", "count"), *interval_columns("count", "place"),
-    Column("onset", "Onset (tokens)", "count"), *interval_columns("count", "onset"),
-    Column("saturation", "Saturation (tokens)", "count"), Column("start", "Start (%)", "percent"),
-    Column("end", "End (%)", "percent"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
+    Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
     Column("effective_items", "Effective number", "number"), Column("clusters", "Clusters", "count"),
     Column("drawn", "Drawn"), Column("checkpoints", "Checkpoints", "count"),
     Column("variation", "p and intervals over"),
@@ -60,7 +58,7 @@ _MEANS = (
 )  # fmt: skip
 _MILESTONES = (
     f"Onset: tokens at which the curve, hardly smoothed, comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, "
-    "none where it does not end significantly above; a bound of inf lies beyond the last checkpoint. Saturation: "
+    "none where it does not end significantly above; a bound of inf, in the CSV, lies beyond the last checkpoint. Saturation: "
     f"tokens from which the smoothed curve stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where "
     "that is after half of them or where it does not end significantly "
     f"{100 * ONSET_ABOVE_CHANCE:.0f} points away from chance."
@@ -84,7 +82,7 @@ _SCOPES = (
 )
 _LIMITS = (
     "Limited by: what would help most where the shape is undetermined. More seeds needed: how many would show the turn "
-    "that is seen in 80 % of cases, if it is real; noise deepens what is seen, so that this is a lower bound, and inf "
+    "that is seen in 80 % of cases, if it is real; noise deepens what is seen, so that this is a lower bound, and beyond "
     f"is more than {MOST_SEEDS}. Dip found in 80 %: how deep a dip, a quarter of the axis wide and in its middle, must "
     "be for these runs to show it in 80 % of cases (docs/shape.md). "
 )
@@ -92,7 +90,7 @@ _BELOW = (
     f"Below chance: {STABLE} is a curve whose smoothed accuracy ends below 50 %, significantly after Holm over the "
     f"curves of this table (one-sided, level {LEVEL:g}, over pairs within paradigms and, with several runs, seeds), "
     f"and which stayed below from {LATEST:.0%} of the training tokens on or earlier; {AT_THE_END}, where it came below "
-    "later. below_from, in the CSV, is the checkpoint from which on the smoothed curve lies below 50 %. "
+    "later. The CSV has the checkpoint from which on the smoothed curve lies below 50 %. "
 )
 _AGREEMENT = (
     "Agreement of these orders: Kendall's tau-b between every two models (lines) and every two runs, mean by what the "
@@ -157,13 +155,14 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     heading = f"The shape of learning on {scored.heading}"
     if found.classes.empty:
         return ReportSection(heading, found.notes)
-    shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable))
+    seen = found.classes[["dip", "bump"]].max(axis=1)
+    rank = seen + found.classes["class"].isin(TURNS)  # what turns comes before what only seems to
+    shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable), rank=rank)
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_LIMITS}{_BELOW}"
     note += _MILESTONES
-    view = TableView(note, _CLASSES, shown, {f"shapes_{scored.file_name}": found.classes})
-    drawings = (
-        draw_shapes(found, f"shapes_{scored.file_name}", scored.title, scored.study.look) if len(found.curves) else []
-    )
+    name, look = f"shapes_{scored.file_name}", scored.study.look
+    view = TableView(note, _CLASSES, shown, {name: found.classes}, "rank")
+    drawings = draw_shapes(found, name, scored.title, look) if len(found.curves) else []
     texts = [" ".join([count_classes(found.classes), *describe_limits(found.classes)]), *found.notes]
     if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
         texts.insert(
@@ -193,7 +192,7 @@ def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableVi
         f"Paradigms that end below chance, by the same test, with Holm over paradigms: {len(below)} of {len(tests)} "
         f"curves of paradigms and models. {scored.title}."
     )
-    yield TableView(note, _PARADIGMS, below, files)
+    yield TableView(note, _PARADIGMS, below, files, "holm_below")
 
 
 def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:

@@ -29,12 +29,12 @@ _PARTS = {"margin_critical": ("critical region", DASHES[0]), "margin_after": ("a
 _BEFORE = {"margin_before": ("before it", DASHES[3])}  # of models that read both ways
 _SHOWN = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("pairs", "Pairs", "count"),
-    Column("length_good", "Tokens, good", "number"), Column("length_bad", "bad", "number"),
-    Column("critical_good", "Region, good (bits)", "number"), Column("critical_bad", "bad", "number"),
-    Column("first_good", "First token, good (bits)", "number"), Column("first_bad", "bad", "number"),
-    Column("after_good", "After, good (bits)", "number"), Column("after_bad", "bad", "number"),
     Column("margin", "Margin (bits)", "number"), Column("margin_critical", "in the region", "number"),
     Column("margin_after", "after it", "number"),
+    Column("critical_good", "Region, good (bits)", "number"), Column("critical_bad", "bad", "number"),
+    Column("length_good", "Tokens, good", "number"), Column("length_bad", "bad", "number"),
+    Column("first_good", "First token, good (bits)", "number"), Column("first_bad", "bad", "number"),
+    Column("after_good", "After, good (bits)", "number"), Column("after_bad", "bad", "number"),
 )  # fmt: skip
 _REGION = (
     "The critical region of a pair is what is left of its sentences without the tokens that both begin with and those "
@@ -70,7 +70,7 @@ def _last_view(table: pd.DataFrame, name: str) -> TableView:
         "one that differs; it is the region alone where that has one token. Margins are the surprisal of the bad "
         "sentence minus that of the good one."
     )
-    return TableView(note, _SHOWN, last, {f"critical_region_last_{name}": last})
+    return TableView(note, _SHOWN, last, {f"critical_region_last_{name}": last}, "margin_critical")
 
 
 def _band(table: pd.DataFrame) -> str:
