@@ -24,13 +24,13 @@ from ucurve.analysis.data.look import look_of
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
-from ucurve.analysis.items.histories import History, read_histories, same_pairs
+from ucurve.analysis.items.histories import PAIR_COLUMNS, History, read_histories, same_pairs
 from ucurve.analysis.items.margins import BEYOND, margin_table
 from ucurve.analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
 from ucurve.analysis.items.seen_before import find_seen_pair
-from ucurve.analysis.items.table import VERDICT_NAMES, item_summary, item_table
+from ucurve.analysis.items.table import item_summary, item_table
 from ucurve.analysis.items.variance import seed_components, why_not_crossed
-from ucurve.analysis.items.verdicts import RIGHT, WRONG
+from ucurve.analysis.items.verdicts import RIGHT, VERDICT_NAMES, WRONG
 from ucurve.analysis.lines.ends import compare_levels, line_ends
 from ucurve.analysis.lines.table import SideBySide, set_side_by_side
 from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
@@ -42,7 +42,6 @@ from ucurve.progress import log_line
 
 _LINES: dict[str, Lines] = {"run": "line", "phenomenon": "phenomenon"}
 _NO_SEEDS = "no two runs on the same pairs differ in the seed only"
-_PAIR = ["pair", "phenomenon", "paradigm", "good", "bad"]
 StudyClass = TypeVar("StudyClass")
 
 
@@ -242,7 +241,7 @@ class NotebookStudy(Study):
             table = item_table([history]).merge(history.shared.table[["pair", "good", "bad"]], on="pair")
             tables.append(table)
         items = pd.concat(tables, ignore_index=True)
-        first = ["run", "line", *_PAIR]
+        first = ["run", "line", *PAIR_COLUMNS]
         return items[[*first, *items.columns.drop(first)]]
 
     def item_summary(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
@@ -313,18 +312,7 @@ class NotebookStudy(Study):
             there = ", ".join(map(str, steps[1:]))
             raise UserError(f"{label}: step {step} is no checkpoint that follows on another; there are {there}")
         place = steps.index(step)
-        before = max(place - 1, 0)
-        changed = history.verdicts[before] != history.verdicts[place]
-        table: pd.DataFrame = history.pairs.loc[changed, _PAIR]
-        table = table.assign(
-            before=[VERDICT_NAMES[verdict] for verdict in history.verdicts[before, changed].tolist()],
-            now=[VERDICT_NAMES[verdict] for verdict in history.verdicts[place, changed].tolist()],
-            margin_before=history.margins[before, changed],
-            margin=history.margins[place, changed],
-            run=label,
-            step=step,
-        )
-        return table.sort_values("margin", ignore_index=True)
+        return history.changes(max(place - 1, 0), place).assign(run=label, step=step)
 
     def margins(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """List the margin and the verdict of every pair at every checkpoint of every run.
@@ -427,7 +415,10 @@ class NotebookStudy(Study):
         lines = self._comparable_lines(self.scored(benchmark, linking))
         found = [table for line in lines if len(table := seed_components(line))]
         if not found:
-            raise UserError(" ".join(map(why_not_crossed, lines)) or f"{_NO_SEEDS}, so no variance can be split")
+            raise UserError(
+                " ".join(f"{line.line}: {why_not_crossed(line)}" for line in lines)
+                or f"{_NO_SEEDS}, so no variance can be split"
+            )
         return pd.concat(found, ignore_index=True)
 
     def column_curves(self, column: str, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:

@@ -10,8 +10,10 @@ from matplotlib.figure import Figure
 
 from ucurve.analysis.curves.learning import curve_table, draw_curves
 from ucurve.analysis.data.design import Design
+from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.items.histories import History, read_histories
 from ucurve.analysis.plotting.facets import overall_panels, panels_by
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import readable
@@ -48,7 +50,9 @@ def tell_benchmark(scored: BenchmarkScores) -> Story:
         table = rows if rows.empty else curve_table(rows, scored.study.runs)
         return Story(tuple(_describe_accuracies(scored)), (), tuple(_draw_plain(scored, table)))
     learned = (*_describe_accuracies(scored), *_describe_order(shapes))
-    return Story(learned, tuple(describe_turns(shapes)), tuple(_draw_classified(scored, shapes)))
+    return Story(
+        learned, tuple(describe_turns(shapes, read_histories(scored))), tuple(_draw_classified(scored, shapes))
+    )
 
 
 def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
@@ -67,13 +71,17 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     return FirstScreen(told_facts, pictures, tuple(turns[:_MOST_TURNS]))
 
 
-def describe_turns(shapes: Shapes) -> Iterator[str]:
-    """Say which curves turn and how sure that is, then what looks like a turn and is not shown to be one."""
+def describe_turns(shapes: Shapes, histories: Sequence[History] = ()) -> Iterator[str]:
+    """Say which curves turn and how sure that is, then what looks like a turn and is not shown to be one.
+
+    Each comes with two pairs that turned wrong on its way down, where ``histories`` has its runs.
+    """
     rows = shapes.classes.sort_values("depth", ascending=False, kind="stable").to_dict("records")
     turned = [row for row in rows if row["class"] in TURNS]
     several = shapes.classes["line"].nunique() > 1
     for row in turned[:_MOST_TURNS]:
-        yield f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}. {_describe_depth(row)}"
+        told = f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}. {_describe_depth(row)}"
+        yield f"{told}{_describe_lost(row, shapes, histories)}"
     if len(turned) > _MOST_TURNS:
         yield f"{len(turned) - _MOST_TURNS} more turn, see below."
     if not turned:
@@ -86,27 +94,47 @@ def describe_turns(shapes: Shapes) -> Iterator[str]:
         )
     seen = sorted((row for row in rows if unproven_turn(row)), key=lambda row: -max(row["dip"], row["bump"]))
     for row in seen[: 1 if turned else 2]:
-        yield f"{_describe_turn(row, shapes, several=several)}. {_describe_doubt(row)}"
+        told = f"{_describe_turn(row, shapes, several=several)}. {_describe_doubt(row)}"
+        yield f"{told}{_describe_lost(row, shapes, histories)}"
 
 
 def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     """Say from where to where a curve falls and comes back, or rises and falls back, by the accuracies drawn."""
-    turn = _turn_of(row)
+    extremes = _extremes(row, shapes)
+    (_, before), (place, turned), (_, after) = extremes.items()
+    name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
+    of_line = f" of {row['line']}" if several else ""
+    verbs = ("falls", "comes back") if _turn_of(row) == "dip" else ("rises", "falls back")
+    return (
+        f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f} to {100 * turned:.0f} % "
+        f"at {_count(place)} tokens and {verbs[1]} to {100 * after:.0f} %"
+    )
+
+
+def _extremes(row: Row, shapes: Shapes) -> pd.Series:
+    """Return the accuracies before, at and after a turn, each where it is farthest out, by their tokens."""
+    turn, curves = _turn_of(row), shapes.curves
     sign = 1 if turn == "dip" else -1
-    curves = shapes.curves
     line = curves[
         (curves["line"] == row["line"]) & (curves["phenomenon"] == row["phenomenon"]) & (curves["tokens"] > 0)
     ]
     accuracy = line.set_index("tokens")["accuracy"]
     place = (sign * accuracy[row[f"{turn}_start"] : row[f"{turn}_end"]]).idxmin()
-    before, after = (sign * (sign * part).max() for part in (accuracy[:place], accuracy[place:]))
-    name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
-    of_line = f" of {row['line']}" if several else ""
-    verbs = ("falls", "comes back") if turn == "dip" else ("rises", "falls back")
-    return (
-        f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f} to {100 * accuracy[place]:.0f} % "
-        f"at {_count(place)} tokens and {verbs[1]} to {100 * after:.0f} %"
-    )
+    before, after = ((sign * part).idxmax() for part in (accuracy[:place], accuracy[place:]))
+    return accuracy.loc[[before, place, after]]
+
+
+def _describe_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> str:
+    """Quote two pairs of a curve that turned wrong on its way down, those that were most wrong then."""
+    start, end = _extremes(row, shapes).index[slice(0, 2) if _turn_of(row) == "dip" else slice(1, 3)]
+    own = [(one, one.checkpoints["tokens"].tolist()) for one in histories if one.run.line == row["line"]]
+    changed = stack(one.changes(tokens.index(start), tokens.index(end)) for one, tokens in own)
+    if changed.empty:
+        return ""
+    chosen = changed["phenomenon"].isin([row["phenomenon"]]) | (row["phenomenon"] == "all")
+    lost = changed[chosen & (changed["before"] == "right") & (changed["now"] == "wrong")].drop_duplicates("pair")
+    pairs = [f"“{good}”, not “{bad}”" for good, bad in lost.nsmallest(2, "margin")[["good", "bad"]].to_numpy()]
+    return f" Turned wrong on the way down: {'; '.join(pairs)}." if pairs else ""
 
 
 def _describe_proof(row: Row) -> str:

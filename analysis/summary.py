@@ -184,8 +184,7 @@ def headline_sections(study: Study) -> Iterator[ReportSection]:
         columns += _PUBLISHED
         note += " Pairs that the paper of a benchmark does not count are in the last two columns alone."
     view = TableView(note, columns, shown, {"headline": table})
-    accuracies = f"{_describe_accuracies(table)} Click a heading of a table to sort it."
-    yield ReportSection("Overall accuracy", (accuracies, view))
+    yield ReportSection("Overall accuracy", (_describe_accuracies(table), view))
 
 
 def runs_sections(study: Study, not_made: list[ReportSection]) -> Iterator[ReportSection]:

@@ -12,12 +12,13 @@ from ucurve.analysis.data.groups import Ids, Pairs
 from ucurve.analysis.data.pair_scores import StoredScores, find_stored
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.items.verdicts import Verdicts, verdicts_of
+from ucurve.analysis.items.verdicts import VERDICT_NAMES, Verdicts, verdicts_of
 from ucurve.eval.linking import Linking
 from ucurve.eval.metrics.accuracy import decisions
 from ucurve.eval.metrics.sets import Sets
 
 Floats = npt.NDArray[np.float64]
+PAIR_COLUMNS = ["pair", "phenomenon", "paradigm", "good", "bad"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,20 @@ class History:
         yield "all", np.arange(len(phenomena), dtype=np.int64)
         for name in sorted(set(phenomena) - {"", "all"}, key=str.casefold):
             yield name, np.flatnonzero(phenomena == name).astype(np.int64)
+
+    def changes(self, before: int, now: int) -> pd.DataFrame:
+        """List the pairs whose verdicts differ between two places of ``checkpoints``, most wrong at the later one first.
+
+        To what names a pair come ``before`` and ``now`` (the verdicts) with ``margin_before`` and ``margin``.
+        """
+        changed = self.verdicts[before] != self.verdicts[now]
+        table: pd.DataFrame = self.pairs.loc[changed, PAIR_COLUMNS].assign(
+            before=[VERDICT_NAMES[verdict] for verdict in self.verdicts[before, changed].tolist()],
+            now=[VERDICT_NAMES[verdict] for verdict in self.verdicts[now, changed].tolist()],
+            margin_before=self.margins[before, changed],
+            margin=self.margins[now, changed],
+        )
+        return table.sort_values("margin", ignore_index=True)
 
 
 @lru_cache(maxsize=1)  # several sections need them, one benchmark after the other

@@ -104,8 +104,7 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
         rows, name, "Agreement between seeds", note, partial(_draw_kappa, look=scored.study.look)
     )
     note = f"At the last checkpoint that all runs of a model have. {_KAPPA} {scored.title}."
-    last = _last(table, ["line", "phenomenon", "between"])
-    last = last.assign(apart=1 - last["agreement"])
+    last = _last(table.assign(apart=1 - table["agreement"]), ["line", "phenomenon", "between"])
     yield TableView(note, _AGREEMENT, last, {name: table}, "apart")
     yield from _components(scored, lines)
 
@@ -113,7 +112,8 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
 def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView]:
     """Say what init and order contribute to each line, or why that cannot be told."""
     found = [(line, seed_components(line)) for line in lines]
-    yield from (why_not_crossed(line) for line, table in found if table.empty)
+    why = pd.Series({line.line: why_not_crossed(line) for line, table in found if table.empty}, dtype=str)
+    yield from (f"{'; '.join(same.index)}: {reason}" for reason, same in why.groupby(why, sort=False))
     table = stack(table for _, table in found if len(table))
     if table.empty:
         return

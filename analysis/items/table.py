@@ -9,9 +9,8 @@ from pandas.api.extensions import ExtensionArray
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.groups import Ids
 from ucurve.analysis.items.histories import Floats, History
-from ucurve.analysis.items.verdicts import NEVER, RIGHT, TIE, WRONG, find_events, first_place
+from ucurve.analysis.items.verdicts import NEVER, RIGHT, VERDICT_NAMES, find_events, first_place
 
-VERDICT_NAMES = {WRONG: "wrong", TIE: "tied", RIGHT: "right"}
 ITEM_COLUMNS = (
     "run", "line", "pair", "phenomenon", "paradigm", "checkpoints", "first_right_step", "first_right_tokens",
     "right_for_good_step", "right_for_good_tokens", "lost_for_good_step", "lost_for_good_tokens", "flips",

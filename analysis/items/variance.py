@@ -93,14 +93,14 @@ def find_crossing(line: Line) -> list[list[int]]:
 
 
 def why_not_crossed(line: Line) -> str:
-    """Say why init and order cannot be told apart in a line, and which runs would let one."""
+    """Say why init and order cannot be told apart in a line, which is not named, and which runs would let one."""
     cells = _cells(line)
     if len(cells) < len(line.runs):
-        return f"{line.line}: init and data order cannot be told apart, as not all of its runs record their seeds."
+        return "init and data order cannot be told apart, as not all runs record their seeds."
     needed = _fewest_missing(cells)
     return (
-        f"{line.line}: what init and data order each contribute cannot be told apart, as no two inits were trained on "
-        f"the same two data orders. Its runs have {_describe(cells)}. Train {_describe(needed)} too."
+        "what init and data order each contribute cannot be told apart, as no two inits were trained on the same two "
+        f"data orders. The runs have {_describe(cells)}. Train {_describe(needed)} too."
     )
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ucurve.analysis.data.groups import Ids, Mask
 
 WRONG, TIE, RIGHT = 0, 1, 2
+VERDICT_NAMES = {WRONG: "wrong", TIE: "tied", RIGHT: "right"}
 NEVER = -1  # in place of a checkpoint, where there is no such event
 
 Verdicts = npt.NDArray[np.uint8]

@@ -74,7 +74,9 @@ def _differences_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
     if len(table) > _MOST_ROWS:
         note += f" The {_MOST_ROWS} largest of {len(table)}; the CSV has all."
         table = table.loc[table["difference"].abs().sort_values(ascending=False, kind="stable").index[:_MOST_ROWS]]
-    return TableView(note, _DIFFERENCES, table, {f"side_by_side_differences_{scored.file_name}": found.differences}, "p")
+    return TableView(
+        note, _DIFFERENCES, table, {f"side_by_side_differences_{scored.file_name}": found.differences}, "p"
+    )
 
 
 def _describe_kinds(found: SideBySide) -> str:

@@ -77,7 +77,7 @@ def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     lines = lines.reindex(models).rename_axis("model").reset_index()
     files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
     note = _phenomenon_note(scored, lines, human)
-    spread = table[models].max(axis=1) - table[models].min(axis=1)
+    spread = (table[models].max(axis=1) - table[models].min(axis=1)).where(table["phenomenon"] != "all")
     shown = table.assign(phenomenon=table["phenomenon"].map(readable), spread=spread)
     view = TableView(note, _phenomenon_columns(models, table), shown, files, "spread")
     yield ReportSection(f"Phenomena of {scored.heading}", (view,))
@@ -99,10 +99,11 @@ def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, human: pd.Dat
 
 def _phenomenon_columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:
     first = [Column("phenomenon", "Phenomenon")]
-    first += [Column("best", "Best model"), Column("spread", "Spread", "percent")] if len(models) > 1 else []
+    last = [Column("best", "Best model")] if len(models) > 1 else []
+    first += [Column("spread", "Spread", "percent") for _ in last]
     if "human" in table:
         first += [Column("gap", "Gap", "percent"), Column("human", "Human", "percent")]
         first += [Column("human_pooled", "Human, pooled", "percent")]
-    last = [Column("linking", "Linking function"), Column("aggregate", "Mean over")]
+    last += [Column("linking", "Linking function"), Column("aggregate", "Mean over")]
     last += [Column("paradigms", "Paradigms", "count")]
     return (*first, *(Column(model, model, "percent") for model in models), *last)

@@ -155,8 +155,8 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
     heading = f"The shape of learning on {scored.heading}"
     if found.classes.empty:
         return ReportSection(heading, found.notes)
-    seen = found.classes[["dip", "bump"]].max(axis=1)
-    rank = seen + found.classes["class"].isin(TURNS)  # what turns comes before what only seems to
+    # What turns comes before what only seems to.
+    rank = found.classes[["dip", "bump"]].max(axis=1) + found.classes["class"].isin(TURNS)
     shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable), rank=rank)
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_LIMITS}{_BELOW}"
     note += _MILESTONES
