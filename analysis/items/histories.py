@@ -49,7 +49,7 @@ class History:
             yield name, np.flatnonzero(phenomena == name).astype(np.int64)
 
     def changes(self, before: int, now: int) -> pd.DataFrame:
-        """List the pairs whose verdicts differ between two places of ``checkpoints``, most wrong at the later one first.
+        """List the pairs whose verdicts differ between two of ``checkpoints``, most wrong at the later one first.
 
         To what names a pair come ``before`` and ``now`` (the verdicts) with ``margin_before`` and ``margin``.
         """

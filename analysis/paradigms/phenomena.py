@@ -39,7 +39,10 @@ def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
 
 
 def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Add the ``best`` models of each row (empty without one) and the ``gap`` from it to ``human`` (ZhoBLiMP, Table 6)."""
+    """Add the ``best`` models of each row (empty without one) and the ``gap`` from them to ``human``.
+
+    It is that of ZhoBLiMP, Table 6.
+    """
     values = table[list(models)].to_numpy(dtype=np.float64)
     some = ~np.isnan(values).all(axis=1)
     places = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)

@@ -131,8 +131,8 @@ class _Cell(NamedTuple):
 def brief(section: ReportSection, image: str) -> ReportSection:
     """Return what the report of several lines shows of a section; the rest is in the files that it links to.
 
-    ``image`` is the ending of the figures' files. It has the sentences, the first figure and the first rows of at most two tables. A long table is shown only where
-    it says by ``rank`` which of its rows matter most.
+    It has the sentences, the first figure and the first rows of at most two tables. A long table is shown only where it
+    says by ``rank`` which of its rows matter most. ``image`` is the ending of the figures' files.
     """
     texts = [item for item in section.content if isinstance(item, str)]
     drawings = [replace(item, note=_split_note(item.note)[0]) for item in section.content if isinstance(item, Drawing)]
@@ -200,7 +200,8 @@ def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, by
     """Return what the template of a section fills in."""
     content = [_item_fields(item, images) for item in section.content]
     return {
-        "anchor": anchor, "heading": section.heading, "content": content, "page": section.page, "beside": section.beside,
+        "anchor": anchor, "heading": section.heading, "content": content, "page": section.page,
+        "beside": section.beside,
     }  # fmt: skip
 
 
@@ -236,7 +237,8 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
     cells = [[_cell(column.kind, value) for value in item.table[column.name]] for column in columns]
     heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in columns]
     return {
-        "kind": "table", "caption": caption, "more": more, "numbers": [f"{name}.csv" for name in item.files], "same": same,
+        "kind": "table", "caption": caption, "more": more, "numbers": [f"{name}.csv" for name in item.files],
+        "same": same,
         "columns": heads, "rows": zip(*cells, strict=True), "empty": item.table.empty, "shown": len(item.table),
         "all": item.cut_from,
     }  # fmt: skip

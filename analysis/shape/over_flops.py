@@ -40,7 +40,8 @@ _CLASSES = (
     Column("phenomenon", "Phenomenon"), Column("shape", "Shape over FLOPs"), Column("p", "p (Holm)", "p"),
     Column("depth", "Depth (points)", "percent"), Column("place", "Place (FLOPs)", "number"),
     *interval_columns("percent", "depth"), Column("start", "Start (%)", "percent"),
-    Column("end", "End (%)", "percent"), Column("cells", "Points", "count"), Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
+    Column("end", "End (%)", "percent"), Column("cells", "Points", "count"),
+    Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
     Column("effective_items", "Effective number", "number"), Column("drawn", "Drawn"),
     Column("variation", "p and intervals over"),
 )  # fmt: skip

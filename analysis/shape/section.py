@@ -17,7 +17,7 @@ from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens,
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import LineStyle, LineStyles
 from ucurve.analysis.plotting.style import TokenAxis, readable
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
 from ucurve.analysis.shape.below import AT_THE_END, LATEST, STABLE
 from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
@@ -58,9 +58,9 @@ _MEANS = (
 )  # fmt: skip
 _MILESTONES = (
     f"Onset: tokens at which the curve, hardly smoothed, comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, "
-    "none where it does not end significantly above; a bound of inf, in the CSV, lies beyond the last checkpoint. Saturation: "
-    f"tokens from which the smoothed curve stays within {100 * SATURATION_MARGIN:.0f} points of its end, none where "
-    "that is after half of them or where it does not end significantly "
+    "none where it does not end significantly above; a bound of inf, in the CSV, lies beyond the last checkpoint. "
+    f"Saturation: tokens from which the smoothed curve stays within {100 * SATURATION_MARGIN:.0f} points of its end, "
+    "none where that is after half of them or where it does not end significantly "
     f"{100 * ONSET_ABOVE_CHANCE:.0f} points away from chance."
 )
 _ONE_RUN = (
@@ -82,9 +82,9 @@ _SCOPES = (
 )
 _LIMITS = (
     "Limited by: what would help most where the shape is undetermined. More seeds needed: how many would show the turn "
-    "that is seen in 80 % of cases, if it is real; noise deepens what is seen, so that this is a lower bound, and beyond "
-    f"is more than {MOST_SEEDS}. Dip found in 80 %: how deep a dip, a quarter of the axis wide and in its middle, must "
-    "be for these runs to show it in 80 % of cases (docs/shape.md). "
+    "that is seen in 80 % of cases, if it is real; noise deepens what is seen, so that this is a lower bound, and "
+    f"beyond is more than {MOST_SEEDS}. Dip found in 80 %: how deep a dip, a quarter of the axis wide and in its "
+    "middle, must be for these runs to show it in 80 % of cases (docs/shape.md). "
 )
 _BELOW = (
     f"Below chance: {STABLE} is a curve whose smoothed accuracy ends below 50 %, significantly after Holm over the "
