@@ -147,11 +147,11 @@ def _format_steps(steps: Sequence[int], most: int = 12) -> str:
 
 
 _HEADLINE = (
-    Column("run", "Run"), Column("status", "Status"), Column("benchmark", "Benchmark"),
-    Column("linking", "Linking function"), Column("over", "Mean over"),
+    Column("run", "Run"), Column("benchmark", "Benchmark"),
     Column("start", "Step 0 (%)", "percent"), Column("accuracy", "Last scored (%)", "percent"),
-    *interval_columns("percent", "ci"), Column("n", "Pairs", "count"), Column("clusters", "Edits", "count"),
-    Column("ties", "Ties", "count"), Column("ties_rule", "A tie counts"), Column("step", "Step", "count"),
+    *interval_columns("percent", "ci"), Column("n", "Pairs", "count"), Column("ties", "Ties", "count"),
+    Column("ties_rule", "A tie counts"), Column("linking", "Linking function"), Column("over", "Mean over"),
+    Column("status", "Status"), Column("clusters", "Edits", "count"), Column("step", "Step", "count"),
     Column("tokens", "Tokens", "count"), Column("checkpoints", "Checkpoints scored", "count"),
 )  # fmt: skip
 _PUBLISHED = (

@@ -58,7 +58,9 @@ def test_everything_is_written_and_reported(make_run: MakeRun) -> None:
 def test_the_report_needs_nothing_from_outside(make_run: MakeRun) -> None:
     make_run(_curve(0.8), bits={1: 8.0})
     text = analyze(_settings()).read_text(encoding="utf-8")
-    for _, attributes in Page(text).tags:
+    for tag, attributes in Page(text).tags:
+        if tag == "a":  # a link loads nothing
+            continue
         for name in ("src", "href", "srcset", "data", "action", "poster"):
             assert (attributes.get(name) or "#").startswith(("#", "data:image/png"))
     own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)  # Vega's names of name spaces
@@ -132,7 +134,7 @@ def test_captions_and_tables_name_the_ties_rule(make_run: MakeRun) -> None:
     page = Page(analyze(_settings()).read_text(encoding="utf-8"))
     assert page.text.count("zho, slln_lp, ties counted wrong") == 2  # the captions of both curves
     headings, row = next(table for table in page.tables if "Ties" in table[0])
-    assert (row[headings.index("Ties")], row[headings.index("A tie counts")]) == ("3", "wrong")
+    assert row[headings.index("Ties")] == "3"  # what a tie counts is in headline.csv
 
 
 def test_runs_of_different_ties_rules_are_refused_before_anything_is_written(make_run: MakeRun) -> None:

@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -9,7 +10,7 @@ from matplotlib.figure import Figure
 
 from tests.analysis.report.page import Page
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.report.html import Column, ReportSection, TableView, report_html
+from ucurve.analysis.report.html import Column, Question, ReportSection, TableView, brief, report_html
 
 COLUMNS = (
     Column("name", "Name"),
@@ -77,3 +78,45 @@ def test_the_page_runs_the_scripts_it_was_written_with_and_no_other() -> None:
 def test_every_heading_sorts_by_keyboard_too() -> None:
     page = _page(pd.DataFrame({"name": ["x"], "tokens": [1], "accuracy": [0.5]}))
     assert [tag for tag, _ in page.tags].count("button") == 3
+
+
+def test_a_brief_section_has_its_sentences_one_figure_the_rows_that_matter_and_links() -> None:
+    figures = [Drawing(name, name, "How to read it.", Figure(), pd.DataFrame()) for name in ("one", "two")]
+    columns = (Column("name", "Name"), Column("p", "p", "p"))
+    table = pd.DataFrame({"name": [f"n{place}" for place in range(20)], "p": [1 - place / 20 for place in range(20)]})
+    ranked = TableView("The first sentence.", columns, table, {"ranked": table}, "p")
+    views = ranked, TableView("No row matters more.", columns, table, {"long": table})
+    section = brief(ReportSection("s", ("Said.", *views, *figures), page="docs/shape.md"), "pdf")
+    assert [type(item) for item in section.content] == [str, Drawing, TableView]
+    text = report_html("t", [replace(section, question=Question("q", "Which?"))], {"one": b"", "two": b""})
+    page = Page(text)
+    assert [row[0] for row in page.tables[0]] == ["Name", *(f"n{place}" for place in range(19, 11, -1))]
+    assert "First 8 of 20 rows." in page.text
+    assert "How: docs/shape.md." in page.text
+    links = [attributes["href"] for tag, attributes in page.tags if tag == "a"]
+    assert [link for link in links if link != "#q"] == ["one.csv", "ranked.csv", "long.csv", "one.pdf", "two.pdf"]
+
+
+def test_the_largest_difference_comes_first_whatever_its_sign() -> None:
+    table = pd.DataFrame({"name": [f"n{place}" for place in range(9)], "tokens": 1, "accuracy": [0.1] * 8 + [-0.9]})
+    (view,) = brief(ReportSection("s", (TableView("note", COLUMNS, table, {}, "accuracy"),)), "png").content
+    assert isinstance(view, TableView)
+    assert view.table["name"].iloc[0] == "n8"
+    assert [column.name for column in view.columns] == ["name", "accuracy"]
+
+
+def test_a_table_has_at_most_eight_columns_and_its_csv_all() -> None:
+    columns = tuple(Column(f"c{place}", f"C{place}", "count") for place in range(12))
+    table = pd.DataFrame({column.name: [place] for place, column in enumerate(columns)})
+    page = Page(report_html("t", [ReportSection("s", (TableView("note", columns, table, {"all": table}),))], {}))
+    assert page.tables[0][0] == [f"C{place}" for place in range(8)]
+    assert ("a", {"href": "all.csv"}) in page.tags
+
+
+def test_an_infinite_number_is_told_in_words_and_sorts_as_the_largest() -> None:
+    page = _page(pd.DataFrame({"name": ["x"], "tokens": [float("inf")], "accuracy": [0.5]}))
+    assert page.tables[0][1][1] == "beyond"
+    assert [attributes["data-value"] for tag, attributes in page.tags if "data-value" in attributes] == [
+        "Infinity",
+        "0.5",
+    ]
