@@ -100,8 +100,7 @@ def describe_turns(shapes: Shapes, histories: Sequence[History] = ()) -> Iterato
 
 def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     """Say from where to where a curve falls and comes back, or rises and falls back, by the accuracies drawn."""
-    extremes = _extremes(row, shapes)
-    (_, before), (place, turned), (_, after) = extremes.items()
+    (_, before), (place, turned), (_, after) = _extremes(row, shapes)
     name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
     of_line = f" of {row['line']}" if several else ""
     verbs = ("falls", "comes back") if _turn_of(row) == "dip" else ("rises", "falls back")
@@ -111,8 +110,8 @@ def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     )
 
 
-def _extremes(row: Row, shapes: Shapes) -> pd.Series:
-    """Return the accuracies before, at and after a turn, each where it is farthest out, by their tokens."""
+def _extremes(row: Row, shapes: Shapes) -> list[tuple[float, float]]:
+    """Return tokens and accuracy before, at and after a turn, each where it is farthest out."""
     turn, curves = _turn_of(row), shapes.curves
     sign = 1 if turn == "dip" else -1
     line = curves[
@@ -121,12 +120,12 @@ def _extremes(row: Row, shapes: Shapes) -> pd.Series:
     accuracy = line.set_index("tokens")["accuracy"]
     place = (sign * accuracy[row[f"{turn}_start"] : row[f"{turn}_end"]]).idxmin()
     before, after = ((sign * part).idxmax() for part in (accuracy[:place], accuracy[place:]))
-    return accuracy.loc[[before, place, after]]
+    return [(float(tokens), float(accuracy[tokens])) for tokens in (before, place, after)]
 
 
 def _describe_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> str:
     """Quote two pairs of a curve that turned wrong on its way down, those that were most wrong then."""
-    start, end = _extremes(row, shapes).index[slice(0, 2) if _turn_of(row) == "dip" else slice(1, 3)]
+    (start, _), (end, _) = _extremes(row, shapes)[slice(0, 2) if _turn_of(row) == "dip" else slice(1, 3)]
     own = [(one, one.checkpoints["tokens"].tolist()) for one in histories if one.run.line == row["line"]]
     changed = stack(one.changes(tokens.index(start), tokens.index(end)) for one, tokens in own)
     if changed.empty:
