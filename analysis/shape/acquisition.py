@@ -10,12 +10,6 @@ from ucurve.analysis.data.runs import Run
 
 AGREEMENT_COLUMNS = ("between", "first", "second", "differs_in", "phenomena", "reached_by_both", "tau", "p")
 # Seeds of the initialization and of the data order are not distinguished here; run.json gives both.
-_SETTINGS: tuple[tuple[str, Callable[[Run], object]], ...] = (
-    ("size", lambda run: run.model),
-    ("budget", lambda run: run.facts and run.facts.tokens_budget),
-    ("tokenizer", lambda run: run.facts and run.facts.tokenizer),
-    ("data", lambda run: run.facts and run.facts.data),
-)
 
 
 def acquisition_order(onsets: pd.DataFrame) -> pd.DataFrame:
@@ -53,13 +47,14 @@ def mean_agreement(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def differences(runs: Sequence[Run], *, by_line: bool) -> Callable[[str, str], str]:
     """Return a function that names what two runs or lines differ in: ``size and tokenizer``, ``seed``, ..."""
-    of_name = {run.line if by_line else run.label: run for run in runs}
+    of_name, design = {run.line if by_line else run.label: run for run in runs}, runs[0].design
 
     def differs(first: str, second: str) -> str:
         one, other = of_name[first], of_name[second]
         if one.line == other.line:
             return "seed"
-        return " and ".join(name for name, of in _SETTINGS if of(one) != of(other)) or "other settings"
+        differ = [name for name in design.varying if design.level(one.label, name) != design.level(other.label, name)]
+        return " and ".join(differ) or "other settings"
 
     return differs
 

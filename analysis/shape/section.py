@@ -192,7 +192,8 @@ def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableVi
         f"Paradigms that end below chance, by the same test, with Holm over paradigms: {len(below)} of {len(tests)} "
         f"curves of paradigms and models. {scored.title}."
     )
-    yield TableView(note, _PARADIGMS, below, files, "holm_below")
+    shown = below.assign(**{name: below[name].map(readable) for name in ("phenomenon", "paradigm")})
+    yield TableView(note, _PARADIGMS, shown, files, "holm_below")
 
 
 def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
