@@ -125,7 +125,8 @@ function mark() {
 }
 
 const drawCurves = latest(async () => {
-  found = await api("curves", inColors());
+  const key = JSON.stringify(ofCurves());
+  found = {...await api("curves", inColors()), key};
   say("");
   place("waiting").hidden = true;
   place("drawn").hidden = false; // before the charts, which are as wide as their place
@@ -193,7 +194,8 @@ function describe() {
 // The test of shapes.
 
 const testShapes = latest(async () => {
-  const wanted = ofCurves(), isWanted = () => JSON.stringify(wanted) === JSON.stringify(ofCurves());
+  const wanted = ofCurves(), key = JSON.stringify(wanted);
+  const isWanted = () => key === JSON.stringify(ofCurves()) && key === found.key; // no others are on the page, nor on their way
   const tested = await whileTesting(() => api("shapes", wanted));
   if (!isWanted()) return;
   shapes = tested;
