@@ -78,7 +78,7 @@ def test_the_first_screen_of_a_grid_has_the_table_and_the_design(grid) -> None:
     [(heading, (design,)), *_] = first.facts
     assert (heading, design) == (
         "What was trained",
-        "8 runs in 4 lines, 2 seeds each, on 10M tokens of demo: they differ in architecture (gpt_neox, bert) and "
+        "8 runs in 4 lines, 2 seeds each, on 10M tokens of demo: they differ in architecture (bert, gpt_neox) and "
         "tokenizer (char, word), every level of one with every level of the others.",
     )
 

@@ -158,7 +158,7 @@ def test_the_tooltip_has_the_values_of_a_point(page: Any) -> None:
     text = _point_at(page, overall, _points(overall)[2])
     cells = [cell for cell in re.split(r"\s*[\t\n]\s*", text) if cell]
     assert dict(zip(cells[::2], cells[1::2], strict=True)) == {
-        "Linking function": "slln_lp", "Runs": "14m, char", "Phenomenon": "all phenomena",
+        "Linking function": "slln_lp", "Line": "14m, char", "Phenomenon": "all phenomena",
         "Accuracy (%)": "82.00", "Band (%)": "72.00 to 92.00", "Number of runs": "1", "Step": "16", "Tokens": "262,144",
     }  # fmt: skip
 
@@ -186,7 +186,7 @@ def test_the_menus_choose_linking_function_runs_and_a_line(page: Any) -> None:
     after = _points(chart)
     assert [x for x, _ in after] == [x for x, _ in before]
     assert all(lower > higher for (_, lower), (_, higher) in zip(after, before, strict=True))  # y grows downward
-    chart.get_by_role("combobox", name="Runs").select_option(HOSTILE)
+    chart.get_by_role("combobox", name="Line").select_option(HOSTILE)
     _wait_until(page, lambda: _points(chart) != after)
     chart.get_by_role("combobox", name="Only phenomenon").select_option("BA")
     _wait_until(page, lambda: len(_points(chart)) == len(before) / 2)
