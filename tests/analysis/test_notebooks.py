@@ -131,8 +131,7 @@ TRAINED = {  # by name, with the folders it is in
     "bert-mini-3K-char-texts-s0": (BERT, "architectures"),
 }
 KINDS = {  # of folders, with what the first lines on the screen begin with
-    "one": "", "tokenizers": "", "sizes": "",
-    "architectures": "several benchmarks were scored; demo@4 by sentence is shown",
+    "one": "", "tokenizers": "", "sizes": "", "architectures": "",
     "benchmarks": "several benchmarks were scored; demo@4 is shown",
 }  # fmt: skip
 OWN = ["三本书|三书", "两本书|两书", "五本书|五书", "十本书|十书", "一本书|一书"]
