@@ -17,6 +17,7 @@ from ucurve.analysis.curves.learning import band_note, curve_table
 from ucurve.analysis.curves.loss import loss_table
 from ucurve.analysis.curves.outliers import outlier_table
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
+from ucurve.analysis.data.files import PAIR_COLUMNS
 from ucurve.analysis.data.frames import last_scored, overall
 from ucurve.analysis.data.groups import ALL, columns, crossed_columns
 from ucurve.analysis.data.linked import under_linking
@@ -24,7 +25,7 @@ from ucurve.analysis.data.look import look_of
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
-from ucurve.analysis.items.histories import PAIR_COLUMNS, History, read_histories, same_pairs
+from ucurve.analysis.items.histories import History, read_histories, same_pairs
 from ucurve.analysis.items.margins import BEYOND, margin_table
 from ucurve.analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
 from ucurve.analysis.items.seen_before import find_seen_pair

@@ -259,12 +259,14 @@ def dashes(lines: Column, *, has_legend: bool = True) -> alt.StrokeDash:
 
 
 def with_markers(points: alt.Chart, lines: Column) -> alt.Chart:
-    """Give points the marker of their line; by a copy of its name, as the legend of lines would show symbols else."""
+    """Give points the marker of their line, in the legend too, where lines have several."""
     markers = [_SHAPES[style.marker] for style in lines.look.values()]
     if len(set(markers)) < 2:
         return points
-    shape = alt.Shape("marked:N", scale=alt.Scale(domain=list(lines.values), range=markers), legend=None)
-    marked: alt.Chart = points.transform_calculate(marked=f"datum.{lines.name}").encode(shape=shape)
+    scale = alt.Scale(domain=list(lines.values), range=markers)
+    marked: alt.Chart = points.encode(
+        shape=alt.Shape(field=lines.name, type="nominal", scale=scale, legend=legend(lines.values))
+    )
     return marked
 
 

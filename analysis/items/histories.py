@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ucurve.analysis.data.files import PAIR_COLUMNS
 from ucurve.analysis.data.groups import Ids, Pairs
 from ucurve.analysis.data.pair_scores import StoredScores, find_stored
 from ucurve.analysis.data.runs import Run
@@ -18,7 +19,6 @@ from ucurve.eval.metrics.accuracy import decisions
 from ucurve.eval.metrics.sets import Sets
 
 Floats = npt.NDArray[np.float64]
-PAIR_COLUMNS = ["pair", "phenomenon", "paradigm", "good", "bad"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class History:
         To what names a pair come ``before`` and ``now`` (the verdicts) with ``margin_before`` and ``margin``.
         """
         changed = self.verdicts[before] != self.verdicts[now]
-        table: pd.DataFrame = self.pairs.loc[changed, PAIR_COLUMNS].assign(
+        table: pd.DataFrame = self.pairs.loc[changed, list(PAIR_COLUMNS)].assign(
             before=[VERDICT_NAMES[verdict] for verdict in self.verdicts[before, changed].tolist()],
             now=[VERDICT_NAMES[verdict] for verdict in self.verdicts[now, changed].tolist()],
             margin_before=self.margins[before, changed],

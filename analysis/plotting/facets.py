@@ -117,7 +117,13 @@ def line_legend(
 ) -> dict[str, Artist]:
     """Make the legend of some lines; a table names those whose rows count several ``counted`` with their number."""
     names = {name: name for name in styles} if table is None else line_names(styles, table, line, counted)
-    return {names[name]: Line2D([], [], color=style.color, linestyle=style.dashes) for name, style in styles.items()}
+    has_markers = len({style.marker for style in styles.values()}) > 1
+    return {
+        names[name]: Line2D(
+            [], [], color=style.color, linestyle=style.dashes, marker=style.marker if has_markers else "", markersize=3
+        )
+        for name, style in styles.items()
+    }
 
 
 def line_names(lines: Iterable[str], table: pd.DataFrame, line: str = "line", counted: str = "runs") -> dict[str, str]:

@@ -251,7 +251,7 @@ def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
     for start in range(0, draws, _BLOCK):
         size = min(_BLOCK, draws - start)
         drawn = random.standard_normal((size, len(unit)), dtype=np.float32) @ unit
-        spread = np.sqrt(random.chisquare(freedom, size) / freedom)
+        spread = np.sqrt(np.maximum(random.chisquare(freedom, size), np.finfo(float).tiny) / freedom)
         # A draw and its negative are equally likely, so that each draw gives two.
         largest += [drawn.max(axis=1) / spread, -drawn.min(axis=1) / spread]
     return np.sort(np.concatenate(largest))

@@ -2,12 +2,15 @@
 
 import itertools
 
+import altair as alt
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
+from ucurve.analysis.charts.parts import Column, with_markers
+from ucurve.analysis.plotting.facets import line_legend
 from ucurve.analysis.plotting.line_styles import COLORS, NUMBERED, LineStyles, styles_by_factor
 
 LEAST_DISTANCE = 0.07  # in OKLab, of two colors beside each other; docs/analysis.md states it
@@ -83,6 +86,18 @@ def test_a_line_looks_the_same_in_whatever_figure_it_stands(order, shown) -> Non
     every = look(order)
     some = look(order[:shown])
     assert all((some[name].color, some[name].dashes) == (every[name].color, every[name].dashes) for name in some)
+
+
+def test_a_legend_tells_lines_apart_that_differ_in_the_marker_alone() -> None:
+    factors = {"architecture": ["neox", "llama"], "tokenizer": ["char", "bpe"], "corpus": ["a", "b"]}
+    lines = grid(**factors)[0]
+    look = LineStyles(styles_by_factor([lines], factors))
+    samples = line_legend(look(lines)).values()
+    assert len({(one.get_color(), one.get_linestyle(), one.get_marker()) for one in samples}) == len(lines)
+    column = Column("line", "Line", tuple(lines), tuple(look(lines).values()))
+    shape = with_markers(alt.Chart().mark_point(), column).to_dict()["encoding"]["shape"]
+    assert dict(zip(shape["scale"]["domain"], shape["scale"]["range"], strict=True))["neox, char, b"] == "square"
+    assert shape["legend"] is not None
 
 
 def test_a_model_from_elsewhere_looks_like_no_line_beside_it() -> None:
