@@ -55,6 +55,11 @@ def clusters_of(pairs: pd.DataFrame, levels: Levels) -> Clusters:
     return Clusters(levels, of, np.searchsorted(codes, np.arange(levels.paradigms) * (1 + edits.max())))
 
 
+def whole_paradigms(levels: Levels) -> Clusters:
+    """Return clusters that are the paradigms themselves: enough for accuracies, too coarse for their intervals."""
+    return Clusters(levels, levels.paradigm_of, np.arange(levels.paradigms))
+
+
 def deviations(clusters: Clusters, credit: Array, size: Array) -> Array:
     """Return how far the credit of each cluster is from that of its paradigm, float64[..., clusters].
 

@@ -213,7 +213,7 @@ def accuracy_rows(
     """Return the rows of ``value_rows`` of a run."""
     rule = reported.ties_rule or USUAL_RULE
     groups = matrix.shared.group(asked.by)
-    clusters, of_pair = value_clusters(matrix.shared, asked.by)
+    clusters, of_pair = value_clusters(matrix.shared, asked.by, with_intervals)
     every = value_places(clusters, asked.by, reported.overall)
     wanted = np.array([*(name in shown for name in groups.names), False])[groups.of]
     of = np.where(matrix.split(asked.split) & wanted, of_pair, -1)

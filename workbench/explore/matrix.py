@@ -106,11 +106,13 @@ class ScoreMatrix:
         order = np.flatnonzero(groups >= 0)
         order = order[np.argsort(groups[order], kind="stable")]
         present, starts = np.unique(groups[order], return_index=True)
+        # The pairs of a benchmark stand together by paradigm as a rule: then nothing needs to be moved.
+        chosen = slice(None) if np.array_equal(order, np.arange(len(groups))) else order
         right, ties = (np.zeros((len(self.steps), number), dtype=np.int64) for _ in range(2))
 
         def count(place: slice) -> None:
             for into, decided in zip((right, ties), self._decide(linking, place, slice(None)), strict=True):
-                into[place, present] = np.add.reduceat(decided[:, order], starts, axis=1, dtype=np.int32)
+                into[place, present] = np.add.reduceat(decided[:, chosen], starts, axis=1, dtype=np.int32)
 
         if len(order):
             self._for_each_stretch(count)

@@ -356,5 +356,5 @@ def test_paradigms_and_phenomena_that_stay_wrong_are_listed(make_run: MakeRun, p
     assert paradigms["below"].to_dict() == {"up_1": "", "down_1": "stable and wrong (2 runs: indicative)", "down_2": ""}
     assert paradigms.loc["down_1", "below_from"] == TOKENS[0]
     _, view = [part for part in shape.content if isinstance(part, TableView)]
-    assert view.table["paradigm"].tolist() == ["down_1"]
+    assert view.table["paradigm"].tolist() == ["down 1"]
     assert "1 of 3 curves" in view.note
