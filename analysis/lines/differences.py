@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pandas as pd
 
-from ucurve.analysis.lines.over_seeds import difference_over_seeds, p_of_difference
+from ucurve.analysis.lines.over_seeds import contrast, moderate_table, p_of_difference, seeds_alone
 from ucurve.eval.metrics.significance import holm
 
 
@@ -13,18 +13,18 @@ def differences_between(found: pd.DataFrame, levels: Sequence[str], lines: str) 
     """Compare the accuracies of every two lines at each level (``of``: ``char - word``).
 
     ``found`` has the columns ``levels``, in which the runs of a row are equal, the column that names its line (such as
-    ``tokenizer``), ``phenomenon`` and ``accuracy``, a row per run. ``low`` and ``high`` are Welch's 95 % interval over
-    seeds, ``p`` is of Welch's t, and ``p_holm`` is over the phenomena and pairs of a level (Holm 1979); the pairs of
-    ``all`` are a family apart.
+    ``tokenizer``), ``phenomenon`` and ``accuracy``, a row per run, and where curves are known those of
+    ``over_seeds.of_curve``. ``low`` and ``high`` are the 95 % interval over seeds, ``p`` is of the same t, both with
+    variances moderated over the table (``over_seeds``), and ``p_holm`` is over the phenomena and pairs of a level (Holm
+    1979); the pairs of ``all`` are a family apart.
     """
     names = list(dict.fromkeys(found[lines]))
-    table = []
-    for key, part in found.groupby([*levels, "phenomenon"], sort=False):
-        sides = {name: part.loc[part[lines] == name, "accuracy"].tolist() for name in names}
+    cells = moderate_table(found, [*levels, "phenomenon", lines])
+    nothing, table = seeds_alone([]), []
+    for key in dict.fromkeys(key[:-1] for key in cells):
         for one, other in combinations(names, 2):
-            estimate = difference_over_seeds(sides[one], sides[other])
-            p = p_of_difference(sides[one], sides[other])
-            table.append((*key, f"{one} - {other}", *estimate, p))
+            sides = [cells.get((*key, name), nothing) for name in (one, other)]
+            table.append((*key, f"{one} - {other}", *contrast(sides, [1.0, -1.0]), p_of_difference(*sides)))
     rows = pd.DataFrame(table, columns=[*levels, "phenomenon", "of", "difference", "low", "high", "p"])
     family = [*(rows[name] for name in levels), rows["phenomenon"] == "all"]
     return rows.assign(p_holm=rows.dropna(subset=["p"]).groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))

@@ -10,7 +10,7 @@ from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.files import Kind, read_records
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import Study
-from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.lines.over_seeds import contrast, moderate_table
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.analysis.summary import headline
 from ucurve.storage.run_folder import METRICS
@@ -23,8 +23,9 @@ _SHOWN = (
 )  # fmt: skip
 _NOTE = (
     "Every line at its last scored checkpoint, the mean over its seeds, with the 95 % interval over seeds where there "
-    "are several (Student's t), else over the pairs of the one run. Bits per byte are those of held-out text, which "
-    "masked models do not have; FLOPs and hours are of one run, hours of its steps alone. Click a heading to sort."
+    "are several (the variance of few seeds is moderated by that of the other lines), else over the pairs of the one "
+    "run. Bits per byte are those of held-out text, which masked models do not have; FLOPs and hours are of one run, "
+    "hours of its steps alone. Click a heading to sort."
 )
 _MOST_NAMED = 3
 
@@ -33,18 +34,20 @@ def line_ends(study: Study) -> pd.DataFrame:
     """Return a row for each benchmark and line, the highest accuracy first.
 
     The columns are ``benchmark``, ``line``, the factors that vary (``Design.varying``), ``accuracy`` (mean over the
-    runs of the line at their last scored checkpoints) with ``low`` and ``high`` (95 %: Student's t over the runs, or
-    over the pairs of one run), ``runs``, ``bits_per_byte`` (held-out), ``flops`` (up to that checkpoint) and
-    ``hours`` (of the steps so far), of a run. A benchmark scored in several ways is one, with the lines of each.
+    runs of the line at their last scored checkpoints) with ``low`` and ``high`` (95 %: over the runs, whose variances
+    are moderated over lines by ``over_seeds``, or over the pairs of one run), ``runs``, ``bits_per_byte`` (held-out),
+    ``flops`` (up to that checkpoint) and ``hours`` (of the steps so far), of a run. A benchmark scored in several ways
+    is one, with the lines of each.
     """
     factors = study.design.varying
     ends = headline(study)
     runs = {run.label: run for run in study.runs}
-    lines = {label: run.line for label, run in runs.items()}
-    rows = []
-    for (benchmark, _, line), own in ends.groupby(["benchmark", "scorer", ends["run"].map(lines)], sort=False):
+    keys = ["benchmark", "scorer", "line"]
+    ends = ends.assign(line=ends["run"].map({label: run.line for label, run in runs.items()}))
+    cells, rows = moderate_table(ends, keys), []
+    for (benchmark, scorer, line), own in ends.groupby(keys, sort=False):
         first = str(own["run"].iloc[0])
-        mean = mean_over_seeds(own["accuracy"].tolist())
+        mean = contrast([cells[benchmark, scorer, line]], [1.0])
         of_pairs = (mean.value, *own[["ci_low", "ci_high"]].iloc[0]) if len(own) == 1 else mean
         reached = own[["run", "tokens"]].itertuples(index=False, name=None)
         cost = pd.DataFrame([_costs(runs[run], tokens, study.held_out) for run, tokens in reached]).mean()

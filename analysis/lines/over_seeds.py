@@ -1,12 +1,31 @@
-"""Means, differences and other contrasts over seeds, with intervals of Student's t."""
+"""Means, differences and other contrasts over seeds, whose few values borrow their spread from other settings.
 
-from collections.abc import Sequence
+Two or three seeds say little about how much seeds vary: their variance may be near 0 or far too large by accident. The
+seeds of many settings (curves, lines, amounts of tokens) say it together. ``moderate`` gives each setting the mean of
+its own variance and of what the others expect of it, weighed by their degrees of freedom (Smyth 2004, "Linear models
+and empirical Bayes methods for assessing differential expression in microarray experiments", section 3). What is
+expected may depend on the curves, such as on how rough they are (Law et al. 2014, "voom", section on limma-trend).
+"""
+
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
 from ucurve.eval.metrics.sampling import CONFIDENCE
+
+Array = npt.NDArray[np.float64]
+ROUGHNESS, SLOPE = "roughness", "slope"  # columns of a run's value that its seeds' variance may go with
+MOST_PRIOR = 4.0  # degrees of freedom that the other settings are believed to have, at most
+FEWEST_SETTINGS = 4  # with several seeds, from which on they are moderated
+_SETTINGS_FOR_CURVES = 12  # from which on their variances are also expected by how rough and steep curves are
+_LEAST = 0.25  # of the median variance, which no variance is below: half the median width of an interval
+_WINDOW, _STEP, _NEAR = 1.2, 0.3, 0.15  # decades of tokens: in which roughness is measured, slope, and a level
+_LEAST_ROUGHNESS, _LEAST_SLOPE = 0.001, 0.02  # accuracy, and accuracy a decade, below which curves are alike
 
 
 class Estimate(NamedTuple):
@@ -21,49 +40,146 @@ class Estimate(NamedTuple):
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
-def mean_over_seeds(values: Sequence[float]) -> Estimate:
-    """Average one number of each seed; missing values are left out."""
-    return contrast_over_seeds([values], [1.0])
+class Seeds(NamedTuple):
+    """What the seeds of a setting say of its mean."""
+
+    mean: float  # NaN without a seed
+    error: float  # the variance of the mean; NaN with one seed
+    freedom: float  # degrees of freedom of this variance
+    are_equal: bool  # all seeds have one value
 
 
-def difference_over_seeds(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """Subtract the mean of the second seeds from that of the first ones (Welch's interval: unequal variances)."""
-    return contrast_over_seeds([first, second], [1.0, -1.0])
+def seeds_alone(values: Sequence[float]) -> Seeds:
+    """Read the seeds of one setting by themselves; missing values are left out."""
+    return moderate([values])[0]
 
 
-def contrast_over_seeds(sides: Sequence[Sequence[float]], weights: Sequence[float]) -> Estimate:
-    """Weigh the means of the seeds of several settings (Student's t, degrees of freedom by Welch and Satterthwaite)."""
-    estimate = _weigh(sides, weights)
-    half = student.ppf((1 + CONFIDENCE) / 2, estimate.freedom) * estimate.error if estimate.freedom > 0 else np.nan
-    return Estimate(estimate.value, float(estimate.value - half), float(estimate.value + half))
+def moderate(settings: Sequence[Sequence[float]], curves: Array | None = None) -> list[Seeds]:
+    """Read the seeds of settings whose variances are alike, or alike where their ``curves`` are.
+
+    ``curves`` are the logarithms of what variances may go with, float64[settings, covariates]. Fewer than four settings
+    with several seeds are read by themselves. Missing values are left out.
+    """
+    known = [np.asarray(values, dtype=np.float64) for values in settings]
+    known = [values[~np.isnan(values)] for values in known]
+    several = np.array([len(values) > 1 for values in known], dtype=bool)
+    variance, freedom = np.full(len(known), np.nan), np.zeros(len(known))
+    variance[several] = [values.var(ddof=1) for values in known if len(values) > 1]
+    freedom[several] = [len(values) - 1 for values in known if len(values) > 1]
+    if several.sum() >= FEWEST_SETTINGS and np.nanmedian(variance) > 0:
+        of_curves = None if curves is None or several.sum() < _SETTINGS_FOR_CURVES else curves[several]
+        variance[several], freedom[several] = _moderated(variance[several], freedom[several], of_curves)
+    return [
+        Seeds(values.mean() if len(values) else np.nan, one / max(len(values), 1), degrees, _are_equal(values))
+        for values, one, degrees in zip(known, variance.tolist(), freedom.tolist(), strict=True)
+    ]
 
 
-def p_of_difference(first: Sequence[float], second: Sequence[float]) -> float:
-    """Test that two settings have the same mean by Welch's t, two-sided.
+def moderate_table(found: pd.DataFrame, keys: Sequence[str], value: str = "accuracy") -> dict[Hashable, Seeds]:
+    """Read the seeds of each setting of a table, a row for each run; by the values of ``keys``, in their order.
+
+    The mean over all pairs (phenomenon ``all``) varies less than phenomena do, and is moderated apart. Columns
+    ``ROUGHNESS`` and ``SLOPE`` (``of_curve``) are taken into account where the table has them.
+    """
+    of_all = found["phenomenon"].eq("all") if "phenomenon" in found else pd.Series(False, found.index)
+    cells: dict[Hashable, Seeds] = {}
+    for _, part in found.groupby(of_all, sort=False):
+        groups = list(part.groupby(list(keys), sort=False))
+        curves = None
+        if ROUGHNESS in part:
+            curves = np.log([[own[ROUGHNESS].mean(), own[SLOPE].mean()] for _, own in groups])
+        read = moderate([own[value].tolist() for _, own in groups], curves)
+        cells |= {key: one for (key, _), one in zip(groups, read, strict=True)}
+    return {key: cells[key] for key in dict.fromkeys(found[list(keys)].itertuples(index=False, name=None))}
+
+
+def of_curve(tokens: Array, accuracy: Array, at: Array) -> dict[str, Array]:
+    """Say how rough and steep a run's curve is around numbers of tokens ``at``: ``ROUGHNESS`` and ``SLOPE``, squared.
+
+    ``tokens`` are above 0 and ascend, float64[checkpoints] like ``accuracy``. Roughness is the mean square of how far a
+    checkpoint lies from the middle of its neighbors, over the 1.2 decades around, slope that of the change over .3.
+    """
+    places, there = np.log10(tokens), np.log10(at)
+    half = min(_WINDOW, places[-1] - places[0]) / 2
+    centers = np.clip(there, places[0] + half, places[-1] - half)
+    off = np.zeros(len(places))
+    off[1:-1] = (accuracy[1:-1] - (accuracy[:-2] + accuracy[2:]) / 2) ** 2
+    near = np.abs(places - centers[:, None]) <= half + 1e-9
+    near[:, [0, -1]] = False
+    change = np.interp(there + _STEP / 2, places, accuracy) - np.interp(there - _STEP / 2, places, accuracy)
+    return {
+        ROUGHNESS: near @ off / np.maximum(near.sum(axis=1), 1) + _LEAST_ROUGHNESS**2,
+        SLOPE: (change / _STEP) ** 2 + _LEAST_SLOPE**2,
+    }
+
+
+def level_at(tokens: Array, accuracy: Array, at: Array) -> Array:
+    """Read a curve at numbers of tokens: the mean of the checkpoints within .15 decades, float64[at].
+
+    A single checkpoint may lie several points off its neighbors. Where none is near, it is read between two.
+    """
+    near = np.abs(np.log10(tokens / at[:, None])) <= _NEAR
+    between = np.interp(np.log10(at), np.log10(tokens), accuracy, left=np.nan, right=np.nan)
+    return np.where(near.any(axis=1), near @ accuracy / np.maximum(near.sum(axis=1), 1), between)
+
+
+def contrast(sides: Sequence[Seeds], weights: Sequence[float]) -> Estimate:
+    """Weigh the means of several settings (Student's t, degrees of freedom by Welch and Satterthwaite)."""
+    value, error, freedom = _weigh(sides, weights)
+    half = student.ppf((1 + CONFIDENCE) / 2, freedom) * error if freedom > 0 else np.nan
+    return Estimate(value, float(value - half), float(value + half))
+
+
+def p_of_difference(first: Seeds, second: Seeds) -> float:
+    """Test that two settings have the same mean, two-sided.
 
     NaN without two seeds on each side, and where the seeds of neither side vary.
     """
-    estimate = _weigh([first, second], [1.0, -1.0])
-    if not (estimate.freedom > 0 and estimate.error > 0):
+    value, error, freedom = _weigh([first, second], [1.0, -1.0])
+    if not freedom > 0 or (first.are_equal and second.are_equal):
         return float("nan")
-    return float(2 * student.sf(abs(estimate.value) / estimate.error, estimate.freedom))
+    return float(2 * student.sf(abs(value) / error, freedom))
 
 
-class _Weighed(NamedTuple):
-    value: float
-    error: float
-    freedom: float
+def mean_over_seeds(values: Sequence[float]) -> Estimate:
+    """Average one number of each seed, with Student's t of these seeds alone; missing values are left out."""
+    return contrast([seeds_alone(values)], [1.0])
 
 
-def _weigh(sides: Sequence[Sequence[float]], weights: Sequence[float]) -> _Weighed:
-    known = [np.asarray(side, dtype=np.float64) for side in sides]
-    known = [side[~np.isnan(side)] for side in known]
-    if not all(map(len, known)):
-        return _Weighed(np.nan, np.nan, 0.0)
-    value = float(sum(weight * side.mean() for weight, side in zip(weights, known, strict=True)))
-    if any(len(side) < 2 for side in known):
-        return _Weighed(value, np.nan, 0.0)
-    parts = np.array([weight**2 * side.var(ddof=1) / len(side) for weight, side in zip(weights, known, strict=True)])
-    spread = (parts**2 / np.array([len(side) - 1 for side in known])).sum()
+def _moderated(variance: Array, freedom: Array, curves: Array | None) -> tuple[Array, Array]:
+    """Return moderated variances and their degrees of freedom."""
+    raised = np.maximum(variance, _LEAST * np.median(variance))
+    logs = np.log(raised) - digamma(freedom / 2) + np.log(freedom / 2)
+    design = np.ones((len(logs), 1)) if curves is None else np.column_stack([np.ones(len(logs)), curves])
+    expected = design @ np.linalg.lstsq(design, logs, rcond=None)[0]
+    spread = ((logs - expected) ** 2).sum() / (len(logs) - design.shape[1])
+    prior = _prior_freedom(float(spread - polygamma(1, freedom / 2).mean()))
+    expected = np.exp(expected + digamma(prior / 2) - np.log(prior / 2))
+    moderated = (prior * expected + freedom * raised) / (prior + freedom)
+    return np.maximum(moderated, _LEAST * np.median(moderated)), freedom + prior
+
+
+def _prior_freedom(excess: float) -> float:
+    """Return the degrees of freedom whose log variances vary so much (trigamma of half of them), at most four."""
+    if excess <= polygamma(1, MOST_PRIOR / 2):
+        return MOST_PRIOR
+    half = 0.5 + 1 / excess
+    for _ in range(20):  # Newton's method on the inverse, which converges from here (Smyth 2004, appendix)
+        of_half = polygamma(1, half)
+        half += of_half * (1 - of_half / excess) / polygamma(2, half)
+    return float(2 * half)
+
+
+def _are_equal(values: Array) -> bool:
+    return bool(len(values) and np.ptp(values) <= 1e-9 * max(1.0, float(np.abs(values).max())))
+
+
+def _weigh(sides: Sequence[Seeds], weights: Sequence[float]) -> tuple[float, float, float]:
+    """Return the weighed mean, its standard error and its degrees of freedom, 0 where a side has too few seeds."""
+    value = float(sum(weight * side.mean for weight, side in zip(weights, sides, strict=True)))
+    if not all(side.freedom > 0 for side in sides):
+        return value, np.nan, 0.0
+    parts = np.array([weight**2 * side.error for weight, side in zip(weights, sides, strict=True)])
+    spread = (parts**2 / np.array([side.freedom for side in sides])).sum()
     freedom = parts.sum() ** 2 / spread if spread > 0 else 1.0
-    return _Weighed(value, float(np.sqrt(parts.sum())), float(freedom))
+    return value, float(np.sqrt(parts.sum())), float(freedom)

@@ -31,8 +31,8 @@ _DIFFERENCES = (
     Column("better", "Phenomena: line better", "count"), Column("worse", "Phenomena: other better", "count"),
 )  # fmt: skip
 _OVER_RUNS = (
-    "Intervals are 95 %, by Student's t over the runs of a line, so they are about other seeds on these pairs; a line "
-    "of one run has none."
+    "Intervals are 95 % over the runs of a line, so they are about other seeds on these pairs; the variance of a few "
+    "runs is moderated by that of other phenomena and lines (docs/analysis.md). A line of one run has none."
 )
 
 
@@ -68,8 +68,8 @@ def _differences_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
     counts = signs.groupby(keys, sort=False)[["better", "worse"]].sum().reset_index()
     table = overall.merge(counts, on=keys, how="left").fillna({"better": 0, "worse": 0})
     note = (
-        "The differences between these accuracies, p by Welch's t over runs, and in how many phenomena either line is "
-        "better (p < .05 after Holm over the phenomena and pairs of lines at this amount)."
+        "The differences between these accuracies, p by the t test of these variances, and in how many phenomena "
+        "either line is better (p < .05 after Holm over the phenomena and pairs of lines at this amount)."
     )
     if len(table) > _MOST_ROWS:
         note += f" The {_MOST_ROWS} largest of {len(table)}; the CSV has all."

@@ -13,7 +13,7 @@ from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.differences import differences_between
 from ucurve.analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
-from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.lines.over_seeds import ROUGHNESS, SLOPE, contrast, moderate_table, of_curve
 from ucurve.analysis.scaling.points import checkpoint_bits
 
 _LEVEL = ["size", "budget", "equal_in", "level"]
@@ -27,7 +27,7 @@ class SideBySide:
     """Accuracies of lines where they are equal in something."""
 
     runs: pd.DataFrame  # RUN_COLUMNS, a row for each run; ``last`` is the largest level, or the lowest loss
-    lines: pd.DataFrame  # LINE_COLUMNS, with 95 % intervals by Student's t over the runs of a line
+    lines: pd.DataFrame  # LINE_COLUMNS, with 95 % intervals over the runs of a line (``over_seeds``)
     differences: pd.DataFrame  # DIFFERENCE_COLUMNS, of ``differences_between``
     loss: str  # of the levels of bits per byte: ``held-out`` or ``training``; empty where there are none
     flops: str  # how FLOPs are counted; empty where no lines differ in them
@@ -51,14 +51,14 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
             notes.append(f"The {lines} are not compared at equal loss, because their losses are of different texts.")
         losses |= set(bits["loss"])
         found.append(_read_runs(curves, runs, bits))
-    of_runs = stack(found, RUN_COLUMNS)
+    of_runs = stack(found, (*RUN_COLUMNS, ROUGHNESS, SLOPE))
     if of_runs.empty:  # names differ, but not lines; or no amount is reached by all
         return None
     if LOSS in set(of_runs["equal_in"]):
         notes += describe_unknown([run for runs in sets for run in runs])
     counted = "matrix products" if all(run.flops_per_token for runs in sets for run in runs) else "6ND"
     return SideBySide(
-        of_runs,
+        of_runs[list(RUN_COLUMNS)],
         _average_lines(of_runs),
         _compare_lines(of_runs),
         " and ".join(sorted(losses)),
@@ -101,6 +101,7 @@ def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) ->
     of_curves = [  # in the order of the runs, as lines are elsewhere
         (run.label, phenomenon, curve)
         for run in runs for phenomenon, curve in of_runs[run.label].groupby("phenomenon", sort=False)
+        if curve["accuracy"].notna().any()
     ]  # fmt: skip
     parts = []
     for equal_in, of_levels in levels.items():
@@ -112,23 +113,25 @@ def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) ->
             parts.append(read.assign(equal_in=equal_in, phenomenon=str(phenomenon), line=named, run=label))
     found = stack(parts, ["accuracy"])
     found = found[found["accuracy"].notna()].assign(size=runs[0].size, budget=runs[0].budget)
-    return found.reindex(columns=list(RUN_COLUMNS))
+    return found.reindex(columns=[*RUN_COLUMNS, ROUGHNESS, SLOPE])
 
 
 def _at_levels(curve: pd.DataFrame, levels: Levels, label: str) -> pd.DataFrame:
     tokens = np.array([places.get(label, np.nan) for _, places in levels])
     last = np.arange(len(levels)) == len(levels) - 1
+    scored = curve.dropna(subset="accuracy").sort_values("tokens")
+    columns = (scored[name].to_numpy(np.float64) for name in ("tokens", "accuracy"))
     return pd.DataFrame({
         "level": [level for level, _ in levels], "last": last, "tokens": tokens,
-        "accuracy": interpolate_run(curve, tokens),
+        "accuracy": interpolate_run(curve, tokens), **of_curve(*columns, tokens),
     })  # fmt: skip
 
 
 def _average_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
     keys = [*_LEVEL, "phenomenon", "line"]
-    table = []
+    cells, table = moderate_table(of_runs, keys), []
     for key, part in of_runs.groupby(keys, sort=False):
-        estimate = mean_over_seeds(part["accuracy"].tolist())
+        estimate = contrast([cells[key]], [1.0])
         table.append((*key, len(part), part["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
     return pd.DataFrame(table, columns=list(LINE_COLUMNS))
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.lines.differences import differences_between
+from ucurve.analysis.lines.over_seeds import of_curve
 
 _FIRST = 1e6  # the smallest amount of tokens, and of bytes, at which tokenizers are compared
 
@@ -43,8 +44,8 @@ def _at_amounts(rows: pd.DataFrame) -> pd.DataFrame:
     amounts = [amount for amount in amounts if _FIRST <= amount < largest] + [largest]
     parts = []
     for _, own in rows.groupby(["run", "phenomenon"], sort=False):
-        curve = own.sort_values("amount")
-        accuracy = np.interp(np.log(amounts), np.log(curve["amount"]), curve["accuracy"], left=np.nan)
-        names = curve[["model", "unit", "phenomenon", "tokenizer", "run"]].iloc[[0] * len(amounts)]
-        parts.append(names.assign(amount=amounts, accuracy=accuracy))
+        size, values = own.sort_values("amount")[["amount", "accuracy"]].to_numpy(np.float64).T
+        accuracy = np.interp(np.log(amounts), np.log(size), values, left=np.nan)
+        names = own[["model", "unit", "phenomenon", "tokenizer", "run"]].iloc[[0] * len(amounts)]
+        parts.append(names.assign(amount=amounts, accuracy=accuracy, **of_curve(size, values, np.array(amounts))))
     return pd.concat(parts, ignore_index=True)

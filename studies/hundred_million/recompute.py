@@ -11,7 +11,6 @@ which columns nothing was compared with.
 import argparse
 import json
 import sys
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, starmap
@@ -21,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
-from scipy.stats import ttest_ind
 
+from studies import second_seeds
 from studies.second_compare import Comparison
 from studies.second_intervals import intervals, of_band
 from studies.second_ngrams import (
@@ -58,6 +57,7 @@ Row = dict[str, object]
 SHOWN = "slln_lp"
 SMOOTHING = 0.15  # decades
 TIE = 1e-6
+_SEEDS, _CURVE = "seeds", "curve"  # columns of rows whose intervals need those of all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,8 +256,9 @@ def of_held_out(line: Line) -> Iterator[Row]:
     """Average the losses at each checkpoint."""
     for step, tokens, bits in zip(line.loss_steps, line.loss_tokens, line.losses.T, strict=True):
         epochs = tokens / line.corpus_tokens
-        where = {"line": line.name, "step": step, "tokens": tokens, "runs": len(bits), "epochs": epochs}
-        yield where | over_seeds(bits, "bits_per_byte")
+        yield {
+            "line": line.name, "step": step, "tokens": tokens, "runs": len(bits), "epochs": epochs, _SEEDS: bits
+        }  # fmt: skip
 
 
 def of_held_out_changes(line: Line) -> Iterator[Row]:
@@ -307,13 +308,14 @@ def of_shapes(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
 
 def of_last_decade(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
     """Compare the end of each run with a tenth of its tokens."""
-    accuracies, logs = line.accuracies(chosen)[:, line.trained], np.log(line.tokens[line.trained])
-    before = np.array([np.interp(logs[-1] - np.log(10), logs, own) for own in accuracies])
-    change = accuracies[:, -1] - before
+    accuracies, tokens = line.accuracies(chosen)[:, line.trained], line.tokens[line.trained]
+    places = [tokens[-1] / 10, tokens[-1]]
+    before, end = (accuracies[:, abs(np.log10(tokens / place)) <= 0.15].mean(axis=1) for place in places)
+    curves = [second_seeds.of_curve(tokens, own, place) for own in accuracies for place in places]
     yield {
-        "line": line.name, "phenomenon": phenomenon, "named": phenomenon in NAMED, "runs": len(change),
-        "tokens": line.tokens[-1], "before": before.mean(), "end": accuracies[:, -1].mean(),
-        "falling": (change < 0).sum(), **over_seeds(change, "change"),
+        "line": line.name, "phenomenon": phenomenon, "named": phenomenon in NAMED, "runs": len(end),
+        "tokens": line.tokens[-1], "before": before.mean(), "end": end.mean(), "falling": (end < before).sum(),
+        _SEEDS: end - before, _CURVE: np.mean(curves, axis=0),
     }  # fmt: skip
 
 
@@ -342,7 +344,7 @@ def of_paradigms(line: Line, pairs: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_equal_text(lines: Sequence[Line], parts: dict[str, Mask]) -> Iterator[Row]:
-    """Compare the tokenizers of each size at equal tokens and bytes by Welch's t."""
+    """Read the tokenizers of each size at equal tokens and bytes."""
     for unit in ("tokens", "bytes"):
         for one, other in combinations(lines, 2):
             known = [line.bytes_per_token for line in (one, other)]
@@ -354,27 +356,56 @@ def of_equal_text(lines: Sequence[Line], parts: dict[str, Mask]) -> Iterator[Row
             rounded = [first * 10.0**power for power in range(6, 13) for first in (1, 3)]
             for amount in [*(value for value in rounded if value < largest), largest]:
                 for phenomenon, chosen in parts.items():
-                    sides = [_at(line, sizes[line.name], amount, chosen) for line in (one, other)]
-                    yield {
-                        "model": one.model, "unit": unit, "amount": amount, "phenomenon": phenomenon,
-                        "of": f"{one.tokenizer} - {other.tokenizer}", **_welch(*sides),
-                    }  # fmt: skip
+                    for line in (one, other):
+                        read, curve = _at(line, sizes[line.name], amount, chosen)
+                        yield {
+                            "model": one.model, "unit": unit, "amount": amount, "phenomenon": phenomenon,
+                            "of": f"{one.tokenizer} - {other.tokenizer}", "tokenizer": line.tokenizer,
+                            _SEEDS: read, _CURVE: curve,
+                        }  # fmt: skip
 
 
-def _at(line: Line, size: Array, amount: float, chosen: Mask) -> Array:
-    logs = np.log(size[line.trained])
-    return np.array([np.interp(np.log(amount), logs, own[line.trained]) for own in line.accuracies(chosen)])
+def _at(line: Line, size: Array, amount: float, chosen: Mask) -> tuple[Array, Array]:
+    """Read each run where it has had so much text, and how its curve goes there."""
+    logs, accuracies = np.log(size[line.trained]), line.accuracies(chosen)[:, line.trained]
+    curves = [second_seeds.of_curve(size[line.trained], own, amount) for own in accuracies]
+    return np.array([np.interp(np.log(amount), logs, own) for own in accuracies]), np.mean(curves, axis=0)
 
 
-def _welch(one: Array, other: Array) -> Row:
-    difference = one.mean() - other.mean()
-    if min(len(one), len(other)) < 2:
-        return {"difference": difference}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # seeds that do not differ
-        test = ttest_ind(one, other, equal_var=False)
-    bounds = test.confidence_interval(0.95)
-    return {"difference": difference, "low": bounds.low, "high": bounds.high, "p": test.pvalue}
+def moderated(table: pd.DataFrame, keys: Sequence[str]) -> dict[Hashable, second_seeds.Setting]:
+    """Read the seeds in each row, the mean over all pairs apart from phenomena."""
+    found: dict[Hashable, second_seeds.Setting] = {}
+    of_all = table["phenomenon"] == "all" if "phenomenon" in table else table["line"].isna()
+    for part in (table[of_all], table[~of_all]):
+        places = list(part[list(keys)].itertuples(index=False, name=None))
+        curves = dict(zip(places, part[_CURVE], strict=True)) if _CURVE in part else None
+        found |= second_seeds.read(dict(zip(places, part[_SEEDS], strict=True)), curves)
+    return found
+
+
+def with_intervals(table: pd.DataFrame, keys: Sequence[str], name: str) -> pd.DataFrame:
+    """Put the mean of the seeds in each row in their place, with its moderated interval."""
+    cells = moderated(table, keys)
+    bounds = pd.DataFrame(
+        [second_seeds.weigh([cells[key]], [1.0]) for key in table[list(keys)].itertuples(index=False, name=None)]
+    )
+    return table.drop(columns=[_SEEDS, _CURVE], errors="ignore").assign(
+        **{name: bounds["value"], f"{name}_low": bounds["low"], f"{name}_high": bounds["high"]}
+    )
+
+
+def differences(read: pd.DataFrame) -> pd.DataFrame:
+    """Compare what ``of_equal_text`` read of every two tokenizers; Holm over the phenomena of an amount."""
+    keys = ["model", "unit", "amount", "phenomenon"]
+    cells = moderated(read.drop_duplicates([*keys, "tokenizer"]), [*keys, "tokenizer"])
+    rows = []
+    for key in read[[*keys, "of"]].drop_duplicates().itertuples(index=False, name=None):
+        sides = [cells[*key[:-1], tokenizer] for tokenizer in key[-1].split(" - ")]
+        bounds = second_seeds.weigh(sides, [1, -1])
+        rows.append({**dict(zip([*keys, "of"], key, strict=True)), **bounds, "difference": bounds.pop("value")})
+    table = pd.DataFrame(rows).drop(columns="value")
+    family = [table["model"], table["unit"], table["amount"], table["phenomenon"] == "all"]
+    return table.assign(p_holm=table.dropna(subset="p").groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
 
 
 BY_LINE = {"runs": of_runs, "held_out": of_held_out, "held_out_changes": of_held_out_changes}
@@ -410,12 +441,11 @@ def recompute(pairs: pd.DataFrame, lines: Sequence[Line]) -> dict[str, pd.DataFr
     for name, of_part in BY_PHENOMENON.items():
         tables[name] = [row for line in lines for part, chosen in parts.items() for row in of_part(line, part, chosen)]
     tables["paradigms"] = [row for line in lines for row in of_paradigms(line, pairs)]
-    tables["equal_text"] = list(of_equal_text(lines, parts))
     found = {name: pd.DataFrame(rows) for name, rows in tables.items()}
-    if len(equal := found["equal_text"]):
-        family = [equal["model"], equal["unit"], equal["amount"], equal["phenomenon"] == "all"]
-        found["equal_text"] = equal.assign(p_holm=equal.groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
-    return found
+    found["last_decade"] = with_intervals(found["last_decade"], KEYS["last_decade"], "change")
+    found["held_out"] = with_intervals(found["held_out"], KEYS["held_out"], "bits_per_byte")
+    equal = pd.DataFrame(of_equal_text(lines, parts))
+    return found | {"equal_text": differences(equal) if len(equal) else equal}
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from studies.single_pairs import seed_agreement
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.histories import read_histories
-from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.lines.over_seeds import contrast, level_at, mean_over_seeds, moderate_table, of_curve
 from ucurve.analysis.linking.tables import order_by_linking
 from ucurve.analysis.scaling.points import checkpoint_bits
 from ucurve.analysis.shape.over_sizes import read_size_shapes
@@ -123,28 +123,37 @@ def linking_curves(scored: BenchmarkScores, of_run: dict[str, str]) -> pd.DataFr
 
 
 def last_decade(curves: pd.DataFrame) -> pd.DataFrame:
-    """Say how accuracy changes over the last decade of tokens, with 95 % by Student's t over seeds.
+    """Say how accuracy changes over the last decade of tokens, with 95 % over seeds (``over_seeds``).
 
-    ``before`` is the accuracy at a tenth of the tokens, between checkpoints on the log axis, ``end`` that of the last
-    checkpoint; ``falling`` counts the runs that end lower. ``named`` says that the paper names the phenomenon.
+    ``before`` is the accuracy around a tenth of the tokens, ``end`` that of the last checkpoints, both the mean of the
+    checkpoints within .15 decades (a single checkpoint may lie several points off its neighbors); ``falling`` counts
+    the runs that end lower. ``named`` says that the paper names the phenomenon.
     """
+    trained, keys = curves[curves["tokens"] > 0].sort_values("tokens"), ["line", "phenomenon"]
+    ends = pd.DataFrame(
+        [
+            {**dict(zip((*keys, "run"), names, strict=True)), **_over_last_decade(own)}
+            for names, own in trained.groupby([*keys, "run"], sort=False)
+        ]
+    )
+    cells = moderate_table(ends, keys, "change")
     table = []
-    for (line, phenomenon), part in curves[curves["tokens"] > 0].groupby(["line", "phenomenon"], sort=False):
-        both = [_at_decade(own.sort_values("tokens")) for _, own in part.groupby("run")]
-        before, end = np.array(both).T
-        change = mean_over_seeds((end - before).tolist())
+    for (line, phenomenon), part in ends.groupby(keys):
         table.append({
-            "line": line, "phenomenon": phenomenon, "named": phenomenon in PAPER, "runs": len(both),
-            "tokens": part["tokens"].max(), "before": before.mean(), "end": end.mean(), **change.columns("change"),
-            "falling": int((end < before).sum()),
+            "line": line, "phenomenon": phenomenon, "named": phenomenon in PAPER, "runs": len(part),
+            "tokens": part["tokens"].max(), "before": part["before"].mean(), "end": part["end"].mean(),
+            **contrast([cells[line, phenomenon]], [1.0]).columns("change"), "falling": int((part["change"] < 0).sum()),
         })  # fmt: skip
     return pd.DataFrame(table)
 
 
-def _at_decade(own: pd.DataFrame) -> tuple[float, float]:
+def _over_last_decade(own: pd.DataFrame) -> dict[str, float]:
+    """Read a run's curve at both ends of the last decade, with how rough and steep it is there."""
     tokens, accuracy = own["tokens"].to_numpy(np.float64), own["accuracy"].to_numpy(np.float64)
-    before = np.interp(np.log(LAST_DECADE * tokens[-1]), np.log(tokens), accuracy, left=np.nan)
-    return float(before), float(accuracy[-1])
+    places = np.array([LAST_DECADE, 1.0]) * tokens[-1]
+    before, end = level_at(tokens, accuracy, places).tolist()
+    curve = {name: float(values.mean()) for name, values in of_curve(tokens, accuracy, places).items()}
+    return {"tokens": tokens[-1], "before": before, "end": end, "change": end - before, **curve}
 
 
 def _of_lines(table: pd.DataFrame) -> pd.DataFrame:

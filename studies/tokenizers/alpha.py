@@ -9,7 +9,7 @@ from studies.seeds import of_all_runs
 from studies.tokenizers.at_equal_loss import tokenizer_of
 from ucurve.analysis.data.files import stored_scores
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.lines.over_seeds import Estimate, contrast_over_seeds, difference_over_seeds, mean_over_seeds
+from ucurve.analysis.lines.over_seeds import Estimate, contrast, mean_over_seeds, seeds_alone
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.alpha import ALPHAS, alpha_curve, best_of_curve
 
@@ -62,10 +62,10 @@ def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
         found = [(of, mean_over_seeds(slopes[of]), _within_grid(mean_over_seeds(ends[of]))) for of in slopes]
         if len(slopes) > 1:
             weights = [1 / len(slopes)] * len(slopes)
-            slope, end = (contrast_over_seeds(list(one.values()), weights) for one in (slopes, ends))
+            slope, end = (contrast(list(map(seeds_alone, one.values())), weights) for one in (slopes, ends))
             found.append((ALL, slope, _within_grid(end)))
         for one, other in combinations(slopes, 2):
-            slope, end = (difference_over_seeds(of[one], of[other]) for of in (slopes, ends))
+            slope, end = (contrast([seeds_alone(of[one]), seeds_alone(of[other])], [1, -1]) for of in (slopes, ends))
             found.append((f"{one} - {other}", slope, end))
         for of, slope, end in found:
             table.append({"criterion": name, "of": of, **slope.columns("slope"), **end.columns("end")})

@@ -22,9 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
-from scipy.stats import ttest_ind
 
-from studies import second_levels
+from studies import second_levels, second_seeds
 from studies.second_changes import LOSS, changes_of, of_accuracy, of_loss
 from studies.second_compare import Comparison
 from studies.second_intervals import intervals, vertices
@@ -239,19 +238,22 @@ def accuracy_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> Ro
 
 
 def differences_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> pd.DataFrame:
-    """Subtract the accuracies of two tokenizers; Welch's test over seeds, Holm over the phenomena of a level."""
+    """Subtract the accuracies of two tokenizers; variances moderated, Holm over the phenomena of a level."""
+    levels = list(levels)
+    read = {
+        (level, phenomenon, name): values
+        for level in levels for name, phenomenon, _, values in _accuracies_at(runs, level)
+    }  # fmt: skip
+    cells = second_seeds.read({key: values for key, values in read.items() if key[1] == "all"})
+    cells |= second_seeds.read({key: values for key, values in read.items() if key[1] != "all"})
     rows = []
     for level in levels:
-        found = {(name, phenomenon): values for name, phenomenon, _, values in _accuracies_at(runs, level)}
         for one, other in combinations(by_tokenizer(runs), 2):
             for phenomenon, _ in runs[0].parts():
-                sides = found[one, phenomenon], found[other, phenomenon]
-                bounds = contrast(sides, (1.0, -1.0), "difference")
-                rows.append({
-                    "bits_per_byte": level, "phenomenon": phenomenon, "of": f"{one} - {other}",
-                    "difference": bounds["difference"], "low": bounds["difference_low"],
-                    "high": bounds["difference_high"], "p": ttest_ind(*sides, equal_var=False).pvalue,
-                })  # fmt: skip
+                sides = [cells[level, phenomenon, name] for name in (one, other)]
+                bounds = second_seeds.weigh(sides, (1.0, -1.0))
+                where = {"bits_per_byte": level, "phenomenon": phenomenon, "of": f"{one} - {other}"}
+                rows.append({**where, "difference": bounds.pop("value"), **bounds})
     table = pd.DataFrame(rows)
     family = [table["bits_per_byte"], table["phenomenon"] == "all"]
     return table.assign(p_holm=table.groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))

@@ -6,7 +6,7 @@ from tests.analysis.studies import study_of
 from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.analysis.api import open_study
 from ucurve.analysis.lines.ends import compare_levels, describe_ends, line_ends, line_sections
-from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.lines.over_seeds import contrast, moderate
 from ucurve.analysis.sections import make_report
 from ucurve.errors import UserError
 
@@ -31,8 +31,9 @@ def test_lines_come_with_their_factors_the_highest_first(grid) -> None:
     assert table["line"].tolist() == ["bert, word", "gpt_neox, word", "gpt_neox, char", "bert, char"]
     assert table[["architecture", "tokenizer"]].iloc[0].tolist() == ["bert", "word"]
     assert table["accuracy"].tolist() == pytest.approx([0.91, 0.82, 0.72, 0.61])
-    known = mean_over_seeds([0.80, 0.84])
-    assert table[["low", "high"]].iloc[1].tolist() == pytest.approx([max(0, known.low), min(1, known.high)])
+    known = contrast([moderate([[0.80, 0.84], [0.70, 0.74], [0.60, 0.62], [0.90, 0.92]])[0]], [1.0])
+    assert table[["low", "high"]].iloc[1].tolist() == pytest.approx([known.low, known.high])
+    assert known.high - known.low < 0.13  # of these two seeds alone it is .51
     assert table["runs"].tolist() == [2] * 4
 
 

@@ -11,6 +11,7 @@ from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 from tests.facts import change_run, write_manifest_of
 from ucurve.analysis.api import open_study
 from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.lines.over_seeds import contrast, moderate_table, p_of_difference
 from ucurve.analysis.lines.section import side_by_side_sections
 from ucurve.analysis.lines.table import comparable_lines, name_lines, set_side_by_side
 from ucurve.errors import UserError
@@ -77,12 +78,16 @@ def test_differences_and_their_intervals_are_over_runs(make_line, tmp_path: Path
     make_line(0.65, 0.75, 0.76, model="llama-14m")
     found = set_side_by_side(scored_of(tmp_path))
     [row] = overall(found.differences, "tokens", last=True).to_dict("records")
-    known = ttest_ind([0.65, 0.75, 0.76], [0.8, 0.9], equal_var=False)
-    interval = known.confidence_interval(0.95)
+    runs = overall(found.runs, "tokens")
+    cells = moderate_table(runs, ["level", "line"])
+    last = [cells[runs["level"].max(), line] for line in ("llama", "gpt_neox")]
     assert row["of"] == "llama - gpt_neox", "in the order of the runs, by their parameters"
     assert [row[name] for name in ("difference", "low", "high", "p")] == pytest.approx(
-        [0.72 - 0.85, interval.low, interval.high, known.pvalue]
+        [*contrast(last, [1, -1]), p_of_difference(*last)]
     )
+    assert row["difference"] == pytest.approx(0.72 - 0.85)
+    alone = ttest_ind([0.65, 0.75, 0.76], [0.8, 0.9], equal_var=False).confidence_interval(0.95)
+    assert alone.low < row["low"] < row["high"] < alone.high, "runs of other amounts of tokens say how much they vary"
     assert "FLOPs" not in set(found.lines["equal_in"]), "equal FLOPs for a token: the same as equal tokens"
 
 

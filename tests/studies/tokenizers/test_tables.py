@@ -3,7 +3,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import ttest_ind
 
 from studies.dips import LinkingShapes, dip_table, named_orders
 from studies.tokenizers.alpha import alpha_changes, alpha_over_seeds
@@ -14,7 +13,7 @@ from studies.tokenizers.at_equal_loss import (
 from tests.facts import run_facts
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.lines.differences import differences_between
-from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.lines.over_seeds import mean_over_seeds, moderate, p_of_difference
 from ucurve.analysis.shape.tables import Shapes
 
 FROM_START = 9.0
@@ -84,14 +83,15 @@ def at_levels(**by_tokenizer):
     ])  # fmt: skip
 
 
-def test_differences_at_a_level_are_welchs_with_holm_over_phenomena():
+def test_differences_at_a_level_have_moderated_variances_and_holm_over_phenomena():
     sides = {"passive": ([0.9, 0.91, 0.92], [0.5, 0.52, 0.51]), "BA": ([0.5, 0.6, 0.7], [0.5, 0.61, 0.72])}
     found = at_levels(**{
         name: {key: values[place] for key, values in sides.items()} | {"all": values}
         for place, (name, values) in enumerate({"char": [0.7, 0.72, 0.74], "word": [0.6, 0.61, 0.65]}.items())
     })  # fmt: skip
     table = differences_between(found, ["bits_per_byte"], "tokenizer").set_index("phenomenon")
-    plain = {name: ttest_ind(*pair, equal_var=False).pvalue for name, pair in sides.items()}
+    cells = moderate([values for pair in sides.values() for values in pair])
+    plain = {name: p_of_difference(*cells[2 * place : 2 * place + 2]) for place, name in enumerate(sides)}
     assert table["p"][list(plain)].to_dict() == pytest.approx(plain)
     assert table.loc["passive", "p_holm"] == pytest.approx(2 * plain["passive"])
     assert table.loc["BA", "p_holm"] == pytest.approx(plain["BA"])
