@@ -130,13 +130,13 @@ def contrast(sides: Sequence[Seeds], weights: Sequence[float]) -> Estimate:
     return Estimate(value, float(value - half), float(value + half))
 
 
-def p_of_difference(first: Seeds, second: Seeds) -> float:
-    """Test that two settings have the same mean, two-sided.
+def p_of_contrast(sides: Sequence[Seeds], weights: Sequence[float]) -> float:
+    """Test that the weighed means of settings sum to 0, two-sided.
 
-    NaN without two seeds on each side, and where the seeds of neither side vary.
+    NaN without two seeds of each setting, and where the seeds of none vary.
     """
-    value, error, freedom = _weigh([first, second], [1.0, -1.0])
-    if not freedom > 0 or (first.are_equal and second.are_equal):
+    value, error, freedom = _weigh(sides, weights)
+    if not freedom > 0 or all(side.are_equal for side in sides):
         return float("nan")
     return float(2 * student.sf(abs(value) / error, freedom))
 

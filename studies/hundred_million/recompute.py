@@ -256,9 +256,8 @@ def of_held_out(line: Line) -> Iterator[Row]:
     """Average the losses at each checkpoint."""
     for step, tokens, bits in zip(line.loss_steps, line.loss_tokens, line.losses.T, strict=True):
         epochs = tokens / line.corpus_tokens
-        yield {
-            "line": line.name, "step": step, "tokens": tokens, "runs": len(bits), "epochs": epochs, _SEEDS: bits
-        }  # fmt: skip
+        where = {"line": line.name, "step": step, "tokens": tokens, "runs": len(bits), "epochs": epochs}
+        yield where | over_seeds(bits, "bits_per_byte")
 
 
 def of_held_out_changes(line: Line) -> Iterator[Row]:
@@ -375,11 +374,10 @@ def _at(line: Line, size: Array, amount: float, chosen: Mask) -> tuple[Array, Ar
 def moderated(table: pd.DataFrame, keys: Sequence[str]) -> dict[Hashable, second_seeds.Setting]:
     """Read the seeds in each row, the mean over all pairs apart from phenomena."""
     found: dict[Hashable, second_seeds.Setting] = {}
-    of_all = table["phenomenon"] == "all" if "phenomenon" in table else table["line"].isna()
+    of_all = table["phenomenon"] == "all"
     for part in (table[of_all], table[~of_all]):
         places = list(part[list(keys)].itertuples(index=False, name=None))
-        curves = dict(zip(places, part[_CURVE], strict=True)) if _CURVE in part else None
-        found |= second_seeds.read(dict(zip(places, part[_SEEDS], strict=True)), curves)
+        found |= second_seeds.read(*(dict(zip(places, part[name], strict=True)) for name in (_SEEDS, _CURVE)))
     return found
 
 
@@ -389,8 +387,8 @@ def with_intervals(table: pd.DataFrame, keys: Sequence[str], name: str) -> pd.Da
     bounds = pd.DataFrame(
         [second_seeds.weigh([cells[key]], [1.0]) for key in table[list(keys)].itertuples(index=False, name=None)]
     )
-    return table.drop(columns=[_SEEDS, _CURVE], errors="ignore").assign(
-        **{name: bounds["value"], f"{name}_low": bounds["low"], f"{name}_high": bounds["high"]}
+    return table.drop(columns=[_SEEDS, _CURVE]).assign(
+        **{name: bounds["value"], f"{name}_low": bounds["low"], f"{name}_high": bounds["high"], "p": bounds["p"]}
     )
 
 
@@ -401,10 +399,13 @@ def differences(read: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for key in read[[*keys, "of"]].drop_duplicates().itertuples(index=False, name=None):
         sides = [cells[*key[:-1], tokenizer] for tokenizer in key[-1].split(" - ")]
-        bounds = second_seeds.weigh(sides, [1, -1])
-        rows.append({**dict(zip([*keys, "of"], key, strict=True)), **bounds, "difference": bounds.pop("value")})
-    table = pd.DataFrame(rows).drop(columns="value")
-    family = [table["model"], table["unit"], table["amount"], table["phenomenon"] == "all"]
+        rows.append({**dict(zip([*keys, "of"], key, strict=True)), **second_seeds.weigh(sides, [1, -1])})
+    table = pd.DataFrame(rows).rename(columns={"value": "difference"})
+    return with_holm(table, [table["model"], table["unit"], table["amount"], table["phenomenon"] == "all"])
+
+
+def with_holm(table: pd.DataFrame, family: Sequence[pd.Series]) -> pd.DataFrame:
+    """Adjust the p values of each family."""
     return table.assign(p_holm=table.dropna(subset="p").groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
 
 
@@ -442,8 +443,8 @@ def recompute(pairs: pd.DataFrame, lines: Sequence[Line]) -> dict[str, pd.DataFr
         tables[name] = [row for line in lines for part, chosen in parts.items() for row in of_part(line, part, chosen)]
     tables["paradigms"] = [row for line in lines for row in of_paradigms(line, pairs)]
     found = {name: pd.DataFrame(rows) for name, rows in tables.items()}
-    found["last_decade"] = with_intervals(found["last_decade"], KEYS["last_decade"], "change")
-    found["held_out"] = with_intervals(found["held_out"], KEYS["held_out"], "bits_per_byte")
+    changes = with_intervals(found["last_decade"], KEYS["last_decade"], "change")
+    found["last_decade"] = with_holm(changes, [changes["named"], changes["phenomenon"] == "all"])
     equal = pd.DataFrame(of_equal_text(lines, parts))
     return found | {"equal_text": differences(equal) if len(equal) else equal}
 

@@ -14,11 +14,19 @@ from studies.single_pairs import seed_agreement
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.histories import read_histories
-from ucurve.analysis.lines.over_seeds import contrast, level_at, mean_over_seeds, moderate_table, of_curve
+from ucurve.analysis.lines.over_seeds import (
+    contrast,
+    level_at,
+    mean_over_seeds,
+    moderate_table,
+    of_curve,
+    p_of_contrast,
+)
 from ucurve.analysis.linking.tables import order_by_linking
 from ucurve.analysis.scaling.points import checkpoint_bits
 from ucurve.analysis.shape.over_sizes import read_size_shapes
 from ucurve.errors import UserError
+from ucurve.eval.metrics.significance import holm
 
 LAST_DECADE = 0.1  # share of the tokens at which the last decade of tokens begins
 
@@ -127,7 +135,8 @@ def last_decade(curves: pd.DataFrame) -> pd.DataFrame:
 
     ``before`` is the accuracy around a tenth of the tokens, ``end`` that of the last checkpoints, both the mean of the
     checkpoints within .15 decades (a single checkpoint may lie several points off its neighbors); ``falling`` counts
-    the runs that end lower. ``named`` says that the paper names the phenomenon.
+    the runs that end lower. ``named`` says that the paper names the phenomenon; ``p`` is of no change, ``p_holm`` over
+    the curves of these phenomena, over those of the others, and over those of all pairs.
     """
     trained, keys = curves[curves["tokens"] > 0].sort_values("tokens"), ["line", "phenomenon"]
     ends = pd.DataFrame(
@@ -142,9 +151,13 @@ def last_decade(curves: pd.DataFrame) -> pd.DataFrame:
         table.append({
             "line": line, "phenomenon": phenomenon, "named": phenomenon in PAPER, "runs": len(part),
             "tokens": part["tokens"].max(), "before": part["before"].mean(), "end": part["end"].mean(),
-            **contrast([cells[line, phenomenon]], [1.0]).columns("change"), "falling": int((part["change"] < 0).sum()),
+            **contrast([cells[line, phenomenon]], [1.0]).columns("change"),
+            "p": p_of_contrast([cells[line, phenomenon]], [1.0]), "falling": int((part["change"] < 0).sum()),
         })  # fmt: skip
-    return pd.DataFrame(table)
+    changes = pd.DataFrame(table)
+    family = [changes["named"], changes["phenomenon"] == "all"]
+    known = changes.dropna(subset="p").groupby(family)["p"]
+    return changes.assign(p_holm=known.transform(lambda p: holm(p.to_numpy())))
 
 
 def _over_last_decade(own: pd.DataFrame) -> dict[str, float]:

@@ -14,7 +14,7 @@ from ucurve.analysis.lines.over_seeds import (
     moderate,
     moderate_table,
     of_curve,
-    p_of_difference,
+    p_of_contrast,
     seeds_alone,
 )
 
@@ -36,7 +36,7 @@ def test_two_settings_alone_have_welchs_interval_and_p(first, second):
     sides = moderate([first, second])
     found = contrast(sides, [1, -1])
     assert found == pytest.approx((np.mean(first) - np.mean(second), interval.low, interval.high), abs=1e-6)
-    assert p_of_difference(*sides) == pytest.approx(known.pvalue, abs=1e-9)
+    assert p_of_contrast(sides, [1, -1]) == pytest.approx(known.pvalue, abs=1e-9)
 
 
 def test_too_few_seeds_have_no_interval():
@@ -44,18 +44,18 @@ def test_too_few_seeds_have_no_interval():
     assert mean_over_seeds([]) == pytest.approx((np.nan,) * 3, nan_ok=True)
     of_one = [seeds_alone([3.0]), seeds_alone([1.0, 2.0])]
     assert contrast(of_one, [1, -1]) == pytest.approx((1.5, np.nan, np.nan), nan_ok=True)
-    assert np.isnan(p_of_difference(*of_one))
+    assert np.isnan(p_of_contrast(of_one, [1, -1]))
     assert mean_over_seeds([2.0, 2.0]) == (2.0, 2.0, 2.0)
 
 
 def test_equal_seeds_on_both_sides_have_no_p():
     # .1 + .2 is not .3 in binary: three equal runs may have a variance above 0
     first, second = [0.1 + 0.2, 0.3, 0.3], [0.4] * 3
-    assert np.isnan(p_of_difference(*moderate([first, second])))
+    assert np.isnan(p_of_contrast(moderate([first, second]), [1, -1]))
     others = np.random.default_rng(3).normal(0.6, 0.03, (6, 3)).tolist()
     sides = moderate([first, second, *others])
-    assert np.isnan(p_of_difference(*sides[:2]))
-    assert p_of_difference(sides[0], sides[2]) < 0.05
+    assert np.isnan(p_of_contrast(sides[:2], [1, -1]))
+    assert p_of_contrast([sides[0], sides[2]], [1, -1]) < 0.05
 
 
 def test_equal_variances_give_a_mean_of_settings_their_degrees_of_freedom_together():

@@ -11,7 +11,7 @@ from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 from tests.facts import change_run, write_manifest_of
 from ucurve.analysis.api import open_study
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.lines.over_seeds import contrast, moderate_table, p_of_difference
+from ucurve.analysis.lines.over_seeds import contrast, moderate_table, p_of_contrast
 from ucurve.analysis.lines.section import side_by_side_sections
 from ucurve.analysis.lines.table import comparable_lines, name_lines, set_side_by_side
 from ucurve.errors import UserError
@@ -83,7 +83,7 @@ def test_differences_and_their_intervals_are_over_runs(make_line, tmp_path: Path
     last = [cells[runs["level"].max(), line] for line in ("llama", "gpt_neox")]
     assert row["of"] == "llama - gpt_neox", "in the order of the runs, by their parameters"
     assert [row[name] for name in ("difference", "low", "high", "p")] == pytest.approx(
-        [*contrast(last, [1, -1]), p_of_difference(*last)]
+        [*contrast(last, [1, -1]), p_of_contrast(last, [1, -1])]
     )
     assert row["difference"] == pytest.approx(0.72 - 0.85)
     alone = ttest_ind([0.65, 0.75, 0.76], [0.8, 0.9], equal_var=False).confidence_interval(0.95)

@@ -13,7 +13,7 @@ from studies.tokenizers.at_equal_loss import (
 from tests.facts import run_facts
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.lines.differences import differences_between
-from ucurve.analysis.lines.over_seeds import mean_over_seeds, moderate, p_of_difference
+from ucurve.analysis.lines.over_seeds import mean_over_seeds, moderate, p_of_contrast
 from ucurve.analysis.shape.tables import Shapes
 
 FROM_START = 9.0
@@ -91,7 +91,7 @@ def test_differences_at_a_level_have_moderated_variances_and_holm_over_phenomena
     })  # fmt: skip
     table = differences_between(found, ["bits_per_byte"], "tokenizer").set_index("phenomenon")
     cells = moderate([values for pair in sides.values() for values in pair])
-    plain = {name: p_of_difference(*cells[2 * place : 2 * place + 2]) for place, name in enumerate(sides)}
+    plain = {name: p_of_contrast(cells[2 * place : 2 * place + 2], [1, -1]) for place, name in enumerate(sides)}
     assert table["p"][list(plain)].to_dict() == pytest.approx(plain)
     assert table.loc["passive", "p_holm"] == pytest.approx(2 * plain["passive"])
     assert table.loc["BA", "p_holm"] == pytest.approx(plain["BA"])
