@@ -9,7 +9,7 @@ import pandas as pd
 from ucurve.analysis.data.frames import last_scored, overall, targets
 from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run, describe_copies, equal_steps
 from ucurve.analysis.data.study import MEANS_OVER, Study
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.metrics.accuracy import PUBLISHED
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 from ucurve.eval.store.tables import ACCURACY
@@ -147,9 +147,9 @@ def _format_steps(steps: Sequence[int], most: int = 12) -> str:
 
 
 _HEADLINE = (
-    Column("run", "Run"), Column("benchmark", "Benchmark"),
-    Column("start", "Step 0 (%)", "percent"), Column("accuracy", "Last scored (%)", "percent"),
-    *interval_columns("percent", "ci"), Column("n", "Pairs", "count"), Column("ties", "Ties", "count"),
+    Column("run", "Run"), Column("benchmark", "Benchmark"), Column("start", "Step 0 (%)", "percent"),
+    Column("accuracy", "Last scored, % (95 % interval)", "percent", ("ci_low", "ci_high")),
+    Column("n", "Pairs", "count"), Column("ties", "Ties", "count"),
     Column("ties_rule", "A tie counts"), Column("linking", "Linking function"), Column("over", "Mean over"),
     Column("status", "Status"), Column("clusters", "Edits", "count"), Column("step", "Step", "count"),
     Column("tokens", "Tokens", "count"), Column("checkpoints", "Checkpoints scored", "count"),

@@ -23,10 +23,10 @@ from ucurve.analysis.shape.smoothing import Curve
 
 _CHANGES = (
     Column("line", "Model"), Column("curve", "Curve"), Column("which", "Change"),
-    Column("tokens", "Tokens", "count"), Column("before", "Slope before", "number"),
+    Column("tokens", "Tokens (95 % interval)", "count", ("tokens_low", "tokens_high")),
+    Column("before", "Slope before", "number"),
     Column("after", "Slope after", "number"), Column("beside_loss", "Beside changes of the loss"),
-    Column("p_holm", "p (Holm)", "p"), Column("tokens_low", "95 % from", "count"),
-    Column("tokens_high", "to", "count"), Column("runs", "Runs", "count"),
+    Column("p_holm", "p (Holm)", "p"), Column("runs", "Runs", "count"),
 )  # fmt: skip
 _NOTE = (
     f"Changes of slope against log tokens, at least a factor of {10**LEAST_APART:.0f} apart, by the double maximum "

@@ -17,7 +17,7 @@ from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens,
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.plotting.style import TokenAxis, readable
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 _SUMMARY = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
@@ -39,12 +39,9 @@ _COMPONENTS = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("measure", "Of"),
     Column("inits", "Inits", "count"), Column("orders", "Orders", "count"), Column("tokens", "Tokens", "count"),
     *(
-        column
+        Column(f"{part}_share", f"{part.capitalize()}, % (95 % interval)", "percent",
+               (f"{part}_share_low", f"{part}_share_high"))
         for part in PARTS
-        for column in (
-            Column(f"{part}_share", f"{part.capitalize()} (%)", "percent"),
-            *interval_columns("percent", f"{part}_share"),
-        )
     ),
 )  # fmt: skip
 _KEYS = ["line", "phenomenon", "paradigm"]

@@ -11,15 +11,15 @@ from ucurve.analysis.data.files import Kind, read_records
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import Study
 from ucurve.analysis.lines.over_seeds import contrast, moderate_table
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.summary import headline
 from ucurve.storage.run_folder import METRICS
 
 _NUMBERS = ("accuracy", "low", "high", "runs", "bits_per_byte", "flops", "hours")
 _SHOWN = (
-    Column("accuracy", "At the end (%)", "percent"), *interval_columns("percent"), Column("runs", "Seeds", "count"),
+    Column("accuracy", "At the end, % (95 % interval)", "percent", ("low", "high")),
     Column("bits_per_byte", "Bits per byte", "number"), Column("flops", "FLOPs", "number"),
-    Column("hours", "Hours", "number"),
+    Column("hours", "Hours", "number"), Column("runs", "Seeds", "count"),
 )  # fmt: skip
 _NOTE = (
     "Every line at its last scored checkpoint, the mean over its seeds, with the 95 % interval over seeds where there "

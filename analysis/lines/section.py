@@ -14,7 +14,7 @@ from ucurve.analysis.lines.table import SideBySide, set_side_by_side
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
 from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.plotting.style import drawing_style, percent_bottom, readable
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.fields import format_count
 
@@ -22,12 +22,12 @@ _MOST_ROWS = 40  # in a table of the report
 _LEGEND_LETTERS, _LEGEND_ROW = 90, 0.13  # in a row of a legend, and its height in inches
 _LINES = (
     Column("size", "Size"), Column("budget", "Budget"), Column("equal", "Equal in"), Column("line", "Line"),
-    Column("accuracy", "Accuracy (%)", "percent"), *interval_columns("percent"), Column("runs", "Runs", "count"),
+    Column("accuracy", "Accuracy, % (95 % interval)", "percent", ("low", "high")), Column("runs", "Runs", "count"),
     Column("read_at", "Read at tokens"),
 )  # fmt: skip
 _DIFFERENCES = (
     Column("size", "Size"), Column("budget", "Budget"), Column("equal", "Equal in"), Column("of", "Line - other line"),
-    Column("difference", "Difference (points)", "percent"), *interval_columns("percent"), Column("p", "p", "p"),
+    Column("difference", "Difference, points (95 % interval)", "percent", ("low", "high")), Column("p", "p", "p"),
     Column("better", "Phenomena: line better", "count"), Column("worse", "Phenomena: other better", "count"),
 )  # fmt: skip
 _OVER_RUNS = (

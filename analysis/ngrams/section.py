@@ -10,17 +10,17 @@ from ucurve.analysis.ngrams.curves import draw_ngram_curves, ngram_curves
 from ucurve.analysis.ngrams.dips import account_table, describe_dips, significant_dips
 from ucurve.analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from ucurve.analysis.plotting.style import readable
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.section import read_shapes
 
 _DIPS = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("order", "Order", "count"),
     Column("named", "Accounts for it"), Column("fall", "Fall (points)", "percent"),
-    Column("share", "Share beyond chance (%)", "percent"), Column("p", "p (Holm)", "p"),
-    Column("bottom", "Bottom (tokens)", "count"), Column("start", "From (tokens)", "count"),
-    *interval_columns("percent", "share"),
-    Column("wrong", "n-gram wrong (%)", "percent"), Column("raw_share", "Losses on these (%)", "percent"),
+    Column("share", "Share beyond chance, % (95 % interval)", "percent", ("share_low", "share_high")),
+    Column("p", "p (Holm)", "p"), Column("bottom", "Bottom (tokens)", "count"),
+    Column("start", "From (tokens)", "count"), Column("wrong", "n-gram wrong (%)", "percent"),
+    Column("raw_share", "Losses on these (%)", "percent"),
     Column("fit", "Fit", "number"), Column("fits_best", "Fits best (%)", "percent"),
     Column("kappa_start", "Kappa before", "number"), Column("kappa_bottom", "Kappa at bottom", "number"),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from ucurve.analysis.pairs.clustered_errors import clustered_errors
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
 from ucurve.analysis.plotting.line_styles import NUMBERED
 from ucurve.analysis.plotting.style import drawing_style
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.linking import nll_per_token
 from ucurve.eval.metrics.sampling import CONFIDENCE
 
@@ -165,9 +165,10 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
     if without:
         note += f" Left out, as they do not vary or follow from others: {', '.join(without)}."
     shown = (
-        Column("model", "Model"), Column("term", "Term"), Column("beta", "Beta (nats)", "number"),
-        *interval_columns("number"), Column("p", "p", "p"), Column("n", "Pairs", "count"),
-        Column("clusters", "Clusters", "count"), Column("r_squared", "R² (%)", "percent"),
+        Column("model", "Model"), Column("term", "Term"),
+        Column("beta", "Beta, nats (95 % interval)", "number", ("low", "high")), Column("p", "p", "p"),
+        Column("n", "Pairs", "count"), Column("clusters", "Clusters", "count"),
+        Column("r_squared", "R² (%)", "percent"),
     )  # fmt: skip
     drawing = _draw_betas(table[table["model"].isin(list(fitted)[:_MODELS])], f"factors_{file_name}", note)
     view = TableView(note, shown, table.head(_ROWS), {f"factor_models_{file_name}": table})

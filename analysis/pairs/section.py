@@ -11,14 +11,14 @@ from ucurve.analysis.models.charts import draw_lines
 from ucurve.analysis.pairs.filtering import DRAWS, filtering_table
 from ucurve.analysis.pairs.length_groups import length_table, load_attractors, paradigm_differences
 from ucurve.analysis.pairs.subsets import HANDMADE, SUBSETS, subset_table
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 LINES = 8
 _MINK = re.compile(r"mink(\d+)_good")
 _DIFFERENCES = (
     Column("what", "Agreement in"), Column("model", "Model"), Column("without", "Without attractor (%)", "percent"),
-    Column("with_it", "With attractor (%)", "percent"), Column("difference", "Difference (points)", "percent"),
-    *interval_columns("percent"),
+    Column("with_it", "With attractor (%)", "percent"),
+    Column("difference", "Difference, points (95 % interval)", "percent", ("low", "high")),
 )  # fmt: skip
 _FILTERING = (
     Column("model", "Model"), Column("k", "K (%)", "count"), Column("pairs", "Pairs kept", "count"),

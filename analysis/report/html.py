@@ -53,6 +53,16 @@ class Column:
     name: str
     heading: str
     kind: Kind = "text"  # percent: of a fraction; number: four digits; p: of a test
+    interval: tuple[str, ...] = ()  # the columns of its lower and upper end, which are shown behind the number
+
+    def texts(self, table: pd.DataFrame) -> list[str]:
+        """Return what its cells show: ``61.20``, or ``61.20 (58.90 to 63.40)`` where the interval is known."""
+        names = (self.name, *self.interval)
+        values, *ends = ([format_value(self.kind, value) for value in table[name]] for name in names)
+        if not ends:
+            return values
+        cells = zip(values, *ends, strict=True)
+        return [cell[0] if MISSING in cell else "{} ({} to {})".format(*cell) for cell in cells]
 
 
 def interval_columns(kind: Kind, name: str = "") -> tuple[Column, Column]:
@@ -70,7 +80,6 @@ class TableView:
     table: pd.DataFrame
     files: Tables = field(default_factory=dict)  # written as CSV, by file name without ending; the note links to them
     rank: str = ""  # the column whose largest values, or smallest p, a reader wants first; none: no row matters more
-    cut_from: int = 0  # rows of the whole table where these are its first ones
 
 
 class Question(NamedTuple):
@@ -131,26 +140,24 @@ class _Cell(NamedTuple):
 def brief(section: ReportSection, image: str) -> ReportSection:
     """Return what the report of several lines shows of a section; the rest is in the files that it links to.
 
-    It has the sentences, the first figure and the first rows of at most two tables. A long table is shown only where it
-    says by ``rank`` which of its rows matter most. ``image`` is the ending of the figures' files.
+    It has the sentences, the first figure and at most two tables, of which the page shows the first rows. A long table
+    is one of them only where it says by ``rank`` which of its rows matter most. ``image`` is the ending of the figures'
+    files.
     """
     texts = [item for item in section.content if isinstance(item, str)]
     drawings = [replace(item, note=_split_note(item.note)[0]) for item in section.content if isinstance(item, Drawing)]
     views = [item for item in section.content if isinstance(item, TableView) and not item.table.empty]
-    shown = [_first_rows(view) for view in views if view.rank or len(view.table) <= _MOST_ROWS][:_MOST_TABLES]
+    shown = [view for view in views if view.rank or len(view.table) <= _MOST_ROWS][:_MOST_TABLES]
     files = [f"{name}.csv" for name in section.tables] + [f"{one.name}.{image}" for one in section.drawings]
     return replace(section, content=(*texts, *drawings[:1], *shown), beside=tuple(files))
 
 
-def _first_rows(view: TableView) -> TableView:
-    """Cut a table to the rows that matter most, and its note to the first sentence."""
-    columns, _ = _split_columns(view)
-    table = view.table
-    if view.rank:
-        is_p = any(column.name == view.rank and column.kind == "p" for column in columns)
-        table = table.sort_values(view.rank, ascending=is_p, key=abs, kind="stable")
-    note = _split_note(view.note)[0]
-    return replace(view, note=note, columns=tuple(columns), table=table.head(_MOST_ROWS), cut_from=len(table))
+def _first_rows(view: TableView) -> pd.DataFrame:
+    """Return the rows of a table that matter most."""
+    if not view.rank:
+        return view.table.head(_MOST_ROWS)
+    is_p = any(column.name == view.rank and column.kind == "p" for column in view.columns)
+    return view.table.sort_values(view.rank, ascending=is_p, key=abs, kind="stable").head(_MOST_ROWS)
 
 
 def report_html(
@@ -198,7 +205,7 @@ def _anchors(headings: Iterable[str]) -> list[str]:
 
 def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, bytes]) -> dict[str, object]:
     """Return what the template of a section fills in."""
-    content = [_item_fields(item, images) for item in section.content]
+    content = [_item_fields(item, images, is_brief=bool(section.beside)) for item in section.content]
     return {
         "anchor": anchor, "heading": section.heading, "content": content, "page": section.page,
         "beside": section.beside,
@@ -218,7 +225,9 @@ def _split_note(note: str) -> tuple[str, str]:
     return note[:end], note[end:].strip()
 
 
-def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -> dict[str, object]:
+def _item_fields(
+    item: str | TableView | Drawing, images: Mapping[str, bytes], *, is_brief: bool = False
+) -> dict[str, object]:
     if isinstance(item, str):
         return {"kind": "text", "text": item}
     caption, more = _split_note(item.note)
@@ -232,30 +241,26 @@ def _item_fields(item: str | TableView | Drawing, images: Mapping[str, bytes]) -
             "chart": _specification(item),
             "menus": item.chart is not None and has_menus(item.chart),
         }  # fmt: skip
-    columns, same = (item.columns, "") if item.cut_from else _split_columns(item)
-    columns = columns[:MOST_COLUMNS]
-    cells = [[_cell(column.kind, value) for value in item.table[column.name]] for column in columns]
+    columns, same = _split_columns(item)
+    columns, rows = columns[:MOST_COLUMNS], _first_rows(item) if is_brief else item.table
+    cells = [list(_cells(column, rows)) for column in columns]
     heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in columns]
     return {
         "kind": "table", "caption": caption, "more": more, "numbers": [f"{name}.csv" for name in item.files],
         "same": same,
-        "columns": heads, "rows": zip(*cells, strict=True), "empty": item.table.empty, "shown": len(item.table),
-        "all": item.cut_from,
+        "columns": heads, "rows": zip(*cells, strict=True), "empty": rows.empty, "shown": len(rows),
+        "all": len(item.table),
     }  # fmt: skip
 
 
 def _split_columns(view: TableView) -> tuple[list[Column], str]:
     """Return the columns in which rows differ, and a sentence with those that are alike in all of several rows."""
-    columns = [
-        column
-        for column in view.columns
-        if len(view.table) < _ROWS_ALIKE or view.table[column.name].nunique(dropna=False) > 1
-    ]
-    alike = [column for column in view.columns if column not in columns]
+    texts = {column: column.texts(view.table) for column in view.columns}
+    columns = [column for column, shown in texts.items() if len(shown) < _ROWS_ALIKE or len(set(shown)) > 1]
     if len(columns) < 2:
         return list(view.columns), ""
-    texts = [(column.heading, format_value(column.kind, view.table[column.name].iloc[0])) for column in alike]
-    known = "; ".join(f"{heading}: {text}" for heading, text in texts if text not in ("", MISSING))
+    alike = [(column.heading, shown[0]) for column, shown in texts.items() if column not in columns]
+    known = "; ".join(f"{heading}: {text}" for heading, text in alike if text not in ("", MISSING))
     return columns, f"In all rows: {known}." if known else ""
 
 
@@ -266,12 +271,13 @@ def _specification(drawing: Drawing) -> dict[str, object] | None:
     return {name: value for name, value in fields.items() if name != "$schema"}  # an address, and the page names none
 
 
-def _cell(kind: Kind, value: object) -> _Cell:
-    text = format_value(kind, value)
-    if kind == "text":
-        return _Cell(text, tuple(_text_classes(text)))
-    number = "" if text == MISSING else f"{float(str(value)):.12g}"
-    return _Cell(text, value=number.replace("inf", "Infinity"))  # as a script reads it
+def _cells(column: Column, table: pd.DataFrame) -> Iterator[_Cell]:
+    for text, value in zip(column.texts(table), table[column.name], strict=True):
+        if column.kind == "text":
+            yield _Cell(text, tuple(_text_classes(text)))
+        else:
+            number = "" if text == MISSING else f"{float(str(value)):.12g}"
+            yield _Cell(text, value=number.replace("inf", "Infinity"))  # as a script reads it
 
 
 def _heading_classes(column: Column) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.types import is_float_dtype, is_integer_dtype
 
-from ucurve.analysis.report.html import Column, Kind, ReportSection, TableView, format_value
+from ucurve.analysis.report.html import Column, Kind, ReportSection, TableView
 from ucurve.storage.files import write_text
 
 MOST_ROWS = 200  # of a table that the report does not show; no paper prints a longer one
@@ -55,7 +55,7 @@ def latex_tables(section: ReportSection) -> dict[str, str]:
 
 def latex_table(name: str, view: TableView) -> str:
     """Return the LaTeX of one table as the report shows it."""
-    cells = [[format_value(column.kind, value) for value in view.table[column.name]] for column in view.columns]
+    cells = [column.texts(view.table) for column in view.columns]
     escaped = {place: [escape_latex(text) for text in texts] for place, texts in enumerate(cells)}
     rows = pd.DataFrame(escaped, dtype=object)
     rows.columns = pd.Index([escape_latex(column.heading) for column in view.columns])

@@ -21,7 +21,7 @@ from ucurve.analysis.plotting.facets import (
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
 from ucurve.analysis.plotting.style import log_axis, lowest_of, percent_axis, power_label
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.scaling.laws import (
     FEWEST_FOR_INTERVALS,
     FEWEST_POINTS,
@@ -42,7 +42,7 @@ from ucurve.analysis.scaling.points import (
 
 _FITS = (
     Column("fitted_to", "Fitted to"), Column("line", "Line"), Column("points", "Points", "count"),
-    Column("parameter", "Parameter"), Column("value", "Value", "number"), *interval_columns("number"),
+    Column("parameter", "Parameter"), Column("value", "Value (95 % interval)", "number", ("low", "high")),
     Column("rmse", "Root mean square error", "number"),
 )  # fmt: skip
 _NAMES = {FINISHED: "finished", ON_THE_WAY: "training"}

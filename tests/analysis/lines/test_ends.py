@@ -1,12 +1,15 @@
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from tests.analysis.report.page import Page
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.analysis.api import open_study
 from ucurve.analysis.lines.ends import compare_levels, describe_ends, line_ends, line_sections
 from ucurve.analysis.lines.over_seeds import contrast, moderate
+from ucurve.analysis.report.html import report_html
 from ucurve.analysis.sections import make_report
 from ucurve.errors import UserError
 
@@ -82,6 +85,22 @@ def test_the_first_screen_of_a_grid_has_the_table_and_the_design(grid) -> None:
         "8 runs in 4 lines, 2 seeds each, on 10M tokens of demo: they differ in architecture (bert, gpt_neox) and "
         "tokenizer (char, word), every level of one with every level of the others.",
     )
+
+
+def test_the_table_of_three_factors_and_two_benchmarks_has_all_that_is_told_of_a_line(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    for place, (model, tokenizer, tokens) in enumerate(product(("14m", "llama-14m"), ("char", "word"), ("10M", "20M"))):
+        step = 8 + place
+        rows = [score_row(step, 0.6 + place / 100, benchmark=name) for name in ("zho", "eng")]
+        bits = {step: 3 - place / 10}
+        run = make_run(rows, model=model, tokenizer=tokenizer, tokens=tokens, held_out=bits, bits=bits)
+        (run / "metrics.jsonl").write_text(f'{{"step": 1, "tokens": {place + 1}, "tokens_per_second": 2}}\n')
+    page = Page(report_html("t", list(line_sections(study_of(tmp_path))), {}))
+    assert page.tables[0][0] == [
+        "Benchmark", "Architecture", "Tokenizer", "Budget", "At the end, % (95 % interval)", "Bits per byte", "FLOPs",
+        "Hours",
+    ]  # fmt: skip
 
 
 def test_one_line_has_no_such_table(make_run: MakeRun, tmp_path: Path) -> None:

@@ -99,10 +99,25 @@ def test_a_brief_section_has_its_sentences_one_figure_the_rows_that_matter_and_l
 
 def test_the_largest_difference_comes_first_whatever_its_sign() -> None:
     table = pd.DataFrame({"name": [f"n{place}" for place in range(9)], "tokens": 1, "accuracy": [0.1] * 8 + [-0.9]})
-    (view,) = brief(ReportSection("s", (TableView("note", COLUMNS, table, {}, "accuracy"),)), "png").content
-    assert isinstance(view, TableView)
-    assert view.table["name"].iloc[0] == "n8"
-    assert [column.name for column in view.columns] == ["name", "accuracy"]
+    section = brief(ReportSection("s", (TableView("note", COLUMNS, table, {"all": table}, "accuracy"),)), "png")
+    page = Page(report_html("t", [replace(section, question=Question("q", "Which?"))], {}))
+    assert page.tables[0][:2] == [["Name", "Accuracy (%)"], ["n8", "-90.00"]]
+
+
+def test_an_interval_stands_behind_its_number_which_the_column_is_sorted_by() -> None:
+    columns = (Column("name", "Name"), Column("mean", "Mean (95 % interval)", "percent", ("low", "high")))
+    rows = {"name": ["x", "y"], "mean": [0.612, 0.5], "low": [0.589, None], "high": [0.634, None]}
+    page = Page(report_html("t", [ReportSection("s", (TableView("note", columns, pd.DataFrame(rows)),))], {}))
+    assert page.tables[0][1:] == [["x", "61.20 (58.90 to 63.40)"], ["y", "50.00"]]
+    values = [attributes["data-value"] for tag, attributes in page.tags if tag == "td" and "data-value" in attributes]
+    assert values == ["0.612", "0.5"]
+
+
+def test_rows_whose_intervals_differ_are_not_alike() -> None:
+    columns = (Column("name", "Name"), Column("mean", "Mean", "percent", ("low", "high")))
+    table = pd.DataFrame({"name": list("abcd"), "mean": 0.5, "low": [0.1, 0.2, 0.3, 0.4], "high": 0.9})
+    page = Page(report_html("t", [ReportSection("s", (TableView("note", columns, table),))], {}))
+    assert page.tables[0][0] == ["Name", "Mean"]
 
 
 def test_a_table_has_at_most_eight_columns_and_its_csv_all() -> None:
