@@ -76,6 +76,13 @@ def test_tables_have_few_columns_and_rows_and_say_how_many_more(page: Any) -> No
     assert shapes.locator("tbody tr").first.inner_text().startswith("14m")
 
 
+def test_a_screen_scrolls_no_table_sideways(page: Any) -> None:
+    widths = page.locator(".table").evaluate_all("all => all.map(one => [one.scrollWidth, one.clientWidth])")
+    assert len(widths) > 5
+    assert all(needed <= there for needed, there in widths)
+    assert page.evaluate("document.documentElement.scrollWidth") <= SCREEN["width"]
+
+
 def test_no_number_is_infinite_and_no_link_is_dead(page: Any, report: Path) -> None:
     assert not {"inf", "-inf", "nan"} & set(page.locator("td").all_inner_texts())
     names = page.locator(":is(.note, figcaption) a").all_inner_texts()
