@@ -52,6 +52,15 @@ def test_it_is_marked_in_all_sections_that_compare_by_bits(study_with):
         )
 
 
+def test_a_marked_line_over_budgets_has_the_color_of_its_tokenizer(study_with, make_run, tmp_path):
+    study_with(5000)
+    make_run(_rows(0.8), tokenizer="char", cell="char", tokens="20M")
+    names = ["char †", "char", "char, 10M tokens"]
+    look = open_study(f"{tmp_path}/runs/*").look
+    assert len({look([name])[name].color for name in names}) == 1
+    assert look(["bpe"])["bpe"].color != look(["char †"])["char †"].color
+
+
 def test_a_tokenizer_that_knows_nearly_everything_is_not_marked(study_with):
     study = study_with(10)
     for section in sections(study):
