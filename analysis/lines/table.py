@@ -15,6 +15,7 @@ from ucurve.analysis.lines.differences import differences_between
 from ucurve.analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
 from ucurve.analysis.lines.over_seeds import ROUGHNESS, SLOPE, contrast, moderate_table, of_curve
 from ucurve.analysis.scaling.points import checkpoint_bits
+from ucurve.storage.facts import HeldOutFacts
 
 _LEVEL = ["size", "budget", "equal_in", "level"]
 RUN_COLUMNS = (*_LEVEL, "last", "phenomenon", "line", "run", "tokens", "accuracy")
@@ -47,8 +48,8 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
         bits = checkpoint_bits(scored.study.metrics, scored.study.held_out, runs)
         if not _is_of_one_text(bits, runs):
             bits = bits[:0]
-            lines = f"lines of {runs[0].size} and {runs[0].budget}"
-            notes.append(f"The {lines} are not compared at equal loss, because their losses are of different texts.")
+            lines = f"Lines of the size {runs[0].size} that were trained on {runs[0].budget} tokens"
+            notes.append(f"{lines} are not compared at equal loss: their losses were measured on different texts.")
         losses |= set(bits["loss"])
         found.append(_read_runs(curves, runs, bits))
     of_runs = stack(found, (*RUN_COLUMNS, ROUGHNESS, SLOPE))
@@ -88,7 +89,12 @@ def _is_of_one_text(bits: pd.DataFrame, runs: Sequence[Run]) -> bool:
     """Return whether the losses are of the same held-out text or, where there is none, of the same training text."""
     measured = [run.facts for run in runs if run.facts and run.label in set(bits["run"])]
     held_out = set(bits["loss"]) == {"held-out"}
-    return len({facts.held_out.sha256 if held_out and facts.held_out else facts.data for facts in measured}) <= 1
+    return len({_held_out_text(facts.held_out) if held_out else facts.data for facts in measured}) <= 1
+
+
+def _held_out_text(facts: HeldOutFacts | None) -> tuple[object, ...]:
+    """Return what tells held-out texts apart; their hash is of tokens, which each tokenizer makes others of."""
+    return (facts.source, facts.documents, facts.bytes) if facts else ()
 
 
 def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:

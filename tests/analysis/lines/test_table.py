@@ -25,7 +25,7 @@ TEXT = {"source": "t", "documents": 1, "bytes": 9, "unknown_bytes": 0, "tokens":
 def make_line(make_run: MakeRun):
     """Write runs of a line whose accuracies rise by equal steps from a decade of tokens to the next."""
 
-    def make(*ends: float, model: str = "14m", flops: float = 1e6, fall: float = 1.0, **run):
+    def make(*ends: float, model: str = "14m", flops: float = 1e6, fall: float = 1.0, text=TEXT, **run):
         folders = []
         for seed, end in enumerate(ends):
             rows = [
@@ -34,7 +34,7 @@ def make_line(make_run: MakeRun):
             ]  # fmt: skip
             bits = {step: 5 - fall * place for place, step in enumerate(STEPS[1:])}
             folder = make_run(rows, model=model, seed=seed, bits=bits, held_out=bits, **run)
-            change_run(folder, held_out=run.get("text", TEXT))
+            change_run(folder, held_out=text)
             for step in STEPS[1:]:
                 tokens = step * TOKENS_PER_STEP
                 write_manifest_of(checkpoint_folder(folder, step), step, tokens=tokens, flops_exact=flops * tokens)
@@ -122,13 +122,21 @@ def test_what_all_runs_share_is_not_in_the_names_of_lines(make_line, tmp_path: P
 
 def test_losses_of_different_texts_are_not_made_equal(make_line, tmp_path: Path) -> None:
     make_line(0.8)
-    for folder in make_line(0.7, model="llama-14m"):
-        change_run(folder, held_out=TEXT | {"sha256": "7" * 64})
+    make_line(0.7, model="llama-14m", text=TEXT | {"bytes": 10})
     found = set_side_by_side(scored_of(tmp_path))
     assert set(found.lines["equal_in"]) == {"tokens"}
     assert found.notes == (
-        "The lines of 14m and 10M are not compared at equal loss, because their losses are of different texts.",
+        "Lines of the size 14m that were trained on 10M tokens are not compared at equal loss: their losses were "
+        "measured on different texts.",
     )
+
+
+def test_one_text_in_the_tokens_of_two_tokenizers_is_one_text(make_line, tmp_path: Path) -> None:
+    make_line(0.8)
+    make_line(0.7, model="llama-14m", tokenizer="word", text=TEXT | {"tokens": 3, "sha256": "7" * 64})
+    found = set_side_by_side(scored_of(tmp_path))
+    assert set(found.lines["equal_in"]) == {"tokens", "bits per byte"}
+    assert found.notes == ()
 
 
 def test_masked_models_stand_beside_causal_ones_but_not_at_equal_loss(make_line, make_run, tmp_path: Path) -> None:
