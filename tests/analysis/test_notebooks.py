@@ -23,7 +23,7 @@ from ucurve.eval.benchmarks.registry import find_benchmark
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
 MOST_COLUMNS = 12  # of a table: more do not fit on a screen
-NAMES = ("first_look", "flips", "flops_curves", "length_bias", "own_pairs", "study", "u_shape")
+NAMES = ("first_look", "flips", "flops_curves", "grid", "length_bias", "own_pairs", "study", "u_shape")
 ON_FILES = ("hundred_million",)  # read the CSV files of a page of the docs and no run folder
 MOST_CELLS = 14
 OF_STUDIES = {
@@ -101,9 +101,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_on_other_runs_after_a_change_of_its_path(
-    name: str, runs: str, trained: str, kernel: KernelManager
+    name: str, runs: str, trained: str, folders: Path, kernel: KernelManager
 ) -> None:
-    done = run_on(name, trained if name == "own_pairs" else runs, kernel)
+    others = {"own_pairs": trained, "grid": f"{folders}/tokenizers/*"}
+    done = run_on(name, others.get(name, runs), kernel)
     shown = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in shown if output.output_type == "stream"]  # no warning
     data = [output["data"] for output in shown]
