@@ -161,7 +161,7 @@ class NotebookStudy(Study):
         Examples:
             >>> study.lines()
         """
-        return line_ends(self)
+        return line_ends(self).table
 
     def compare(self, factor: str) -> pd.DataFrame:
         """Return what a factor changes at the end, between lines that are equal in all others (``compare_levels``).

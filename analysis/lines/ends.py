@@ -1,7 +1,8 @@
 """The lines of a grid at the end of their training, and what one factor changes there."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -10,51 +11,88 @@ from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.files import Kind, read_records
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import Study
-from ucurve.analysis.lines.over_seeds import contrast, moderate_table
+from ucurve.analysis.lines.over_seeds import Seeds, contrast, moderate_table, p_of_contrast
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.summary import headline
+from ucurve.eval.metrics.sampling import CONFIDENCE
+from ucurve.eval.metrics.significance import holm
 from ucurve.storage.run_folder import METRICS
 
-_NUMBERS = ("accuracy", "low", "high", "runs", "bits_per_byte", "flops", "hours")
+_NUMBERS = ("accuracy", "low", "high", "against_best", "runs", "bits_per_byte", "flops", "hours")
 _SHOWN = (
     Column("accuracy", "At the end, % (95 % interval)", "percent", ("low", "high")),
-    Column("bits_per_byte", "Bits per byte", "number"), Column("flops", "FLOPs", "number"),
-    Column("hours", "Hours", "number"), Column("runs", "Seeds", "count"),
+    Column("against_best", "Against the best"), Column("bits_per_byte", "Bits per byte", "number"),
+    Column("flops", "FLOPs", "number"), Column("hours", "Hours", "number"), Column("runs", "Seeds", "count"),
 )  # fmt: skip
+BEST, NOT_APART, LOWER = "best", "not told apart", "lower"
 _NOTE = (
     "Every line at its last scored checkpoint, the mean over its seeds, with the 95 % interval over seeds where there "
     "are several (the variance of few seeds is moderated by that of the other lines), else over the pairs of the one "
-    "run. Bits per byte are those of held-out text, which masked models do not have; FLOPs and hours are of one run, "
-    "hours of its steps alone. Click a heading to sort."
+    f"run. Against the best: {LOWER} in other seeds (p < .05 after Holm over the other lines), or {NOT_APART}. Bits "
+    "per byte are those of held-out text, which masked models do not have; FLOPs (of matrix products, where they were "
+    "counted) and hours are of one run, hours of its steps alone. Click a heading to sort."
 )
 _MOST_NAMED = 3
+_MINUS = (1.0, -1.0)
+_COMPARED = (
+    "benchmark", "among", "level", "other", "accuracy", "accuracy_other", "difference", "low", "high", "p"
+)  # fmt: skip
 
 
-def line_ends(study: Study) -> pd.DataFrame:
-    """Return a row for each benchmark and line, the highest accuracy first.
+@dataclass(frozen=True)
+class LineEnds:
+    """The lines of a study at their last scored checkpoints."""
+
+    table: pd.DataFrame  # see ``line_ends``
+    seeds: Mapping[tuple[str, str], Seeds]  # by benchmark and line
+
+    def on(self, benchmark: str) -> "LineEnds":
+        """Keep the lines on one benchmark."""
+        return LineEnds(self.table[self.table["benchmark"] == benchmark], self.seeds)
+
+
+def line_ends(study: Study) -> LineEnds:
+    """Read every line at its end, a row for each benchmark and line, the highest accuracy first.
 
     The columns are ``benchmark``, ``line``, the factors that vary (``Design.varying``), ``accuracy`` (mean over the
     runs of the line at their last scored checkpoints) with ``low`` and ``high`` (95 %: over the runs, whose variances
-    are moderated over lines by ``over_seeds``, or over the pairs of one run), ``runs``, ``bits_per_byte`` (held-out),
-    ``flops`` (up to that checkpoint) and ``hours`` (of the steps so far), of a run. A benchmark scored in several ways
-    is one, with the lines of each.
+    are moderated over lines by ``over_seeds``, or over the pairs of one run), ``against_best`` (``best``, ``lower`` in
+    other seeds by p < .05 after Holm over the other lines of the benchmark, ``not told apart``, or empty where a line
+    has one run), ``runs``, ``bits_per_byte`` (held-out), ``flops`` (up to that checkpoint) and ``hours`` (of the steps
+    so far), of a run. A benchmark scored in several ways is one, with the lines of each.
     """
-    factors = study.design.varying
-    ends = headline(study)
+    factors, keys = study.design.varying, ["benchmark", "scorer", "line"]
     runs = {run.label: run for run in study.runs}
-    keys = ["benchmark", "scorer", "line"]
+    ends = headline(study)
     ends = ends.assign(line=ends["run"].map({label: run.line for label, run in runs.items()}))
-    cells, rows = moderate_table(ends, keys), []
+    cells, rows, seeds = moderate_table(ends, keys), [], {}
     for (benchmark, scorer, line), own in ends.groupby(keys, sort=False):
         first = str(own["run"].iloc[0])
-        mean = contrast([cells[benchmark, scorer, line]], [1.0])
+        seeds[benchmark, line] = cells[benchmark, scorer, line]
+        mean = contrast([seeds[benchmark, line]], [1.0])
         of_pairs = (mean.value, *own[["ci_low", "ci_high"]].iloc[0]) if len(own) == 1 else mean
         reached = own[["run", "tokens"]].itertuples(index=False, name=None)
         cost = pd.DataFrame([_costs(runs[run], tokens, study.held_out) for run, tokens in reached]).mean()
         levels = [study.design.level(first, factor) for factor in factors]
-        rows.append((benchmark, line, *levels, *np.clip(of_pairs, 0, 1), len(own), *cost))
+        rows.append((benchmark, line, *levels, *np.clip(of_pairs, 0, 1), "", len(own), *cost))
     table = pd.DataFrame(rows, columns=["benchmark", "line", *factors, *_NUMBERS])
-    return table.sort_values(["benchmark", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True)
+    table = table.sort_values(["benchmark", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True)
+    for _, own in table.groupby("benchmark", sort=False):
+        table.loc[own.index, "against_best"] = _against_best(own, seeds)
+    return LineEnds(table, seeds)
+
+
+def _against_best(rows: pd.DataFrame, seeds: Mapping[tuple[str, str], Seeds]) -> list[str]:
+    """Compare the lines of one benchmark with the first of them."""
+    every = [seeds[key] for key in rows[["benchmark", "line"]].itertuples(index=False, name=None)]
+    p = np.array([p_of_contrast([every[0], one], _MINUS) for one in every])
+    lower = np.zeros(len(p), dtype=bool)
+    tested = ~np.isnan(p) & (rows["accuracy"] < rows["accuracy"].iloc[0]).to_numpy()
+    lower[tested] = holm(p[tested]) <= 1 - CONFIDENCE
+    return [
+        BEST if accuracy == rows["accuracy"].iloc[0] else LOWER if is_lower else NOT_APART if one.freedom > 0 else ""
+        for accuracy, is_lower, one in zip(rows["accuracy"], lower, every, strict=True)
+    ]
 
 
 def _costs(run: Run, tokens: float, held_out: pd.DataFrame) -> dict[str, float]:
@@ -74,27 +112,41 @@ def _hours(run: Run) -> float:
     return float((tokens / steps["tokens_per_second"]).sum(min_count=1)) / 3600
 
 
-def compare_levels(study: Study, ends: pd.DataFrame, factor: str) -> pd.DataFrame:
+def compare_levels(study: Study, ends: LineEnds, factor: str) -> pd.DataFrame:
     """Return the differences that a factor makes between lines that are equal in all others.
 
-    ``ends`` are those of ``line_ends``. The columns are ``benchmark``, ``among`` (the label of the lines without the
-    factor), ``level`` and ``other`` (of the factor), the ``accuracy`` of each and their ``difference``.
+    The columns are ``benchmark``, ``among`` (the label of the lines without the factor), ``level`` and ``other`` (of
+    the factor), the ``accuracy`` of each, their ``difference`` with its 95 % interval over seeds, ``low`` to ``high``,
+    and ``p`` (``over_seeds``). Where several pairs of lines differ in two levels, their mean follows, with ``among`` as
+    ``mean of 4``.
     """
+    if factor not in ends.table:
+        return pd.DataFrame(columns=list(_COMPARED))
     without = {run.line: run.line_without(factor) for run in study.runs}
-    columns = ["benchmark", "among", "level", "other", "accuracy", "accuracy_other", "difference"]
-    if factor not in ends:
-        return pd.DataFrame(columns=columns)
-    known = ends.assign(among=ends["line"].map(without)).dropna(subset=factor)
-    rows = []
+    known = ends.table.assign(among=ends.table["line"].map(without)).dropna(subset=factor)
+    rows, pairs = list[tuple[object, ...]](), dict[tuple[str, str, str], list[tuple[Seeds, Seeds]]]()
     for (benchmark, among), own in known.groupby(["benchmark", "among"], sort=False):
-        cells = own.drop_duplicates(factor).sort_values(factor)[[factor, "accuracy"]].itertuples(index=False, name=None)
-        for (one, value), (other, value_of_other) in itertools.combinations(cells, 2):
-            rows.append((benchmark, among, one, other, value, value_of_other, value - value_of_other))
-    return pd.DataFrame(rows, columns=columns)
+        lines = own.drop_duplicates(factor).sort_values(factor)[[factor, "line"]].itertuples(index=False, name=None)
+        for (level, line), (other, other_line) in itertools.combinations(lines, 2):
+            both = ends.seeds[benchmark, line], ends.seeds[benchmark, other_line]
+            pairs.setdefault((benchmark, level, other), []).append(both)
+            rows.append((benchmark, among, level, other, *_mean_difference([both])))
+    for (benchmark, level, other), several in pairs.items():
+        if len(several) > 1:
+            rows.append((benchmark, f"mean of {len(several)}", level, other, *_mean_difference(several)))
+    return pd.DataFrame(rows, columns=list(_COMPARED))
+
+
+def _mean_difference(pairs: Sequence[tuple[Seeds, Seeds]]) -> tuple[float, ...]:
+    """Return the mean accuracy of both sides, and their difference with its interval and p."""
+    firsts, seconds = zip(*pairs, strict=True)
+    sides, weights = [*firsts, *seconds], [weight / len(pairs) for weight in _MINUS for _ in pairs]
+    means = (float(np.mean([one.mean for one in side])) for side in (firsts, seconds))
+    return *means, *contrast(sides, weights), p_of_contrast(sides, weights)
 
 
 def lines_view(ends: pd.DataFrame, design: Design) -> TableView:
-    """Show ``line_ends`` with a column for each factor that varies, and the line where these do not name it."""
+    """Show the table of ``line_ends`` with a column for each factor that varies, and the line where no factor does."""
     levels = [Column(name, name.capitalize()) for name in design.varying]
     is_named = bool(levels) and ends[list(design.varying)].notna().any(axis=1).all()
     columns = ([] if is_named else [Column("line", "Line")]) + levels
@@ -103,49 +155,59 @@ def lines_view(ends: pd.DataFrame, design: Design) -> TableView:
     return TableView(_NOTE, (*columns, *_SHOWN), ends, {"lines": ends})
 
 
-def describe_ends(study: Study, ends: pd.DataFrame) -> Iterator[str]:
-    """Say of each benchmark which line ends highest, whose interval meets its own, and what each factor changes."""
-    for benchmark, rows in ends.groupby("benchmark", sort=False):
-        if len(rows) > 1:
-            yield _describe_highest(str(benchmark), rows)
+def describe_ends(study: Study, ends: LineEnds) -> Iterator[str]:
+    """Say of each benchmark which line ends highest, which lines do not, and what each factor changes."""
+    for benchmark in dict.fromkeys(ends.table["benchmark"]):
+        own = ends.on(benchmark)
+        if len(own.table) > 1:
+            yield _describe_highest(benchmark, own.table)
             for factor in study.design.varying:
-                yield from _describe_factor(compare_levels(study, rows, factor), factor)
+                yield from _describe_factor(compare_levels(study, own, factor), factor)
 
 
 def _describe_highest(benchmark: str, rows: pd.DataFrame) -> str:
-    best = rows["accuracy"].max()
-    highest, others = rows[rows["accuracy"] == best], rows[rows["accuracy"] < best]
-    names = "; ".join(highest["line"])
-    low = highest["low"].min()
-    meeting = others[others["high"] >= low]["line"].tolist()
-    said = f"On {benchmark}, {names} end{'s' if len(highest) == 1 else ''} highest, at {100 * best:.1f} %"
-    if np.isnan(low) or others["high"].isna().all():
-        return f"{said}."
-    if not meeting:
-        return f"{said} (95 % from {100 * low:.1f}); no other line's interval reaches that."
-    more = f" and {len(meeting) - _MOST_NAMED} more" if len(meeting) > _MOST_NAMED else ""
-    return f"{said} (95 % from {100 * low:.1f}); the intervals of {'; '.join(meeting[:_MOST_NAMED])}{more} reach that."
+    highest = rows[rows["against_best"] == BEST]
+    first = highest.iloc[0]
+    bounds = "" if np.isnan(first["low"]) else f" (95 %: {100 * first['low']:.1f} to {100 * first['high']:.1f})"
+    said = (
+        f"On {benchmark}, {'; '.join(highest['line'])} end{'s' if len(highest) == 1 else ''} highest, at "
+        f"{100 * first['accuracy']:.1f} %{bounds}."
+    )
+    for place, words in ((LOWER, "Lower, in other seeds too"), (NOT_APART, "Not told apart from it")):
+        if lines := rows.loc[rows["against_best"] == place, "line"].tolist():
+            more = f" and {len(lines) - _MOST_NAMED} more" if len(lines) > _MOST_NAMED else ""
+            said += f" {words}: {'; '.join(lines[:_MOST_NAMED])}{more}."
+    return said
 
 
 def _describe_factor(found: pd.DataFrame, factor: str) -> Iterator[str]:
     """Say what the level of a factor changes, of the two levels that differ most."""
     if found.empty:
         return
-    means = found.groupby(["level", "other"], as_index=False)["difference"].agg(["mean", "min", "max", "count"])
-    row = means.sort_values("mean", key=abs).iloc[-1]
-    sign = 1 if row["mean"] >= 0 else -1
+    means = found.drop_duplicates(["level", "other"], keep="last")  # of several pairs, the row that follows them
+    row = means.loc[means["difference"].abs().idxmax()]
+    pairs = found[(found["level"] == row["level"]) & (found["other"] == row["other"])]
+    sign = 1 if row["difference"] >= 0 else -1
     better, worse = (row["level"], row["other"])[::sign]
-    low, high = sorted(100 * sign * row[name] for name in ("min", "max"))
-    said = f"{factor.capitalize()}: {better} ends {100 * abs(row['mean']):.1f} points above {worse}"
-    if row["count"] > 1:
-        lines = f"{row['count']:.0f} pairs of lines that differ in it alone"
-        yield f"{said} on average, from {low:+.1f} to {high:+.1f} in {lines}."
+    said = f"{factor.capitalize()}: {better} ends {100 * abs(row['difference']):.1f} points above {worse}"
+    if len(pairs) == 1:
+        said += ", in two lines that differ in it alone"
     else:
-        yield f"{said}, in two lines that differ in it alone."
+        each = 100 * sign * pairs["difference"].iloc[:-1]
+        said += (
+            f" on average of {len(each)} pairs of lines that differ in it alone ({each.min():+.1f} to "
+            f"{each.max():+.1f} in them)"
+        )
+    if np.isnan(row["p"]):
+        yield f"{said}."
+        return
+    low, high = sorted(100 * sign * row[name] for name in ("low", "high"))
+    shown = "which is shown" if row["p"] <= 1 - CONFIDENCE else "which may be chance"
+    yield f"{said}, {shown}: 95 % over seeds {low:.1f} to {high:.1f}, on these pairs."
 
 
 def line_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate the lines at the end of their training; nothing where there is one line."""
-    ends = line_ends(study) if len(study.scores) else pd.DataFrame()
-    if len(ends) > 1:
-        yield ReportSection("The lines at the end", (*describe_ends(study, ends), lines_view(ends, study.design)))
+    ends = line_ends(study) if len(study.scores) else None
+    if ends and len(ends.table) > 1:
+        yield ReportSection("The lines at the end", (*describe_ends(study, ends), lines_view(ends.table, study.design)))

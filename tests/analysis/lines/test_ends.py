@@ -30,7 +30,7 @@ def grid(make_run: MakeRun, tmp_path: Path):
 
 
 def test_lines_come_with_their_factors_the_highest_first(grid) -> None:
-    table = line_ends(grid)
+    table = line_ends(grid).table
     assert table["line"].tolist() == ["bert, word", "gpt_neox, word", "gpt_neox, char", "bert, char"]
     assert table[["architecture", "tokenizer"]].iloc[0].tolist() == ["bert", "word"]
     assert table["accuracy"].tolist() == pytest.approx([0.91, 0.82, 0.72, 0.61])
@@ -45,26 +45,45 @@ def test_one_seed_has_the_interval_over_its_pairs(make_run: MakeRun, tmp_path: P
         run = make_run([score_row(8, accuracy)], tokenizer=tokenizer, held_out={4: 2.5, 8: 2.0}, bits={4: 2, 8: 2})
         (run / "metrics.jsonl").write_text('{"step": 1, "tokens": 3600, "tokens_per_second": 2}\n')
     study = study_of(tmp_path)
-    table = line_ends(study)
+    ends = line_ends(study)
+    table = ends.table
     assert table[["low", "high"]].to_numpy().tolist() == [pytest.approx([0.8, 1.0]), pytest.approx([0.5, 0.7])]
     assert table["bits_per_byte"].tolist() == [2.0, 2.0]
     assert table["hours"].tolist() == [0.5, 0.5]
     assert table["flops"].tolist() == pytest.approx([1e6 * 8 * 16_384] * 2)
-    assert list(describe_ends(study, table)) == [
-        "On zho, word ends highest, at 90.0 % (95 % from 80.0); no other line's interval reaches that.",
+    assert list(describe_ends(study, ends)) == [
+        "On zho, word ends highest, at 90.0 % (95 %: 80.0 to 100.0).",
         "Tokenizer: word ends 30.0 points above char, in two lines that differ in it alone.",
     ]
 
 
 def test_a_factor_is_compared_among_lines_that_are_equal_in_all_others(grid) -> None:
     found = compare_levels(grid, line_ends(grid), "tokenizer").set_index("among")
-    assert found["difference"].to_dict() == pytest.approx({"gpt_neox": -0.1, "bert": -0.3})
+    assert found["difference"].to_dict() == pytest.approx({"gpt_neox": -0.1, "bert": -0.3, "mean of 2": -0.2})
     assert found[["level", "other"]].drop_duplicates().to_numpy().tolist() == [["char", "word"]]
-    sentence = list(describe_ends(grid, line_ends(grid)))[-1]
-    assert sentence == (
-        "Tokenizer: word ends 20.0 points above char on average, from +10.0 to +30.0 in 2 pairs of lines that differ in "
-        "it alone."
+    assert (found["p"] < 0.05).all()
+    assert found.loc["mean of 2", "high"] - found.loc["mean of 2", "low"] < found["high"].max() - found["low"].min()
+    highest, *_, sentence = describe_ends(grid, line_ends(grid))
+    assert highest.endswith("Lower, in other seeds too: gpt_neox, word; gpt_neox, char; bert, char.")
+    assert sentence.startswith(
+        "Tokenizer: word ends 20.0 points above char on average of 2 pairs of lines that differ in it alone (+10.0 to "
+        "+30.0 in them), which is shown: 95 % over seeds 1"
     )
+
+
+def test_lines_that_are_not_told_apart_from_the_best_are_named(make_run: MakeRun, tmp_path: Path) -> None:
+    ends = {"char": (0.9, 0.8, 0.88), "word": (0.85, 0.9, 0.8), "bpe": (0.6, 0.55, 0.5), "sp": (0.5, 0.52, 0.51)}
+    for tokenizer, accuracies in ends.items():
+        for seed, accuracy in enumerate(accuracies):
+            make_run([score_row(8, accuracy)], tokenizer=tokenizer, seed=seed)
+    study = study_of(tmp_path)
+    found = line_ends(study)
+    assert found.table["against_best"].tolist() == ["best", "not told apart", "lower", "lower"]
+    said = list(describe_ends(study, found))
+    assert "Lower, in other seeds too: bpe; sp. Not told apart from it: word." in said[0]
+    chance = compare_levels(study, found, "tokenizer").set_index(["level", "other"]).loc[("char", "word")]
+    assert chance["p"] > 0.2
+    assert chance["low"] < 0 < chance["high"]
 
 
 def test_equal_lines_have_no_winner(make_run: MakeRun, tmp_path: Path) -> None:
@@ -87,19 +106,17 @@ def test_the_first_screen_of_a_grid_has_the_table_and_the_design(grid) -> None:
     )
 
 
-def test_the_table_of_three_factors_and_two_benchmarks_has_all_that_is_told_of_a_line(
-    make_run: MakeRun, tmp_path: Path
-) -> None:
+def test_the_table_of_three_factors_has_all_that_is_told_of_a_line(make_run: MakeRun, tmp_path: Path) -> None:
     for place, (model, tokenizer, tokens) in enumerate(product(("14m", "llama-14m"), ("char", "word"), ("10M", "20M"))):
         step = 8 + place
-        rows = [score_row(step, 0.6 + place / 100, benchmark=name) for name in ("zho", "eng")]
+        rows = [score_row(step, 0.6 + place / 100, benchmark=name) for name in ("zho",)]
         bits = {step: 3 - place / 10}
         run = make_run(rows, model=model, tokenizer=tokenizer, tokens=tokens, held_out=bits, bits=bits)
         (run / "metrics.jsonl").write_text(f'{{"step": 1, "tokens": {place + 1}, "tokens_per_second": 2}}\n')
     page = Page(report_html("t", list(line_sections(study_of(tmp_path))), {}))
     assert page.tables[0][0] == [
-        "Benchmark", "Architecture", "Tokenizer", "Budget", "At the end, % (95 % interval)", "Bits per byte", "FLOPs",
-        "Hours",
+        "Architecture", "Tokenizer", "Budget", "At the end, % (95 % interval)", "Against the best", "Bits per byte",
+        "FLOPs", "Hours",
     ]  # fmt: skip
 
 
@@ -110,7 +127,7 @@ def test_one_line_has_no_such_table(make_run: MakeRun, tmp_path: Path) -> None:
 
 def test_a_notebook_compares_levels(grid, tmp_path: Path) -> None:
     study = open_study(f"{tmp_path}/runs/*")
-    assert study.lines().equals(line_ends(grid))
-    assert study.compare("tokenizer")["difference"].tolist() == pytest.approx([-0.3, -0.1])
+    assert study.lines().equals(line_ends(grid).table)
+    assert study.compare("tokenizer")["difference"].tolist() == pytest.approx([-0.3, -0.1, -0.2])
     with pytest.raises(UserError, match=r"factor 'tokeniser'.*tokenizer"):
         study.compare("tokeniser")
