@@ -50,6 +50,14 @@ def _describe(run: Run) -> dict[str, object]:
     }  # fmt: skip
 
 
+def _name(run: Run) -> str:
+    """Name a run by its line and seeds, as its folder may be called anything."""
+    if run.facts is None or run.is_alone:
+        return run.label
+    seeds = dict.fromkeys((run.facts.seeds.init, run.facts.seeds.data))
+    return f"{run.line}, seed{'s' if len(seeds) > 1 else ''} {' and '.join(map(str, seeds))}"
+
+
 def _benchmark(library: Library, values: Values) -> dict[str, object]:
     """List what can be drawn of a benchmark: linking functions, columns of its pairs, factors that vary, and runs."""
     matrices = library.matrices(text_of(values, "benchmark"), text_of(values, "scorer"))
@@ -67,6 +75,7 @@ def _benchmark(library: Library, values: Values) -> dict[str, object]:
         "runs": [
             {
                 "run": one.run.label,
+                "name": _name(one.run),
                 "line": one.run.line,
                 "steps": one.steps,
                 "tokens": one.tokens,

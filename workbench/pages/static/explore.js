@@ -274,7 +274,7 @@ const sentenceOf = curve => `${curve.says} (${[`${count(curve.n)} pair${curve.n 
 
 function showSteps({run, step}) {
   const runs = trainedRuns();
-  offer("run", runs.map(one => [one.run, one.run]), run.run);
+  offer("run", runs.map(one => [one.run, one.name]), run.run);
   place("run-label").hidden = runs.length < 2;
   const slider = place("step"), position = run.steps.indexOf(step), tokens = run.tokens[position];
   slider.max = String(run.steps.length - 1);
@@ -311,7 +311,7 @@ function showKinds(run, step) {
   const choice = ([kind, meaning]) => make("label", {class: "choice", title: meaning},
     make("input", {type: "radio", name: "kind", value: kind, checked: kind === view.kind, onchange: () => { turnTo({kind}); showPoint(); }}),
     kind, heard(": "), make("b", {}, count(listed.counts[kind])));
-  fill(place("kinds"), make("legend", {class: "hidden-text"}, `Pairs of ${run.run} at step ${count(step)} that are`), ...Object.entries(kinds).map(choice),
+  fill(place("kinds"), make("legend", {class: "hidden-text"}, `Pairs of ${run.name} at step ${count(step)} that are`), ...Object.entries(kinds).map(choice),
     make("p", {class: "note"}, `${view.kind}: ${kinds[view.kind]}.`));
   if (hadFocus) place("kinds").querySelector(":checked").focus();
 }
@@ -444,7 +444,7 @@ function chosenLinking() {
 
 function showRuns() {
   const box = run => make("input", {type: "checkbox", value: run.run, checked: isDrawn(run), onchange: chooseRuns});
-  fill(place("runs"), ...facts.runs.map(run => make("label", {class: "choice"}, box(run), ` ${run.run}`)));
+  fill(place("runs"), ...facts.runs.map(run => make("label", {class: "choice", title: run.run}, box(run), ` ${run.name}`)));
   const training = facts.runs.filter(run => run.status === "running").map(run => `${run.run} (${count(run.steps.length)} checkpoints scored)`);
   place("training").hidden = !training.length;
   place("training").textContent = training.length ? `In training: ${training.join(", ")}. New checkpoints are drawn as they come.` : "";
