@@ -19,6 +19,7 @@ OF_BENCHMARK = (  # of its BenchmarkScores
     "curves.section:flops_sections",
     "lines.section:side_by_side_sections",
     "lines.time_ratios:time_ratio_sections",
+    "lines.along:along_sections",
     "shape.section:acquisition_sections",
     "shape.section:shape_sections",
     "shape.over_sizes:size_shape_sections",
@@ -93,6 +94,7 @@ QUESTIONS = {  # in the order of the report, with the functions that answer them
     ),
     _MODELS: (
         "lines.section:side_by_side_sections", "lines.time_ratios:time_ratio_sections",
+        "lines.along:along_sections",
         "models.side_by_side:comparison_sections", "models.benchmarks:benchmark_sections",
         "models.benchmarks:match_sections", "models.prompts:prompt_sections", "curves.section:flops_sections",
         "scaling.section:accuracy_scaling_sections", "scaling.section:accuracy_by_bits_sections",

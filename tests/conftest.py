@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
+from hypothesis import settings
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
 
 from tests.facts import write_manifest_of
 from ucurve import cli
 
+settings.register_profile("any machine", deadline=None)  # a busy one takes longer than 200 ms now and then
+settings.load_profile("any machine")
 ROOT = Path(__file__).resolve().parents[1]
 LETTERS = "".join(chr(0x4E00 + number) for number in range(40))
 VOCABULARY = len(LETTERS) + 2

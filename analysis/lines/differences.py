@@ -5,10 +5,25 @@ from itertools import combinations
 
 import pandas as pd
 
+from ucurve.analysis.data.runs import Run
 from ucurve.analysis.lines.over_seeds import contrast, moderate_table, p_of_contrast, seeds_alone
 from ucurve.eval.metrics.significance import holm
 
 _MINUS = (1.0, -1.0)
+
+
+def level_pairs(runs: Sequence[Run], factor: str) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Return the lines that differ in a factor alone, in pairs, by the two levels in which they differ."""
+    alike: dict[str, dict[str, str]] = {}
+    for run in runs:
+        if (level := run.design.level(run.label, factor)) is not None:
+            alike.setdefault(run.line_without(factor), {}).setdefault(str(level), run.line)
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    order = {level: place for place, level in enumerate(runs[0].design.levels(factor))} if runs else {}
+    for lines in alike.values():
+        for one, other in combinations(sorted(lines, key=order.__getitem__), 2):
+            found.setdefault((one, other), []).append((lines[one], lines[other]))
+    return found
 
 
 def differences_between(found: pd.DataFrame, levels: Sequence[str], lines: str) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """The lines of a grid at the end of their training, and what one factor changes there."""
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,8 @@ from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.files import Kind, read_records
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import Study
+from ucurve.analysis.lines.along import describe_along, read_along
+from ucurve.analysis.lines.differences import level_pairs
 from ucurve.analysis.lines.over_seeds import Seeds, contrast, moderate_table, p_of_contrast
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.summary import headline
@@ -117,23 +118,22 @@ def compare_levels(study: Study, ends: LineEnds, factor: str) -> pd.DataFrame:
 
     The columns are ``benchmark``, ``among`` (the label of the lines without the factor), ``level`` and ``other`` (of
     the factor), the ``accuracy`` of each, their ``difference`` with its 95 % interval over seeds, ``low`` to ``high``,
-    and ``p`` (``over_seeds``). Where several pairs of lines differ in two levels, their mean follows, with ``among`` as
-    ``mean of 4``.
+    and ``p`` (``over_seeds``). Where several pairs of lines differ in two levels, the row of their mean follows, whose
+    ``among`` is ``mean of 4``.
     """
     if factor not in ends.table:
         return pd.DataFrame(columns=list(_COMPARED))
     without = {run.line: run.line_without(factor) for run in study.runs}
-    known = ends.table.assign(among=ends.table["line"].map(without)).dropna(subset=factor)
-    rows, pairs = list[tuple[object, ...]](), dict[tuple[str, str, str], list[tuple[Seeds, Seeds]]]()
-    for (benchmark, among), own in known.groupby(["benchmark", "among"], sort=False):
-        lines = own.drop_duplicates(factor).sort_values(factor)[[factor, "line"]].itertuples(index=False, name=None)
-        for (level, line), (other, other_line) in itertools.combinations(lines, 2):
-            both = ends.seeds[benchmark, line], ends.seeds[benchmark, other_line]
-            pairs.setdefault((benchmark, level, other), []).append(both)
-            rows.append((benchmark, among, level, other, *_mean_difference([both])))
-    for (benchmark, level, other), several in pairs.items():
-        if len(several) > 1:
-            rows.append((benchmark, f"mean of {len(several)}", level, other, *_mean_difference(several)))
+    rows = []
+    for benchmark in dict.fromkeys(ends.table["benchmark"]):
+        seeds = {line: one for (name, line), one in ends.seeds.items() if name == benchmark}
+        for levels, pairs in level_pairs(study.runs, factor).items():
+            known = [(one, two) for one, two in pairs if one in seeds and two in seeds]
+            both = [(seeds[one], seeds[two]) for one, two in known]
+            for (line, _), each in zip(known, both, strict=True):
+                rows.append((benchmark, without[line], *levels, *_mean_difference([each])))
+            if len(both) > 1:
+                rows.append((benchmark, f"mean of {len(both)}", *levels, *_mean_difference(both)))
     return pd.DataFrame(rows, columns=list(_COMPARED))
 
 
@@ -161,8 +161,9 @@ def describe_ends(study: Study, ends: LineEnds) -> Iterator[str]:
         own = ends.on(benchmark)
         if len(own.table) > 1:
             yield _describe_highest(benchmark, own.table)
+            along = next(read_along(scored)[1] for scored in study.benchmarks() if scored.benchmark == benchmark)
             for factor in study.design.varying:
-                yield from _describe_factor(compare_levels(study, own, factor), factor)
+                yield from _describe_factor(compare_levels(study, own, factor), factor, along)
 
 
 def _describe_highest(benchmark: str, rows: pd.DataFrame) -> str:
@@ -180,8 +181,8 @@ def _describe_highest(benchmark: str, rows: pd.DataFrame) -> str:
     return said
 
 
-def _describe_factor(found: pd.DataFrame, factor: str) -> Iterator[str]:
-    """Say what the level of a factor changes, of the two levels that differ most."""
+def _describe_factor(found: pd.DataFrame, factor: str, along: pd.DataFrame) -> Iterator[str]:
+    """Say what the level of a factor changes at the end and before, of the two levels that differ most."""
     if found.empty:
         return
     means = found.drop_duplicates(["level", "other"], keep="last")  # of several pairs, the row that follows them
@@ -203,7 +204,8 @@ def _describe_factor(found: pd.DataFrame, factor: str) -> Iterator[str]:
         return
     low, high = sorted(100 * sign * row[name] for name in ("low", "high"))
     shown = "which is shown" if row["p"] <= 1 - CONFIDENCE else "which may be chance"
-    yield f"{said}, {shown}: 95 % over seeds {low:.1f} to {high:.1f}, on these pairs."
+    before = describe_along(along, factor, better, worse)
+    yield f"{said}, {shown}: 95 % over seeds {low:.1f} to {high:.1f}, on these pairs. {before}".strip()
 
 
 def line_sections(study: Study) -> Iterator[ReportSection]:

@@ -123,9 +123,20 @@ def level_at(tokens: Array, accuracy: Array, at: Array) -> Array:
     return np.where(near.any(axis=1), near @ accuracy / np.maximum(near.sum(axis=1), 1), between)
 
 
+def weigh(sides: Sequence[Seeds], weights: Sequence[float]) -> tuple[float, float, float]:
+    """Return the weighed mean of settings, its standard error and degrees of freedom, 0 where one has too few seeds."""
+    value = float(sum(weight * side.mean for weight, side in zip(weights, sides, strict=True)))
+    if not all(side.freedom > 0 for side in sides):
+        return value, np.nan, 0.0
+    parts = np.array([weight**2 * side.error for weight, side in zip(weights, sides, strict=True)])
+    spread = (parts**2 / np.array([side.freedom for side in sides])).sum()
+    freedom = parts.sum() ** 2 / spread if spread > 0 else 1.0
+    return value, float(np.sqrt(parts.sum())), float(freedom)
+
+
 def contrast(sides: Sequence[Seeds], weights: Sequence[float]) -> Estimate:
     """Weigh the means of several settings (Student's t, degrees of freedom by Welch and Satterthwaite)."""
-    value, error, freedom = _weigh(sides, weights)
+    value, error, freedom = weigh(sides, weights)
     half = student.ppf((1 + CONFIDENCE) / 2, freedom) * error if freedom > 0 else np.nan
     return Estimate(value, float(value - half), float(value + half))
 
@@ -135,7 +146,7 @@ def p_of_contrast(sides: Sequence[Seeds], weights: Sequence[float]) -> float:
 
     NaN without two seeds of each setting, and where the seeds of none vary.
     """
-    value, error, freedom = _weigh(sides, weights)
+    value, error, freedom = weigh(sides, weights)
     if not freedom > 0 or all(side.are_equal for side in sides):
         return float("nan")
     return float(2 * student.sf(abs(value) / error, freedom))
@@ -172,14 +183,3 @@ def _prior_freedom(excess: float) -> float:
 
 def _are_equal(values: Array) -> bool:
     return bool(len(values) and np.ptp(values) <= 1e-9 * max(1.0, float(np.abs(values).max())))
-
-
-def _weigh(sides: Sequence[Seeds], weights: Sequence[float]) -> tuple[float, float, float]:
-    """Return the weighed mean, its standard error and its degrees of freedom, 0 where a side has too few seeds."""
-    value = float(sum(weight * side.mean for weight, side in zip(weights, sides, strict=True)))
-    if not all(side.freedom > 0 for side in sides):
-        return value, np.nan, 0.0
-    parts = np.array([weight**2 * side.error for weight, side in zip(weights, sides, strict=True)])
-    spread = (parts**2 / np.array([side.freedom for side in sides])).sum()
-    freedom = parts.sum() ** 2 / spread if spread > 0 else 1.0
-    return value, float(np.sqrt(parts.sum())), float(freedom)

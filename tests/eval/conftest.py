@@ -5,13 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import settings
 
 from tests.conftest import LETTERS, VOCABULARY
 from ucurve.eval.pairs import pair_table
-
-settings.register_profile("any machine", deadline=None)  # a busy one takes longer than 200 ms now and then
-settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
