@@ -1,10 +1,10 @@
 """The sections of the report in their order, each by its module in this package and the function that makes it.
 
-To add one, write a function that yields sections, none where the runs lack what it needs, and name it in a list and
-below the question that it answers.
+To add one, write a function that yields sections, none where the runs lack what it needs, and name it here in one line,
+with the question that it answers.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 
@@ -13,105 +13,73 @@ from ucurve.analysis.data.study import Study
 from ucurve.analysis.overview import first_screen, tell_benchmark
 from ucurve.analysis.report.html import FirstScreen, Question, ReportSection
 
-FIRST = ("lines.ends:line_sections", "summary:headline_sections")  # functions of the Study; the first has no question
-OF_BENCHMARK = (  # of its BenchmarkScores
-    "curves.section:curve_sections",
-    "curves.section:flops_sections",
-    "lines.section:side_by_side_sections",
-    "lines.time_ratios:time_ratio_sections",
-    "lines.along:along_sections",
-    "shape.section:acquisition_sections",
-    "shape.section:shape_sections",
-    "shape.over_sizes:size_shape_sections",
-    "shape.over_flops:flops_shape_sections",
-    "change_points.section:change_sections",
-    "ngrams.section:ngram_sections",
-    "tokens.section:token_sections",
-    "items.section:item_sections",
-    "items.margins:margin_sections",
-    "curves.outliers:outlier_sections",
-    "curves.by_column:column_sections",
-    "linking.section:linking_sections",
-    "scaling.section:accuracy_scaling_sections",
-    "scaling.section:accuracy_by_bits_sections",
-    "paradigms.phenomena:phenomenon_sections",
-    "curves.mean:mean_curve_sections",
-    "linking.tokenizers:tokenizer_sections",
-)
-OF_MODELS = (  # of the BenchmarkScores and ModelScores of a benchmark
-    "models.side_by_side:comparison_sections",
-    "models.sizes:slope_sections",
-    "models.sizes:complexity_sections",
-    "pairs.section:length_sections",
-    "pairs.section:attractor_sections",
-    "pairs.section:subset_sections",
-    "pairs.section:filtering_sections",
-)
-OF_LANGUAGES = (  # of the LanguageScores of a benchmark
-    "languages.section:language_sections",
-    "pairs.factors:factor_sections",
-)
-LAST = (  # of the Study
-    "models.benchmarks:benchmark_sections",
-    "models.benchmarks:match_sections",
-    "models.prompts:prompt_sections",
-    "curves.section:loss_sections",
-    "scaling.section:loss_scaling_sections",
-    "linking.length_bias:length_bias_sections",
-    "paradigms.excluded:excluded_sections",
-    "paradigms.human:human_sections",
-    "linking.ratings:correlation_sections",
-    "linking.tokenizers:tokenizer_table_sections",
-)
-AT_THE_END = ("summary:runs_sections",)  # of the Study and the sections that could not be made
-_WHAT_WAS_LEARNED = Question("learned", "What was learned, and when?")
-_SHAPES = Question("shapes", "Which curves turn?")
-_PAIRS = Question("pairs", "Which pairs, and do seeds agree on them?")
-_LENGTH = Question("length", "Does length decide?")
-_MODELS = Question("models", "How do models compare?")
-_PEOPLE = Question("people", "What do people say?")
-_COST = Question("cost", "How did training go, and what did it cost?")
-_RUNS = Question("runs", "What was run?")
-QUESTIONS = {  # in the order of the report, with the functions that answer them
-    _WHAT_WAS_LEARNED: (
-        "curves.section:curve_sections", "paradigms.phenomena:phenomenon_sections",
-        "shape.section:acquisition_sections", "curves.by_column:column_sections",
-        "curves.mean:mean_curve_sections", "languages.section:language_sections",
-    ),
-    _SHAPES: (
-        "shape.section:shape_sections", "shape.over_sizes:size_shape_sections",
-        "shape.over_flops:flops_shape_sections", "change_points.section:change_sections",
-        "ngrams.section:ngram_sections",
-    ),
-    _PAIRS: (
-        "items.section:item_sections", "items.margins:margin_sections", "curves.outliers:outlier_sections",
-        "tokens.section:token_sections", "pairs.section:attractor_sections", "pairs.section:subset_sections",
-        "pairs.section:filtering_sections", "pairs.factors:factor_sections",
-    ),
-    _LENGTH: (
-        "linking.section:linking_sections", "linking.length_bias:length_bias_sections",
-        "linking.tokenizers:tokenizer_sections", "pairs.section:length_sections",
-    ),
-    _MODELS: (
-        "lines.section:side_by_side_sections", "lines.time_ratios:time_ratio_sections",
-        "lines.along:along_sections",
-        "models.side_by_side:comparison_sections", "models.benchmarks:benchmark_sections",
-        "models.benchmarks:match_sections", "models.prompts:prompt_sections", "curves.section:flops_sections",
-        "scaling.section:accuracy_scaling_sections", "scaling.section:accuracy_by_bits_sections",
-        "models.sizes:slope_sections", "models.sizes:complexity_sections",
-    ),
-    _PEOPLE: (
-        "paradigms.human:human_sections", "linking.ratings:correlation_sections",
-        "paradigms.excluded:excluded_sections",
-    ),
-    _COST: ("curves.section:loss_sections", "scaling.section:loss_scaling_sections"),
-    _RUNS: ("summary:headline_sections", "summary:runs_sections", "linking.tokenizers:tokenizer_table_sections"),
-}  # fmt: skip
+LEARNED = Question("learned", "What was learned, and when?")
+SHAPES = Question("shapes", "Which curves turn?")
+PAIRS = Question("pairs", "Which pairs, and do seeds agree on them?")
+LENGTH = Question("length", "Does length decide?")
+MODELS = Question("models", "How do models compare?")
+PEOPLE = Question("people", "What do people say?")
+COST = Question("cost", "How did training go, and what did it cost?")
+RUNS = Question("runs", "What was run?")
+QUESTIONS = (LEARNED, SHAPES, PAIRS, LENGTH, MODELS, PEOPLE, COST, RUNS)  # in the order of the report
+Sections = dict[str, Question | None]  # in the order in which they are made, which they keep below their question
+
+FIRST: Sections = {"lines.ends:line_sections": None, "summary:headline_sections": RUNS}  # functions of the Study
+OF_BENCHMARK: Sections = {  # of its BenchmarkScores
+    "curves.section:curve_sections": LEARNED,
+    "curves.section:flops_sections": MODELS,
+    "lines.section:side_by_side_sections": MODELS,
+    "lines.time_ratios:time_ratio_sections": MODELS,
+    "lines.along:along_sections": MODELS,
+    "shape.section:acquisition_sections": LEARNED,
+    "shape.section:shape_sections": SHAPES,
+    "shape.over_sizes:size_shape_sections": SHAPES,
+    "shape.over_flops:flops_shape_sections": SHAPES,
+    "change_points.section:change_sections": SHAPES,
+    "ngrams.section:ngram_sections": SHAPES,
+    "tokens.section:token_sections": PAIRS,
+    "items.section:item_sections": PAIRS,
+    "items.margins:margin_sections": PAIRS,
+    "curves.outliers:outlier_sections": PAIRS,
+    "curves.by_column:column_sections": LEARNED,
+    "linking.section:linking_sections": LENGTH,
+    "scaling.section:accuracy_scaling_sections": MODELS,
+    "scaling.section:accuracy_by_bits_sections": MODELS,
+    "paradigms.phenomena:phenomenon_sections": LEARNED,
+    "curves.mean:mean_curve_sections": LEARNED,
+    "linking.tokenizers:tokenizer_sections": LENGTH,
+}
+_FILTERING = "pairs.section:filtering_sections"
+OF_MODELS: Sections = {  # of the BenchmarkScores and ModelScores of a benchmark
+    "models.side_by_side:comparison_sections": MODELS,
+    "models.sizes:slope_sections": MODELS,
+    "models.sizes:complexity_sections": MODELS,
+    "pairs.section:length_sections": LENGTH,
+    "pairs.section:attractor_sections": PAIRS,
+    "pairs.section:subset_sections": PAIRS,
+    _FILTERING: PAIRS,
+}
+OF_LANGUAGES: Sections = {  # of the LanguageScores of a benchmark
+    "languages.section:language_sections": LEARNED,
+    "pairs.factors:factor_sections": PAIRS,
+}
+LAST: Sections = {  # of the Study
+    "models.benchmarks:benchmark_sections": MODELS,
+    "models.benchmarks:match_sections": MODELS,
+    "models.prompts:prompt_sections": MODELS,
+    "curves.section:loss_sections": COST,
+    "scaling.section:loss_scaling_sections": COST,
+    "linking.length_bias:length_bias_sections": LENGTH,
+    "paradigms.excluded:excluded_sections": PEOPLE,
+    "paradigms.human:human_sections": PEOPLE,
+    "linking.ratings:correlation_sections": PEOPLE,
+    "linking.tokenizers:tokenizer_table_sections": RUNS,
+}
+AT_THE_END: Sections = {"summary:runs_sections": RUNS}  # of the Study and the sections that could not be made
 _PAGES = {  # of the documentation, by the package that makes a section; of the others docs/analysis.md
     "change_points": "docs/change-points.md", "items": "docs/items.md", "linking": "docs/length-bias.md",
     "ngrams": "docs/ngrams.md", "shape": "docs/shape.md", "tokens": "docs/token-scores.md",
 }  # fmt: skip
-_QUESTION_OF = {name: question for question, names in QUESTIONS.items() for name in names}
 MOST_APART = 3  # a benchmark of more languages has no sections for each of them
 
 
@@ -125,8 +93,8 @@ def make_report(study: Study) -> tuple[FirstScreen, list[ReportSection]]:
         sections += model_sections(languages)
     sections += _make(LAST, study)
     sections += _make(AT_THE_END, study, [section for section in sections if not section.content])
-    first, order = first_screen(study, stories), list(QUESTIONS)
-    return first, sorted(sections, key=lambda section: order.index(section.question) if section.question else -1)
+    order = (None, *QUESTIONS)
+    return first_screen(study, stories), sorted(sections, key=lambda section: order.index(section.question))
 
 
 def make_sections(study: Study) -> list[ReportSection]:
@@ -140,14 +108,14 @@ def model_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     for scored, last in members if len(members) <= MOST_APART else ():
         # mink stores the sums that sentence has: only the filtering is not in the report yet.
         known = scored.scorer == "mink" and (scored.benchmark, "sentence") in study.linkings
-        yield from _make(["pairs.section:filtering_sections"] if known else OF_MODELS, scored, last)
+        yield from _make({_FILTERING: OF_MODELS[_FILTERING]} if known else OF_MODELS, scored, last)
     if len(members) > 1 or not known:  # known of the only one
         yield from _make(OF_LANGUAGES, languages)
 
 
-def _make(names: Iterable[str], *given: object) -> Iterator[ReportSection]:
-    for name in names:
+def _make(made: Sections, *given: object) -> Iterator[ReportSection]:
+    for name, question in made.items():
         module, function = name.split(":")
         for section in getattr(import_module(f"ucurve.analysis.{module}"), function)(*given):
             page = _PAGES.get(module.partition(".")[0], "docs/analysis.md")
-            yield replace(section, question=_QUESTION_OF.get(name), page=page)
+            yield replace(section, question=question, page=page)

@@ -295,11 +295,11 @@ def test_the_report_holds_the_parts_and_their_files_lie_beside_it(tmp_path: Path
 @pytest.mark.parametrize(
     ("names", "given"),
     [
-        (FIRST + LAST, [Study]), (OF_BENCHMARK, [BenchmarkScores]), (OF_MODELS, [BenchmarkScores, ModelScores]),
+        ((*FIRST, *LAST), [Study]), (OF_BENCHMARK, [BenchmarkScores]), (OF_MODELS, [BenchmarkScores, ModelScores]),
         (OF_LANGUAGES, [LanguageScores]), (AT_THE_END, [Study, list[ReportSection]]),
     ],
 )  # fmt: skip
-def test_every_section_is_made_of_what_its_list_gives(names: tuple[str, ...], given: list[type]) -> None:
+def test_every_section_is_made_of_what_its_list_gives(names: Iterable[str], given: list[type]) -> None:
     for name in names:
         module, function = name.split(":")
         types = get_type_hints(getattr(import_module(f"ucurve.analysis.{module}"), function))
