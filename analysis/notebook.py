@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import pandas as pd
 
-from ucurve.analysis.charts.curves import Lines, flops_chart, learning_chart, loss_chart
+from ucurve.analysis.charts.flops import flops_chart
 from ucurve.analysis.charts.offline import OfflineChart, empty_chart
 from ucurve.analysis.curves.by_column import column_table
-from ucurve.analysis.curves.charts import curve_chart, curve_tables
+from ucurve.analysis.curves.charts import curve_tables, value_figure
 from ucurve.analysis.curves.flops import flops_table, with_references
-from ucurve.analysis.curves.learning import band_note, curve_table
-from ucurve.analysis.curves.loss import loss_table
+from ucurve.analysis.curves.learning import band_note, curve_table, overall_figure
+from ucurve.analysis.curves.loss import loss_figure, loss_table
 from ucurve.analysis.curves.outliers import outlier_table
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.files import PAIR_COLUMNS
@@ -24,6 +24,8 @@ from ucurve.analysis.data.linked import under_linking
 from ucurve.analysis.data.look import look_of
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.figures import page
+from ucurve.analysis.figures.described import LineFigure
 from ucurve.analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
 from ucurve.analysis.items.histories import History, read_histories, same_pairs
 from ucurve.analysis.items.margins import BEYOND, margin_table
@@ -35,13 +37,14 @@ from ucurve.analysis.items.verdicts import RIGHT, VERDICT_NAMES, WRONG
 from ucurve.analysis.lines.ends import compare_levels, line_ends
 from ucurve.analysis.lines.table import SideBySide, set_side_by_side
 from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
+from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.run_list import describe_runs, table_html, table_text
 from ucurve.analysis.shape.listing import SHAPES_OVER
 from ucurve.analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, short_traceback, unknown_name
 from ucurve.progress import log_line
 
-_LINES: dict[str, Lines] = {"run": "line", "phenomenon": "phenomenon"}
+_LINES = ("run", "phenomenon")
 _NO_SEEDS = "no two runs on the same pairs differ in the seed only"
 StudyClass = TypeVar("StudyClass")
 
@@ -130,17 +133,23 @@ class NotebookStudy(Study):
             >>> study.curve(by="phenomenon", linking="slln_lp:0.8")
         """
         scored, look = self._with_checkpoints(benchmark, linking), look_of(self.runs, (color, dash), facet)
+        if facet is not None and by != "run":
+            raise UserError(f"facet={facet!r} gives each level a panel of lines of runs: it needs by='run', not {by!r}")
+        title = f"{scored.benchmark} (scored by {' and '.join(scored.scorers)}, ties counted {scored.ties_rule})"
+        figure = self._curve_figure(scored, by, look)
+        note = figure.with_reasons(figure.note)
+        return page.draw(figure, f"Learning curves by {by}", note).properties(title=title)
+
+    def _curve_figure(self, scored: BenchmarkScores, by: str, look: LineStyles) -> LineFigure:
         if by not in _LINES:
-            table = self._column_curves(scored, by)
-            chart = learning_chart(table, f"Learning curves by {by}", band_note(table), "value", look)
-        else:
-            table = curve_tables(scored, scored.linking)
-            if by == "phenomenon" and not set(table["phenomenon"]) - {ALL, ""}:
-                raise UserError(f"{scored.benchmark} has no phenomena; draw it with by='run'")
-            chart = curve_chart(table, scored.benchmark, band_note(table), _LINES[by], look)
-        return chart.properties(
-            title=f"{scored.benchmark} (scored by {' and '.join(scored.scorers)}, ties counted {scored.ties_rule})"
-        )
+            return value_figure(self._column_curves(scored, by), "value", look)
+        table = curve_tables(scored, scored.linking)
+        if by == "run":
+            return overall_figure(table, look)
+        phenomena = table[~table["phenomenon"].isin((ALL, ""))]
+        if phenomena.empty:
+            raise UserError(f"{scored.benchmark} has no phenomena; draw it with by='run'")
+        return value_figure(phenomena, "phenomenon", look)
 
     def flops_curve(self, benchmark: str | None = None, linking: str | None = None) -> OfflineChart:
         """Draw accuracy against training FLOPs, with a color for each model.
@@ -207,7 +216,7 @@ class NotebookStudy(Study):
         if table.empty:
             return empty_chart("no run has training metrics with bits per byte, so there is no loss to draw")
         note = " ".join(["Loss in bits per byte.", *describe_unknown(self.runs)])
-        return loss_chart(table, "Training curves", note, self.look).properties(title="Training curves")
+        return page.draw(loss_figure(table, self.look), "Training curves", note).properties(title="Training curves")
 
     def shapes(self, benchmark: str | None = None, linking: str | None = None, *, over: str = "tokens") -> pd.DataFrame:
         """Classify every curve: rising, falling, U-shaped, flat; one row a curve, those that dip first.

@@ -3,18 +3,19 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ucurve.analysis.curves.learning import curve_table, draw_curves
+from ucurve.analysis.curves.learning import curve_table, learning_figure
 from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.figures import paper
 from ucurve.analysis.items.histories import History, read_histories
-from ucurve.analysis.plotting.facets import overall_panels, panels_by
+from ucurve.analysis.plotting.facets import panels_by
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report.html import FirstScreen
@@ -305,12 +306,12 @@ def _draw_plain(scored: BenchmarkScores, table: pd.DataFrame) -> Iterator[Drawin
     if table.empty:
         return
     overall, look = table[table["phenomenon"] == "all"], scored.study.look
-    figure = draw_curves(overall, overall_panels(overall, look), look=look)
+    figure = paper.draw(learning_figure(overall, look))
     yield _picture(scored, "overall", f"All pairs of {scored.benchmark}", overall, figure)
     names = sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)[:MOST_PICTURED]
     if names:
         rows = table[table["phenomenon"].isin(names)]
-        figure = draw_curves(rows, panels_by(rows, "phenomenon", names), _across(names), look)
+        figure = paper.draw(replace(learning_figure(rows, look), by="phenomenon", across=_across(names)))
         yield _picture(scored, "phenomena", "Phenomena", rows, figure)
 
 

@@ -70,6 +70,7 @@ ORDER = {
     "ucurve.analysis": [
         "plotting",
         "data charts",
+        "figures",
         "report",
         "items tokens linking models",
         "paradigms",

@@ -1,7 +1,6 @@
 """The axes of charts: accuracy in percent with a line at chance, and log axes with labels where there is room."""
 
 import altair as alt
-import pandas as pd
 
 from ucurve.analysis.plotting.style import TokenAxis
 
@@ -32,14 +31,16 @@ def token_place(axis: TokenAxis) -> str:
     return f"datum.tokens > 0 ? datum.tokens : {axis.zero:.5g}"
 
 
-def trained_axis(tokens: pd.Series) -> alt.X:
-    """Return the axis of training tokens above 0."""
-    return _log_axis("tokens", TOKENS, (tokens.min(), tokens.max()), _COUNT)
+def log_axis(field: str, title: str, ends: tuple[float, float]) -> alt.X:
+    """Return a log axis of tokens above 0, or of FLOPs, which are labeled in powers of ten."""
+    return _log_axis(field, title, ends, _COUNT if field == "tokens" else _POWER)
 
 
-def flops_axis(flops: pd.Series) -> alt.X:
-    """Return the axis of training FLOPs, labeled in powers of ten."""
-    return _log_axis("flops", "Training FLOPs (6ND, log scale)", (flops.min(), flops.max()), _POWER)
+def linear_axis(field: str, title: str, ends: tuple[float, float], *, falling: bool) -> alt.X:
+    """Return a linear axis with some room beside its ends, on request from the greatest number to the least."""
+    margin = _MARGIN * (ends[1] - ends[0])
+    scale = alt.Scale(domain=[ends[0] - margin, ends[1] + margin], nice=False, zero=False, reverse=falling)
+    return alt.X(field=field, type="quantitative", title=title, scale=scale)
 
 
 def percent_axis(bottom: float, field: str = "accuracy", height: str = HEIGHT) -> alt.Y:
@@ -49,10 +50,10 @@ def percent_axis(bottom: float, field: str = "accuracy", height: str = HEIGHT) -
     return alt.Y(field=field, type="quantitative", title=ACCURACY, scale=scale, axis=alt.Axis(grid=True))
 
 
-def chance_line() -> alt.Chart:
-    """Return a dotted line at 50 %."""
+def level_line(height: float) -> alt.Chart:
+    """Return a dotted line at a height, such as chance at 50 %."""
     rule = alt.Chart(alt.InlineData([{}])).mark_rule(style="chance", strokeDash=[1, 3], clip=True, aria=False)
-    line: alt.Chart = rule.encode(y=alt.datum(50))
+    line: alt.Chart = rule.encode(y=alt.datum(height))
     return line
 
 

@@ -25,7 +25,7 @@ document.querySelectorAll('[data-chart="{{ key }}"]:not([data-drawn])').forEach(
     if (!window.vegaEmbed) return setTimeout(draw, 200);
     place.style.width = "100%";
     const chart = {{ chart | tojson }};
-    if (chart.facet) chart.columns = Math.max(1, Math.floor((place.clientWidth - 70) / 180));
+    if (chart.facet) chart.columns = Math.max(1, Math.floor((place.clientWidth - 70) / (chart.spec.width + 15)));
     vegaEmbed(place, chart, {
       mode: "vega-lite", ast: true, renderer: "svg",
       actions: {export: true, source: false, compiled: false, editor: false},

@@ -4,6 +4,7 @@ Names of runs, phenomena and linking functions stand in data, domains and option
 text, never in an expression.
 """
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ Chart = TypeVar("Chart", LayeredChart, PanelChart)
 TITLES = {
     "linking": "Linking function", "line": "Line", "model": "Model", "phenomenon": "Phenomenon", "value": "Value",
     "curve": "Curve", "panel": "Panel", "loss": "Loss", "reference": "Level", "accuracy": "Accuracy (%)",
-    "band": "Band (%)", "bits_band": "Band", "bits_per_byte": "Bits per byte", "number": "Value", "flops": "FLOPs",
+    "band": "Band (%)", "bits_per_byte": "Bits per byte", "number": "Value", "flops": "FLOPs",
     "runs": "Number of runs", "step": "Step", "steps": "Mean over steps", "tokens": "Tokens", "n": "Pairs",
 }  # fmt: skip
 _FORMATS = {"accuracy": ".2f", "bits_per_byte": ".4~f", "flops": ".3~e", "number": ".4f"} | dict.fromkeys(
@@ -144,15 +145,20 @@ def small(layers: Sequence[alt.Chart], numbers: Sequence[str]) -> LayeredChart:
     return chart.transform_flatten(list(numbers))
 
 
+def panel_size(panels: Column) -> tuple[int, int]:
+    """Return width and height of each panel in CSS pixels; a few panels are larger."""
+    return _LARGE_PANEL if len(panels.values) <= _FEW_PANELS else PANEL
+
+
 def in_panels(chart: LayeredChart, panels: Column, title: str) -> PanelChart:
     """Give each value of a column a small panel of a chart; the title stands below."""
     one = chart.copy(deep=False)
     one.data, one.config, one.autosize = alt.Undefined, alt.Undefined, alt.Undefined
-    few = len(panels.values) <= _FEW_PANELS
-    one.width, one.height = _LARGE_PANEL if few else PANEL
+    one.width, one.height = panel_size(panels)
     facet = alt.Facet(field=panels.name, type="nominal", sort=list(panels.values), title=title)
+    across = _FEW_ACROSS if panel_size(panels) == _LARGE_PANEL else _ACROSS
     return PanelChart(
-        data=alt.NamedData(CURVES), spec=one, facet=facet, columns=_FEW_ACROSS if few else _ACROSS,
+        data=alt.NamedData(CURVES), spec=one, facet=facet, columns=across,
         spacing={"row": 14, "column": 14}, config=_CONFIG,
     )  # fmt: skip
 
@@ -229,7 +235,7 @@ def rings(
     In a page that listens to the signal ``clicked``, the ring of a point that was clicked stays.
     """
     facts = {str(tip["field"]): tip["title"] for tip in tips}
-    said = " + '; ' + ".join(f"'{title}: ' + datum.{field}" for field, title in facts.items())
+    said = " + '; ' + ".join(f"{json.dumps(f'{title}: ')} + datum.{field}" for field, title in facts.items())
     fields = [field for field in facts if not field.endswith("band")]
     choices = [alt.selection_point(name=_HOVER, fields=fields, on="pointerover", clear="pointerout")]
     if clicked_by:
@@ -256,6 +262,12 @@ def dashes(lines: Column, *, has_legend: bool = True) -> alt.StrokeDash:
     scale = alt.Scale(domain=list(lines.values), range=[dash_array(style) for style in lines.look.values()])
     shown = legend(lines.values) if has_legend else None
     return alt.StrokeDash(field=lines.name, type="nominal", scale=scale, legend=shown)
+
+
+def widths(names: Mapping[str, float]) -> alt.StrokeWidth:
+    """Return the widths of the values of ``part``, with a legend of their own; those on paper are in points."""
+    scale = alt.Scale(domain=list(names), range=[1.6 * width for width in names.values()])
+    return alt.StrokeWidth(field="part", type="nominal", scale=scale, legend=legend(list(names)))
 
 
 def with_markers(points: alt.Chart, lines: Column) -> alt.Chart:
@@ -291,13 +303,13 @@ def legend(names: Sequence[str], *, shapes: bool = False) -> alt.Legend:
 def tips(fields: Iterable[str]) -> list[alt.Tooltip]:
     """Return the values of a point that are shown under the pointer: numbers, and names for all other fields."""
     return [
-        alt.Tooltip(field=field, type="quantitative" if field in _FORMATS else "nominal", title=TITLES[field],
-                    format=_FORMATS.get(field, alt.Undefined))
+        alt.Tooltip(field=field, type="quantitative" if field in _FORMATS else "nominal",
+                    title=TITLES.get(field, field.capitalize()), format=_FORMATS.get(field, alt.Undefined))
         for field in fields
     ]  # fmt: skip
 
 
-def with_band_text(chart: LayeredChart, form: str, field: str = "band") -> LayeredChart:
+def with_band_text(chart: LayeredChart, form: str) -> LayeredChart:
     """Write the ends of each point's band as a text."""
     text = f"format(datum.low, '{form}') + ' to ' + format(datum.high, '{form}')"
-    return chart.transform_calculate(**{field: f"isValid(datum.low) && isValid(datum.high) ? {text} : '–'"})
+    return chart.transform_calculate(band=f"isValid(datum.low) && isValid(datum.high) ? {text} : '–'")

@@ -4,21 +4,20 @@ The mean over conditions can hide what each of them does; a curve for each value
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 
-from ucurve.analysis.charts.curves import learning_chart
-from ucurve.analysis.curves.learning import band_note, curve_table, draw_curves
+from ucurve.analysis.curves.learning import band_note, curve_table, learning_figure
 from ucurve.analysis.data.groups import ALL, CROSS, Groups, Ids, Pairs, columns, crossed_columns
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.items.frequency import FREQUENCIES, with_frequencies
 from ucurve.analysis.items.histories import History, read_histories, same_pairs
 from ucurve.analysis.items.verdicts import RIGHT, TIE
-from ucurve.analysis.plotting.facets import panels_by
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
 from ucurve.analysis.report.html import ReportSection
@@ -146,9 +145,8 @@ def draw_column(
     note = f"Accuracy against training tokens for each value of {column} (its pairs), {title}. {band_note(table)}"
     if len(sizes) > len(drawn):
         note += f" The {MOST_DRAWN} values with the most pairs of {len(sizes)}; the CSV has all."
-    figure = draw_curves(rows, panels_by(rows, "value", drawn, titles.__getitem__), look=look)
-    heading = f"Learning curves by {column}"
-    return Drawing(name, heading, note + more, figure, table, learning_chart(rows, heading, note + more, "value", look))
+    figure = replace(learning_figure(rows, look), by="value", titles=titles.__getitem__)
+    return picture(figure, name, f"Learning curves by {column}", note + more, table)
 
 
 def _cut(value: str) -> str:

@@ -1,19 +1,16 @@
-"""Interactive charts of a benchmark's learning curves, from the same tables as the figures for papers."""
+"""What pages show of a benchmark's learning curves beyond the figures for papers."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pandas as pd
 
-from ucurve.analysis.charts.curves import Lines, learning_chart
-from ucurve.analysis.charts.offline import OfflineChart
-from ucurve.analysis.curves.learning import curve_table
+from ucurve.analysis.curves.learning import curve_table, learning_figure
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.figures.described import LineFigure
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
 
 MOST_ROWS = 20_000  # of a chart: with more of them a page is slow and large
-_LINES: tuple[Lines, ...] = ("line", "phenomenon")  # of the overall figure, and of the one by phenomenon
+MOST_LINES = 6  # of one panel
 
 
 def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.DataFrame:
@@ -31,25 +28,20 @@ def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.Data
     return pd.concat(tables, ignore_index=True)
 
 
-def curve_chart(table: pd.DataFrame, title: str, note: str, lines: Lines, look: LineStyles = NUMBERED) -> OfflineChart:
-    """Return the chart of the rows of ``curve_tables`` with the lines asked for."""
-    table = table[table["phenomenon"] != ""]
-    overall = table["phenomenon"] == "all"
-    if lines == "phenomenon":
-        table = table[~overall]
-    elif table["line"].nunique() == 1:
-        table = table[overall]
-    # Several lines of runs can be compared within a phenomenon too, as in the panels of the figure on paper.
-    return learning_chart(table, title, note, lines, look)
+def value_figure(table: pd.DataFrame, column: str, look: LineStyles = NUMBERED) -> LineFigure:
+    """Describe a line for each value of a column, with a menu of the lines of runs.
+
+    More than six values have a panel each, with the runs as lines.
+    """
+    figure = learning_figure(table, look)
+    menus = tuple(name for name in ("linking", "line") if name in table)
+    if table[column].nunique() > MOST_LINES:
+        return replace(figure, by=column, menus=menus[:-1])
+    return replace(figure, line=column, menus=menus, counted=())
 
 
-def add_learning_charts(drawings: Iterable[Drawing], scored: BenchmarkScores) -> list[Drawing]:
-    """Give the drawings of ``draw_learning_curves``, overall and by phenomenon, the chart of each."""
-    table, more = curve_tables(scored), ""
-    if table["linking"].nunique() < scored.rows["linking"].nunique():
-        more = f" The chart has {scored.linking} alone: all linking functions would make more than {MOST_ROWS:,} rows."
-    noted = [replace(drawing, note=drawing.note + more) for drawing in drawings]
-    return [
-        replace(drawing, chart=curve_chart(table, drawing.title, drawing.note, lines, scored.study.look))
-        for drawing, lines in zip(noted, _LINES, strict=False)
-    ]
+def note_one_function(scored: BenchmarkScores, table: pd.DataFrame) -> str:
+    """Say so where the chart of ``curve_tables`` has one linking function of several."""
+    if table["linking"].nunique() == scored.rows["linking"].nunique():
+        return ""
+    return f" The chart has {scored.linking} alone: all linking functions would make more than {MOST_ROWS:,} rows."

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import LineStyleType
 
-from ucurve.analysis.charts.curves import flops_chart, name_with_parameters
+from ucurve.analysis.charts.flops import flops_chart, name_with_parameters
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.plotting.facets import OVER_RUNS, Panels, draw_panels, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing

@@ -1,25 +1,17 @@
 """Learning curves: accuracy against training tokens, overall and per phenomenon (ZhoBLiMP, section 5.3, Figure 4)."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ucurve.analysis.data.frames import with_gaps
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.plotting.facets import (
-    OVER_RUNS,
-    Panels,
-    draw_line,
-    draw_over_tokens,
-    line_legend,
-    overall_and_phenomena,
-)
+from ucurve.analysis.figures.described import ACCURACY, TOKENS, LineFigure
+from ucurve.analysis.figures.drawings import picture
+from ucurve.analysis.plotting.facets import OVER_RUNS
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyle, LineStyles
-from ucurve.analysis.plotting.style import TokenAxis
+from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
 
 OVER_PAIRS = "95 % interval over the pairs of these templates"
 _CURVE = ["line", "phenomenon", "step"]
@@ -54,10 +46,37 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     return table.drop(columns="sd")
 
 
-def draw_learning_curves(table: pd.DataFrame, name: str, title: str, look: LineStyles = NUMBERED) -> list[Drawing]:
-    """Draw the rows of ``curve_table``: overall and, where the benchmark has phenomena, with a panel for each."""
+def draw_learning_curves(
+    table: pd.DataFrame, name: str, title: str, look: LineStyles = NUMBERED, every: pd.DataFrame | None = None
+) -> list[Drawing]:
+    """Draw the rows of ``curve_table``: overall and, where the benchmark has phenomena, with a panel for each.
+
+    ``every`` are the same rows with those of other linking functions (``charts.curve_tables``), for a menu on pages.
+    """
     note = f"Accuracy against training tokens, {title}. {band_note(table)}"
-    return overall_and_phenomena(table, name, "Learning curves", note, partial(draw_curves, look=look), look)
+    rows = table if every is None else every
+    overall, phenomena = (part["phenomenon"].isin(("all", "")) for part in (table, rows))
+    figure = overall_figure(rows, look)
+    drawings = [
+        picture(figure, f"{name}_overall", "Learning curves, overall", note, table[table["phenomenon"] == "all"])
+    ]
+    if not phenomena.all():
+        figure = replace(figure, rows=rows[~phenomena], by="phenomenon")
+        heading = "Learning curves by phenomenon"
+        drawings.append(picture(figure, f"{name}_phenomena", heading, note, table[~overall]))
+    return drawings
+
+
+def overall_figure(rows: pd.DataFrame, look: LineStyles) -> LineFigure:
+    """Describe the curves over all pairs; lines of several runs can be compared within a phenomenon too, on a page."""
+    shown = ("all",) if rows["line"].nunique() == 1 else set(rows["phenomenon"]) - {""}
+    return learning_figure(rows[rows["phenomenon"].isin(shown)], look)
+
+
+def learning_figure(rows: pd.DataFrame, look: LineStyles = NUMBERED) -> LineFigure:
+    """Describe the lines of rows of ``curve_table``, with a menu of what else they are named by."""
+    menus = tuple(name for name in ("linking", "phenomenon") if name in rows)
+    return LineFigure(rows, TOKENS, ACCURACY, band_note(rows), look, menus=menus, has_points=True)
 
 
 def band_note(table: pd.DataFrame) -> str:
@@ -71,28 +90,3 @@ def band_note(table: pd.DataFrame) -> str:
         text = f"Band: ± {OVER_RUNS} where a line has several runs, {OVER_PAIRS} where it has one."
     partial = ((table["runs"] > 0) & ~table["whole"]).any()
     return text + (" Open markers: only some runs of the line have a score there." if partial else "")
-
-
-def draw_curves(table: pd.DataFrame, panels: Panels, across: int = 4, look: LineStyles = NUMBERED) -> Figure:
-    """Draw the lines of panels, from the rows of all of them together."""
-    styles, size = look(table["line"]), 2.2 if len(panels) == 1 else 1.2
-
-    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        draw_lines(axes, rows, axis, styles, size)
-
-    return draw_over_tokens(table, panels, draw, band_note(table), line_legend(styles, table), across=across)
-
-
-def draw_lines(
-    axes: Axes, rows: pd.DataFrame, axis: TokenAxis, styles: Mapping[str, LineStyle], size: float, lines: str = "line"
-) -> None:
-    """Draw the lines that a column names, with bands and points; open points stand for only some of a line's runs."""
-    for name, style in styles.items():
-        line = rows[rows[lines] == name].sort_values("tokens")
-        x = axis.places(line["tokens"])
-        draw_line(axes, style, x, line["accuracy"], (line["low"], line["high"]))
-        for whole, face in ((True, style.color), (False, "white")):
-            points = line["accuracy"].where(line["whole"] == whole)
-            axes.plot(
-                x, points, style.marker, color=style.color, markerfacecolor=face, markersize=size, markeredgewidth=0.6
-            )

@@ -5,17 +5,15 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ucurve.analysis.data.frames import with_gaps
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from ucurve.analysis.figures.described import ACCURACY, TOKENS, LineFigure
+from ucurve.analysis.figures.drawings import overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
-from ucurve.analysis.plotting.style import TokenAxis
 from ucurve.analysis.report.html import ReportSection
 
 Array = NDArray[np.float64]
@@ -69,7 +67,7 @@ def draw_mean_curves(table: pd.DataFrame, name: str, title: str, look: LineStyle
         f"tokens, where every run has a value. Dots: means; line: smoothed ({_SMOOTHER}). Band: {_BAND}, smoothed in "
         "the same way; it is not a confidence interval of the mean."
     )
-    return overall_and_phenomena(table, name, "Mean learning curves", note, partial(_draw_curves, look=look))
+    return overall_and_phenomena(table, name, "Mean learning curves", note, partial(_describe, look=look))
 
 
 def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
@@ -116,18 +114,10 @@ def _smooth_stretches(grid: Array, values: Array) -> Array:
     return result
 
 
-def _draw_curves(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figure:
-    styles = look(table["line"])
-    counts = table.groupby("line", sort=False)[["runs", "models"]].max()
-    labels = {name: f"{name} ({counts['models'][name]} sizes, {counts['runs'][name]} runs)" for name in styles}
-
-    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        for name, style in styles.items():
-            line = rows[rows["line"] == name]
-            trained, start = line[line["tokens"] > 0], line[line["tokens"] == 0]
-            draw_line(axes, style, trained["tokens"], trained["smoothed"], (trained["low"], trained["high"]))
-            axes.plot(axis.places(line["tokens"]), line["accuracy"], style.marker, color=style.color, markersize=1.0)
-            axes.vlines(axis.places(start["tokens"]), start["low"], start["high"], color=style.color, linewidth=0.7)
-
-    legend = line_legend({labels[name]: style for name, style in styles.items()})
-    return draw_over_tokens(table, panels, draw, f"Line: smoothed mean; band: {_BAND}", legend)
+def _describe(table: pd.DataFrame, look: LineStyles) -> LineFigure:
+    smoothed = table.assign(mark="smoothed", accuracy=table["smoothed"], sizes=table["models"])
+    dots = table.assign(mark="mean", low=np.nan, high=np.nan)
+    return LineFigure(
+        pd.concat([smoothed, dots], ignore_index=True), TOKENS, ACCURACY, f"Line: smoothed mean; band: {_BAND}", look,
+        dots=("mark", "mean"), counted=("sizes", "runs"),
+    )  # fmt: skip

@@ -1,8 +1,9 @@
 """The curves of a benchmark and of the loss in the report."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ucurve.analysis.curves.charts import add_learning_charts
+from ucurve.analysis.curves.charts import curve_tables, note_one_function
 from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
 from ucurve.analysis.curves.learning import curve_table, draw_learning_curves
 from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
@@ -69,6 +70,7 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
     rows = scored.curve_rows()
     if rows.empty:
         return []
-    table = curve_table(rows, scored.study.runs)
-    drawings = draw_learning_curves(table, f"learning_curves_{scored.file_name}", scored.curve_title, scored.study.look)
-    return add_learning_charts(drawings, scored)
+    table, every = curve_table(rows, scored.study.runs), curve_tables(scored)
+    name, title = f"learning_curves_{scored.file_name}", scored.curve_title
+    drawings = draw_learning_curves(table, name, title, scored.study.look, every)
+    return [replace(drawing, note=drawing.note + note_one_function(scored, every)) for drawing in drawings]

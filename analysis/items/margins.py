@@ -4,16 +4,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
+from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.items.histories import Floats, History, read_histories
-from ucurve.analysis.plotting.facets import draw_line, draw_over_tokens, line_legend
-from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import LineStyles
-from ucurve.analysis.plotting.style import TokenAxis, readable
+from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 BEYOND = 1.0  # in the unit of the linking function; of log probabilities a factor of 2.7
@@ -51,8 +49,8 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     view = TableView(note, _SHOWN, last.assign(phenomenon=last["phenomenon"].map(readable)), {name: table}, "wrong")
     overall = lines[lines["phenomenon"] == "all"]
     text = f"Margins against training tokens, {scored.title}. {_FIGURE_NOTE}"
-    figure = _draw(overall, scored.linking, scored.study.look)
-    drawing = Drawing(f"{name}_overall", "Margins, overall", text, figure, overall)
+    figure = _describe_figure(overall, scored.linking, scored.study.look)
+    drawing = picture(figure, f"{name}_overall", "Margins, overall", text, overall)
     yield ReportSection(f"Margins on {scored.heading}", (drawing, view))
 
 
@@ -90,15 +88,6 @@ def _mean_over_runs(table: pd.DataFrame) -> pd.DataFrame:
     return means[means["runs"] == means.groupby("line")["runs"].transform("max")]
 
 
-def _draw(rows: pd.DataFrame, linking: str, look: LineStyles) -> Figure:
-    styles = look(rows["line"])
-
-    def draw(axes: Axes, panel: pd.DataFrame, axis: TokenAxis) -> None:
-        axes.axhline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
-        for name, style in styles.items():
-            line = panel[panel["line"] == name].sort_values("tokens")
-            band = (line["margin_q25"], line["margin_q75"])
-            draw_line(axes, style, axis.places(line["tokens"]), line["margin_median"], band)
-
-    legend = line_legend(styles, rows)
-    return draw_over_tokens(rows, [("", rows)], draw, _FIGURE_NOTE, legend, f"Margin ({linking})")
+def _describe_figure(rows: pd.DataFrame, linking: str, look: LineStyles) -> LineFigure:
+    banded = rows.rename(columns={"margin_q25": "low", "margin_q75": "high"})
+    return LineFigure(banded, TOKENS, Up("margin_median", f"Margin ({linking})", level=0), _FIGURE_NOTE, look)

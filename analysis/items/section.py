@@ -4,19 +4,18 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
+from ucurve.analysis.figures.drawings import overall_and_phenomena
 from ucurve.analysis.items.histories import History, read_histories
 from ucurve.analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
 from ucurve.analysis.items.table import item_summary, item_table
 from ucurve.analysis.items.variance import FEWEST_CROSSED, PARTS, seed_components, why_not_crossed
-from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import LineStyles
-from ucurve.analysis.plotting.style import TokenAxis, readable
+from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 _SUMMARY = (
@@ -98,7 +97,7 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
     note = f"Agreement of runs on single pairs, {scored.title}. {_KAPPA}"
     rows = table[table["between"] == ALL_RUNS]
     yield from overall_and_phenomena(
-        rows, name, "Agreement between seeds", note, partial(_draw_kappa, look=scored.study.look)
+        rows, name, "Agreement between seeds", note, partial(_describe_kappa, look=scored.study.look)
     )
     note = f"At the last checkpoint that all runs of a model have. {_KAPPA} {scored.title}."
     last = _last(table.assign(apart=1 - table["agreement"]), ["line", "phenomenon", "between"])
@@ -135,18 +134,8 @@ def _heading(what: str, scored: BenchmarkScores) -> str:
     return f"{what} on {scored.heading}"
 
 
-def _draw_kappa(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figure:
-    styles, size = look(table["line"]), 2.2 if len(panels) == 1 else 1.2
+def _describe_kappa(table: pd.DataFrame, look: LineStyles) -> LineFigure:
     lowest = min(0.0, float(table["kappa_low"].min()))
-
-    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        axes.axhline(0, color="0.6", linewidth=0.6)
-        for name, style in styles.items():
-            line = rows[rows["line"] == name]
-            x = axis.places(line["tokens"])
-            draw_line(axes, style, x, line["kappa"], (line["kappa_low"], line["kappa_high"]))
-            axes.plot(x, line["kappa"], style.marker, color=style.color, markersize=size, markeredgewidth=0.6)
-        axes.set_ylim(lowest - 0.03, 1.03)
-
-    note = "Band: from the lowest to the highest of two runs."
-    return draw_over_tokens(table, panels, draw, note, line_legend(styles, table), "Cohen's kappa")
+    rows = table.rename(columns={"kappa_low": "low", "kappa_high": "high"})
+    y = Up("kappa", "Cohen's kappa", level=0, least=lowest - 0.03, most=1.03)
+    return LineFigure(rows, TOKENS, y, "Band: from the lowest to the highest of two runs.", look, has_points=True)

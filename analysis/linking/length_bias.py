@@ -4,13 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores, Study
-from ucurve.analysis.plotting.facets import draw_line, draw_panels, line_legend, panels_by
+from ucurve.analysis.figures.described import Across, LineFigure, Up
+from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
 from ucurve.analysis.plotting.style import readable
@@ -131,26 +129,18 @@ def draw_alpha(bands: pd.DataFrame, name: str, look: LineStyles = NUMBERED) -> D
         f"{band}."
     )
     table = bands[["benchmark", "line", "alpha", "models", name, f"{name}_sd"]]
-    return Drawing(f"length_bias_{name}", _TITLES[name], note, _draw_bands(table, name, band, look), table)
+    return picture(_describe(table, name, band, look), f"length_bias_{name}", _TITLES[name], note, table)
 
 
-def _draw_bands(table: pd.DataFrame, name: str, band: str, look: LineStyles) -> Figure:
-    styles, several = look(table["line"]), table["benchmark"].nunique() > 1
-
-    def draw(axes: Axes, rows: pd.DataFrame) -> None:
-        for label, line in rows.groupby("line", sort=False):
-            sd = line[f"{name}_sd"]
-            ends = (line[name] - sd, line[name] + sd)
-            style = styles[str(label)]
-            draw_line(axes, style, line["alpha"], line[name], ends, marker=style.marker, markersize=1.5)
-        axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}"))
-        if name == "delta_acc":
-            axes.set_ylim(bottom=0)  # a mean of absolute values; the band alone would reach below
-
-    panels = panels_by(table, "benchmark", title=lambda benchmark: readable(benchmark) if several else "")
-    legend = line_legend(styles, table, counted="models")
-    return draw_panels(panels, draw, ("alpha", _Y[name]), f"Line: mean over models. {band}", legend)
+def _describe(table: pd.DataFrame, name: str, band: str, look: LineStyles) -> LineFigure:
+    points, sd = 100 * table[name], 100 * table[f"{name}_sd"]
+    least = 0 if name == "delta_acc" else None  # a mean of absolute values; the band alone would reach below
+    return LineFigure(
+        table.assign(**{name: points, "low": points - sd, "high": points + sd}), Across("alpha", "alpha"),
+        Up(name, _Y[name], least=least), f"Line: mean over models. {band}", look,
+        by="benchmark" if table["benchmark"].nunique() > 1 else None, titles=readable, has_points=True,
+        counted=("models",),
+    )  # fmt: skip
 
 
 _COLUMNS = (

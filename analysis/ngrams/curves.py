@@ -3,20 +3,16 @@
 from dataclasses import replace
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from ucurve.analysis.charts.curves import learning_chart
-from ucurve.analysis.plotting.facets import Panels, draw_over_tokens, overall_and_phenomena
+from ucurve.analysis.figures.described import ACCURACY, TOKENS, LineFigure
+from ucurve.analysis.figures.drawings import overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyle
-from ucurve.analysis.plotting.style import TokenAxis
+from ucurve.analysis.plotting.line_styles import DASHES, NUMBERED, LineStyles
 
 MODEL = "model"
 _NOTE = (
-    "Thick line: the model, mean over its runs; thin dashed lines: n-gram models of the tokens that it had seen at "
-    "each checkpoint."
+    "Solid line: the model, mean over its runs; dashed lines: n-gram models of the tokens that it had seen at each "
+    "checkpoint."
 )
 _VALUES = ("accuracy", "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong")
 
@@ -35,10 +31,8 @@ def draw_ngram_curves(curves: pd.DataFrame, name: str, title: str) -> list[Drawi
         rows = _long(curves[curves["line"] == line])
         of_line, suffix = (f", {line}", f"_line{place + 1}") if len(lines) > 1 else ("", "")
         note = f"Accuracy against training tokens, {title}{of_line}. {_NOTE}"
-        drawn = overall_and_phenomena(rows, f"{name}{suffix}", f"n-gram models beside the model{of_line}", note, _draw)
-        drawings += [
-            replace(one, chart=learning_chart(_chart_rows(one.table), one.title, note, "curve")) for one in drawn
-        ]
+        what = f"n-gram models beside the model{of_line}"
+        drawings += overall_and_phenomena(rows, f"{name}{suffix}", what, note, _describe)
     return drawings
 
 
@@ -55,23 +49,8 @@ def _long(curves: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _chart_rows(table: pd.DataFrame) -> pd.DataFrame:
-    return table.drop(columns="line").astype({"curve": str}).assign(low=float("nan"), high=float("nan"), whole=True)
-
-
-def _draw(table: pd.DataFrame, panels: Panels) -> Figure:
-    named = NUMBERED(table["curve"].cat.categories)
-    styles = {name: LineStyle(one.color, "-" if name == MODEL else (0, (4, 2))) for name, one in named.items()}
-    widths = {name: 1.5 if name == MODEL else 0.7 for name in styles}
-
-    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        for name, style in styles.items():
-            line = rows[rows["curve"] == name].sort_values("tokens")
-            x = axis.places(line["tokens"])
-            axes.plot(x, line["accuracy"], color=style.color, linestyle=style.dashes, lw=widths[name])
-
-    legend = {
-        name: Line2D([], [], color=style.color, linestyle=style.dashes, linewidth=widths[name])
-        for name, style in styles.items()
-    }
-    return draw_over_tokens(table, panels, draw, _NOTE, legend)
+def _describe(table: pd.DataFrame) -> LineFigure:
+    styles = NUMBERED(table["curve"].cat.categories)
+    dashed = {name: replace(style, dashes=DASHES[name != MODEL]) for name, style in styles.items()}
+    rows = table.drop(columns="low").sort_values("curve", kind="stable")
+    return LineFigure(rows, TOKENS, ACCURACY, _NOTE, LineStyles(dashed), line="curve", counted=())

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import MOST_BANDS, NUMBERED, LineStyle, LineStyles
+from ucurve.analysis.plotting.line_styles import MOST_BANDS, LineStyle
 from ucurve.analysis.plotting.style import (
     ONE_COLUMN,
     TWO_COLUMNS,
@@ -113,10 +113,10 @@ def draw_line(
 
 
 def line_legend(
-    styles: Mapping[str, LineStyle], table: pd.DataFrame | None = None, line: str = "line", counted: str = "runs"
+    styles: Mapping[str, LineStyle], table: pd.DataFrame | None = None, line: str = "line"
 ) -> dict[str, Artist]:
-    """Make the legend of some lines; a table names those whose rows count several ``counted`` with their number."""
-    names = {name: name for name in styles} if table is None else line_names(styles, table, line, counted)
+    """Make the legend of some lines; a table names those whose rows count several runs with their number."""
+    names = {name: name for name in styles} if table is None else line_names(styles, table, line)
     has_markers = len({style.marker for style in styles.values()}) > 1
     return {
         names[name]: Line2D(
@@ -126,25 +126,24 @@ def line_legend(
     }
 
 
-def line_names(lines: Iterable[str], table: pd.DataFrame, line: str = "line", counted: str = "runs") -> dict[str, str]:
-    """Name lines for a legend, those of several ``counted`` with their number; arguments as in ``line_legend``."""
-    counts = table.groupby(line, sort=False)[counted].max().dropna().astype(int).to_dict()
-    return {name: f"{name} ({counts[name]} {counted})" if counts.get(name, 1) > 1 else name for name in lines}
-
-
-def overall_panels(overall: pd.DataFrame, look: LineStyles) -> Panels:
-    """Give the rows of all pairs one panel, or one for each level of a factor where there are too many lines."""
-    panels = overall["line"].map(look.panel_of) if look.panel_of else pd.Series()
-    return panels_by(overall.assign(panel=panels.fillna("")), "panel") if panels.nunique() > 1 else [("", overall)]
+def line_names(
+    lines: Iterable[str], table: pd.DataFrame, line: str = "line", counted: Sequence[str] = ("runs",)
+) -> dict[str, str]:
+    """Name the lines of a table for a legend, with the number of runs, or what else rows count, where it is several."""
+    counts = {what: table.groupby(line, sort=False)[what].max().dropna().astype(int) for what in counted}
+    names = {}
+    for name in lines:
+        told = [f"{count[name]} {what}" for what, count in counts.items() if count.get(name, 1) > 1]
+        names[name] = f"{name} ({', '.join(told)})" if told else name
+    return names
 
 
 def overall_and_phenomena(
-    table: pd.DataFrame, name: str, what: str, note: str, draw: Callable[[pd.DataFrame, Panels], Figure],
-    look: LineStyles = NUMBERED,
-) -> list[Drawing]:  # fmt: skip
+    table: pd.DataFrame, name: str, what: str, note: str, draw: Callable[[pd.DataFrame, Panels], Figure]
+) -> list[Drawing]:
     """Draw the overall figure (rows of phenomenon ``all``) and, where there are phenomena, a panel for each."""
     overall = table[table["phenomenon"] == "all"]
-    figure = draw(overall, overall_panels(overall, look))
+    figure = draw(overall, [("", overall)])
     drawings = [Drawing(f"{name}_overall", f"{what}, overall", note, figure, overall)]
     phenomena = sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)
     if phenomena:

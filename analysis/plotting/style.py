@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2
+ALL_PHENOMENA = "all phenomena"
 _CHINESE_FONTS = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "WenQuanYi Zen Hei",
     "WenQuanYi Micro Hei", "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "SimHei", "Droid Sans Fallback",
@@ -186,6 +187,16 @@ def lowest_of(table: pd.DataFrame) -> float:
 def percent_bottom(lowest: float) -> float:
     """Return where an axis of fractions begins: just below the lowest one drawn, at most at 0.45."""
     return max(0.0, min(0.45, math.floor(20 * lowest) / 20)) if math.isfinite(lowest) else 0.45
+
+
+def phenomenon_name(name: str) -> str:
+    """Write a value of ``phenomenon`` for people."""
+    return ALL_PHENOMENA if name == "all" else readable(name)
+
+
+def phenomenon_order(name: str) -> tuple[bool, str]:
+    """Return what phenomena are sorted by: all together first, then the alphabet."""
+    return name != ALL_PHENOMENA, name.casefold()
 
 
 def readable(name: str) -> str:

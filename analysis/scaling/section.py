@@ -4,23 +4,15 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown, unknown_mark
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores, Study
-from ucurve.analysis.plotting.facets import (
-    OVER_RUNS,
-    Panels,
-    draw_line,
-    draw_panels,
-    line_legend,
-    overall_and_phenomena,
-)
+from ucurve.analysis.figures.described import ACCURACY, FLOPS, Across, LineFigure, Up
+from ucurve.analysis.figures.drawings import overall_and_phenomena, picture
+from ucurve.analysis.plotting.facets import OVER_RUNS
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
-from ucurve.analysis.plotting.style import log_axis, lowest_of, percent_axis, power_label
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.scaling.laws import (
     FEWEST_FOR_INTERVALS,
@@ -92,21 +84,10 @@ def _why_no_law(fits: pd.DataFrame) -> str:
 
 def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: str, look: LineStyles) -> Drawing:
     """Draw fitted curves through their points; values are fractions shown in percent where the label has ``%``."""
-    styles, marks = look(curves["line"].astype(str)), _describe_marks(curves)
-
-    def draw(axes: Axes, rows: pd.DataFrame) -> None:
-        for line, style in styles.items():
-            own = rows[rows["line"].astype(str) == line]
-            observed, fit = (own[own["source"] == source] for source in ("observed", "fit"))
-            axes.plot(observed["flops"], observed["value"], style.marker, color=style.color, markersize=1.8, alpha=0.6)
-            draw_line(axes, style, fit["flops"], fit["value"], (fit["low"], fit["high"]))
-        log_axis(axes, rows["flops"], power_label, most_ticks=6, minor=True)
-        if "%" in label:
-            percent_axis(axes, float(rows[["value", "low"]].min().min()))
-
-    labels = ("Training FLOPs (6ND, log scale)", label)
-    figure = draw_panels([("", curves)], draw, labels, marks, line_legend(styles))
-    return Drawing(name, title, f"{note} {marks}.", figure, curves)
+    marks, is_percent = _describe_marks(curves), "%" in label
+    y = Up("value", label, 0.5 if is_percent else None, is_percent=is_percent)
+    figure = LineFigure(curves, FLOPS, y, marks, look, dots=("source", "observed"), counted=())
+    return picture(figure, name, title, f"{note} {marks}.", curves)
 
 
 def draw_accuracy_against_bits(
@@ -120,8 +101,8 @@ def draw_accuracy_against_bits(
         "checkpoint; step 0 has none",
     }
     note = f"Accuracy against {loss} loss in bits per byte, {title}. {_against_bits_note(table)} {measured[loss]}."
-    draw = partial(_draw_against_bits, look=look)
-    return overall_and_phenomena(table, name, "Accuracy against bits per byte", note, draw)
+    describe = partial(_describe_against_bits, look=look)
+    return overall_and_phenomena(table, name, "Accuracy against bits per byte", note, describe)
 
 
 def _fit(
@@ -182,20 +163,10 @@ def _describe_marks(curves: pd.DataFrame) -> str:
     return f"{what}; band: 95 % bootstrap interval of the fit{some}"
 
 
-def _draw_against_bits(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figure:
-    styles, bits = look(table["line"]), table["bits_per_byte"]
-
-    def draw(axes: Axes, rows: pd.DataFrame) -> None:
-        for name, style in styles.items():
-            line = rows[rows["line"] == name].sort_values("step")
-            band = (line["low"], line["high"])
-            draw_line(axes, style, line["bits_per_byte"], line["accuracy"], band, marker=style.marker, markersize=1.2)
-        axes.set_xlim(bits.max() + 0.1, bits.min() - 0.1)  # training goes to the right
-        percent_axis(axes, lowest_of(table))
-
+def _describe_against_bits(table: pd.DataFrame, look: LineStyles) -> LineFigure:
     loss = table["loss"].iloc[0].capitalize()
-    labels = (f"{loss} loss (bits per byte, falling to the right)", "Accuracy (%)")
-    return draw_panels(panels, draw, labels, _against_bits_note(table), line_legend(styles, table))
+    x = Across("bits_per_byte", f"{loss} loss (bits per byte, falling to the right)", "falling")
+    return LineFigure(table, x, ACCURACY, _against_bits_note(table), look, has_points=True)
 
 
 def _against_bits_note(table: pd.DataFrame) -> str:

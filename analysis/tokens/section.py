@@ -1,32 +1,21 @@
 """The critical region in the report: its surprisal over training, and which part of the margin it accounts for."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.typing import LineStyleType
 
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.plotting.facets import (
-    OVER_RUNS,
-    Panels,
-    draw_line,
-    draw_over_tokens,
-    line_legend,
-    overall_and_phenomena,
-)
-from ucurve.analysis.plotting.line_styles import DASHES, LineStyles
-from ucurve.analysis.plotting.style import TokenAxis
+from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
+from ucurve.analysis.figures.drawings import overall_and_phenomena
+from ucurve.analysis.plotting.facets import OVER_RUNS
+from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.tokens.table import region_table
 
-_MEMBERS = {"critical_good": ("good sentence", DASHES[0]), "critical_bad": ("bad sentence", DASHES[1])}
-_PARTS = {"margin_critical": ("critical region", DASHES[0]), "margin_after": ("after it", DASHES[1])}
-_BEFORE = {"margin_before": ("before it", DASHES[3])}  # of models that read both ways
+# Columns with the name and the width of their lines; color, dashes and marker are those of the line of runs.
+_MEMBERS = {"critical_good": ("good sentence", 1.5), "critical_bad": ("bad sentence", 0.6)}
+_PARTS = {"margin_critical": ("critical region", 1.5), "margin_after": ("after it", 0.6)}
+_BEFORE = {"margin_before": ("before it", 0.25)}  # of models that read both ways
 _SHOWN = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("pairs", "Pairs", "count"),
     Column("margin", "Margin (bits)", "number"), Column("margin_critical", "in the region", "number"),
@@ -51,13 +40,13 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     surprisal = overall_and_phenomena(
         table, f"critical_region_{scored.file_name}", "Surprisal of the critical region",
         f"Surprisal of the critical region in bits, mean over pairs, {scored.title}. {_REGION} {_band(table)}",
-        lambda rows, panels: _draw(rows, panels, _MEMBERS, "Surprisal (bits)", scored.study.look),
+        lambda rows: _describe(rows, _MEMBERS, Up("bits", "Surprisal (bits)"), scored.study.look),
     )  # fmt: skip
     margins = overall_and_phenomena(
         table, f"critical_margin_{scored.file_name}", "Margin inside and after the critical region",
         "Surprisal of the bad sentence minus that of the good one in bits, mean over pairs: in the critical region, "
         f"and in the tokens after it, which both sentences have (spill-over), {scored.title}. {_band(table)}",
-        lambda rows, panels: _draw(rows, panels, parts, "Margin (bits)", scored.study.look),
+        lambda rows: _describe(rows, parts, Up("bits", "Margin (bits)", level=0), scored.study.look),
     )  # fmt: skip
     heading = f"Critical regions on {scored.heading}"
     yield ReportSection(heading, (*surprisal, *margins, _last_view(table, scored.file_name)))
@@ -77,21 +66,12 @@ def _band(table: pd.DataFrame) -> str:
     return f"Band: ± {OVER_RUNS}." if (table["runs"] > 1).any() else "No band: one run for each line."
 
 
-def _draw(
-    table: pd.DataFrame, panels: Panels, lines: Mapping[str, tuple[str, LineStyleType]], label: str, look: LineStyles
-) -> Figure:
-    styles = look(table["line"])
-
-    def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
-        for name, style in styles.items():
-            line = rows[rows["line"] == name].sort_values("tokens")
-            x = axis.places(line["tokens"])
-            for column, (_, dashes) in lines.items():
-                mean, sd = line[column], line[f"{column}_sd"]
-                draw_line(axes, replace(style, dashes=dashes), x, mean, (mean - sd, mean + sd))
-        if label.startswith("Margin"):
-            axes.axhline(0, color="0.6", linewidth=0.6)
-
-    legend: dict[str, Artist] = line_legend(styles, table)
-    legend |= {name: Line2D([], [], color="0.3", linestyle=dashes) for name, dashes in lines.values()}
-    return draw_over_tokens(table, panels, draw, _band(table), legend, label)
+def _describe(table: pd.DataFrame, widths: Mapping[str, tuple[str, float]], y: Up, look: LineStyles) -> LineFigure:
+    """Describe a line of its own width for each of some columns."""
+    parts = [
+        table.assign(part=name, bits=table[column], low=table[column] - sd, high=table[column] + sd)
+        for column, (name, _) in widths.items()
+        for sd in (table[f"{column}_sd"],)
+    ]
+    rows = pd.concat(parts, ignore_index=True)
+    return LineFigure(rows, TOKENS, y, _band(table), look, widths=dict(widths.values()))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -9,13 +10,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ucurve.analysis.curves.learning import curve_table, draw_lines
-from ucurve.analysis.curves.loss import draw_losses, loss_table
+from ucurve.analysis.curves.learning import curve_table, learning_figure
+from ucurve.analysis.curves.loss import loss_figure, loss_table
 from ucurve.analysis.data.frames import AGGREGATES, held_out_frame, metric_frame, one_ties_rule, score_frame
 from ucurve.analysis.data.runs import Run, find_runs
-from ucurve.analysis.plotting.facets import line_legend
-from ucurve.analysis.plotting.line_styles import NUMBERED
-from ucurve.analysis.plotting.style import TWO_COLUMNS, TokenAxis, drawing_style, lowest_of, percent_axis, readable
+from ucurve.analysis.figures.paper import draw_panel, legend_of
+from ucurve.analysis.plotting.style import TWO_COLUMNS, drawing_style, readable
 from ucurve.fields import format_count
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.files import write_text
@@ -90,7 +90,7 @@ def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str
     with drawing_style():
         figure = Figure(figsize=(TWO_COLUMNS, _PANEL_HEIGHT * rows), layout="constrained")
         panels = figure.subplots(rows, _COLUMNS, squeeze=False).flatten()
-        draw_losses(panels[0], losses, NUMBERED(losses["line"]), most_ticks=4)
+        draw_panel(panels[0], loss_figure(losses), is_one=False)
         title = "Loss (dots: held-out text)" if losses["loss"].eq("held-out").any() else "Training loss"
         panels[0].set(title=title, xlabel="Training tokens", ylabel="Bits per byte")
         for axes, ((benchmark, scorer), table) in zip(panels[1:], curves.items(), strict=False):
@@ -101,11 +101,9 @@ def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str
 
 
 def _draw_accuracy(axes: Axes, table: pd.DataFrame, title: str) -> None:
-    axis, styles = TokenAxis(table["tokens"]), NUMBERED(table["linking"])
-    draw_lines(axes, table, axis, styles, size=2, lines="linking")
-    axis.apply(axes, most_ticks=4, minor=True)
-    percent_axis(axes, lowest_of(table))
+    figure = replace(learning_figure(table), line="linking", menus=(), counted=())
+    draw_panel(axes, figure, is_one=False)
     axes.set_title(title, parse_math=False)
     axes.set(xlabel="Training tokens", ylabel="Accuracy (%)")
-    legend = line_legend(styles)
+    legend = legend_of(figure)
     axes.legend(list(legend.values()), list(legend))

@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from altair import LayerChart
 
 from tests.facts import write_manifest_of, write_run
-from ucurve.analysis.charts.curves import draw_small, learning_layout
+from ucurve.analysis.curves.learning import learning_figure
 from ucurve.analysis.data.groups import columns, group
+from ucurve.analysis.figures.page import draw_small, lay_out
 from ucurve.analysis.items.verdicts import RIGHT, TIE, WRONG
 from ucurve.analysis.shape.tables import explain_reservations
 from ucurve.errors import UserError
@@ -423,9 +425,9 @@ def test_a_new_checkpoint_is_a_change(tmp_path):
 
 
 def test_models_without_checkpoints_are_level_lines():
-    table = curve_of(x=[0.5, 0.6, 0.7, 0.8, 0.9]).assign(runs=1, low=np.nan, high=np.nan, whole=True)
+    table = curve_of(x=[0.5, 0.6, 0.7, 0.8, 0.9]).assign(runs=1, low=np.nan, high=np.nan, whole=True, band="")
     levels = pd.DataFrame({"line": ["a model"], "value": ["x"], "accuracy": [0.75], "low": [0.7]})
-    layout = learning_layout(table, "line", levels, panels="value", bottom=0.0)
+    layout = lay_out(replace(learning_figure(table), by="value"), levels, bottom=0.0)
     chart = draw_small(layout).to_dict(validate=False)
     (rule,) = [layer for layer in chart["layer"] if layer.get("data") == {"name": "levels"}]
     assert rule["encoding"]["color"]["scale"]["domain"] == ["m", "a model"]

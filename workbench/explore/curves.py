@@ -9,20 +9,13 @@ from typing import cast, get_args
 import numpy as np
 import pandas as pd
 
-from ucurve.analysis.charts.curves import (
-    LearningLayout,
-    draw_layout,
-    draw_panels,
-    draw_small,
-    learning_layout,
-    learning_rows,
-)
 from ucurve.analysis.charts.parts import CURVES, LEVELS, Rows, dash_array, filled
 from ucurve.analysis.curves.by_column import Counts, value_clusters, value_places, value_rows
-from ucurve.analysis.curves.learning import band_note, curve_table
+from ucurve.analysis.curves.learning import curve_table, learning_figure
 from ucurve.analysis.data.groups import ALL
 from ucurve.analysis.data.look import look_of
-from ucurve.analysis.plotting.facets import line_names
+from ucurve.analysis.figures.described import LineFigure
+from ucurve.analysis.figures.page import Layout, draw_layout, draw_panels, draw_small, lay_out, rows_of
 from ucurve.errors import UserError, unknown_name
 from ucurve.eval.linking import FAMILIES, Linking, parse_linking
 from ucurve.eval.metrics.accuracy import Split
@@ -104,7 +97,7 @@ def curves(library: Library, asked: Asked) -> dict[str, object]:
     """
     found = count_curves(library, asked)
     layout, lines = found.layout, found.courses
-    named = {name: line for line, name in line_names(found.table["line"].unique(), found.table).items()}
+    named = {name: line for line, name in found.figure.names.items()}
     return {
         "values": [
             {"name": value, "n": found.sizes[value], "says": say(lines[value]), "dips": dips(lines[value]),
@@ -118,7 +111,7 @@ def curves(library: Library, asked: Asked) -> dict[str, object]:
         "small": _small_without_data(layout), "chart": _chart_without_data(layout), "data": found.data,
         "linking": asked.linking.name, "ties_rule": found.reported.ties_rule or USUAL_RULE,
         "overall": found.reported.overall if asked.by == ALL else OVER_PAIRS,
-        "band": band_note(found.table) if len(found.table) else "", "notes": found.notes,
+        "band": found.figure.with_reasons(found.figure.note) if len(found.table) else "", "notes": found.notes,
     }  # fmt: skip
 
 
@@ -146,14 +139,15 @@ class Counted:
     table: pd.DataFrame  # as ``curve_table``, with ``value`` for ``phenomenon`` and ``n``, the pairs of a point
     levels: pd.DataFrame  # models without checkpoints: line, value, accuracy, low
     sizes: dict[str, int]  # pairs, by value
-    layout: LearningLayout
+    figure: LineFigure
+    layout: Layout
     reported: Reported
     notes: list[str]
 
     @cached_property
     def data(self) -> dict[str, Rows]:
         """The numbers of all curves by the names of the chart's data sets."""
-        data: dict[str, Rows] = {CURVES: learning_rows(self.table, self.layout)}
+        data: dict[str, Rows] = {CURVES: rows_of(self.figure, self.layout)}
         if self.layout.levels:
             places = zip(self.levels["line"], self.levels["value"], self.levels["accuracy"], strict=True)
             data[LEVELS] = [{"line": line, "value": value, "accuracy": 100 * height} for line, value, height in places]
@@ -181,28 +175,27 @@ def _count(matrices: Sequence[ScoreMatrix], notes: list[str], asked: Asked) -> C
     parts = [accuracy_rows(matrix, asked, shown, reported, one) for matrix, one in zip(matrices, alone, strict=True)]
     rows = pd.concat(parts, ignore_index=True)
     trained = rows[rows["step"] >= 0]
-    table = pd.DataFrame(columns=["line", "value", *_SHOWN], dtype=float)
+    table = pd.DataFrame(columns=["line", "value", "band", *_SHOWN], dtype=float)
     if len(trained):
         runs = [matrix.run for matrix in matrices if matrix.steps[0] >= 0]
         table = curve_table(trained, runs).rename(columns={"phenomenon": "value"})
     table = table.assign(n=table["value"].map(sizes))
     levels = rows[rows["step"] < 0].rename(columns={"phenomenon": "value", "ci_low": "low"})
-    layout = learning_layout(
-        table, "line", None if levels.empty else levels, panels="value", bottom=0.0, clickable=True,
-        look=look_of([matrix.run for matrix in matrices], (asked.color,)),
-    )  # fmt: skip
-    return Counted(table, levels, sizes, layout, reported, notes)
+    look = look_of([matrix.run for matrix in matrices], (asked.color,))
+    figure = replace(learning_figure(table, look), by="value")
+    layout = lay_out(figure, None if levels.empty else levels, bottom=0.0, clickable=True)
+    return Counted(table, levels, sizes, figure, layout, reported, notes)
 
 
 @lru_cache(maxsize=16)
-def _chart_without_data(layout: LearningLayout) -> dict[str, object]:
+def _chart_without_data(layout: Layout) -> dict[str, object]:
     """Make a chart once, as that takes longer than counting the points which a slider moves."""
     chart: dict[str, object] = draw_layout(layout).to_dict(validate=False)
     return chart
 
 
 @lru_cache(maxsize=16)
-def _small_without_data(layout: LearningLayout) -> dict[str, object]:
+def _small_without_data(layout: Layout) -> dict[str, object]:
     chart: dict[str, object] = draw_small(layout).to_dict(validate=False)
     return chart
 

@@ -1,7 +1,7 @@
 // Draws every chart where it stands. With ast its expressions are interpreted, so that the page can forbid eval.
 function draw(place) {
   const chart = JSON.parse(place.nextElementSibling.textContent);
-  if (chart.facet) chart.columns = Math.max(1, Math.floor((place.clientWidth - 70) / 180)); // panels beside each other
+  if (chart.facet) chart.columns = Math.max(1, Math.floor((place.clientWidth - 70) / (chart.spec.width + 15))); // panels beside each other
   vegaEmbed(place, chart, {
     mode: "vega-lite", ast: true, renderer: "svg", downloadFileName: place.dataset.name,
     bind: place.previousElementSibling,

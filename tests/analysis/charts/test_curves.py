@@ -1,6 +1,7 @@
 """Charts hold the numbers of the tables and are what Vega-Lite allows; ``test_charts_browser`` draws them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,15 @@ import pytest
 
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, score_row
-from ucurve.analysis.charts.curves import draw_layout, flops_chart, learning_chart, learning_layout, loss_chart
+from ucurve.analysis.charts.flops import flops_chart
 from ucurve.analysis.charts.offline import OfflineChart
 from ucurve.analysis.charts.parts import nest
 from ucurve.analysis.curves import charts
-from ucurve.analysis.curves.charts import curve_tables
+from ucurve.analysis.curves.charts import curve_tables, value_figure
 from ucurve.analysis.curves.flops import flops_table, with_references
-from ucurve.analysis.curves.learning import curve_table
-from ucurve.analysis.curves.loss import loss_table
+from ucurve.analysis.curves.learning import curve_table, learning_figure
+from ucurve.analysis.curves.loss import loss_figure, loss_table
+from ucurve.analysis.figures.page import draw, draw_layout, lay_out
 from ucurve.analysis.plotting.line_styles import NUMBERED
 
 STEPS = (0, 1, 4, 16)
@@ -70,7 +72,7 @@ def _scale(chart: Spec, channel: str) -> Spec:
 
 def test_a_chart_has_the_numbers_of_its_table_for_every_linking_function(root: Path) -> None:
     scored = scored_of(root)
-    chart = _spec(learning_chart(curve_tables(scored), "Learning curves", "How to read them.", "phenomenon"))
+    chart = _spec(draw(value_figure(curve_tables(scored), "phenomenon"), "Learning curves", "How to read them."))
     assert _menus(chart)["linking"] == ["slln_lp", "lp"]
     for linking in ("slln_lp", "lp"):
         rows = scored.rows[scored.rows["linking"] == linking]
@@ -83,7 +85,7 @@ def test_a_chart_has_the_numbers_of_its_table_for_every_linking_function(root: P
 
 
 def test_lines_have_the_colors_of_the_figures_and_a_menu_for_each_other_name(root: Path) -> None:
-    chart = _spec(learning_chart(curve_tables(scored_of(root)), "t", "n"))
+    chart = _spec(draw(learning_figure(curve_tables(scored_of(root))), "t", "n"))
     names = ["14m (2 runs)", "70m"]
     scale = _scale(chart, "color")
     assert len(scale["domain"]) == 2
@@ -96,7 +98,7 @@ def test_lines_have_the_colors_of_the_figures_and_a_menu_for_each_other_name(roo
 
 
 def test_a_checkpoint_without_a_score_is_a_gap(root: Path) -> None:
-    chart = _spec(learning_chart(curve_tables(scored_of(root)), "t", "n"))
+    chart = _spec(draw(learning_figure(curve_tables(scored_of(root))), "t", "n"))
     line = next(one for one in chart["datasets"]["curves"] if one["line"].startswith("70m"))
     assert line["step"] == [0, 1, 4, 8, 16]
     assert line["accuracy"][3] is None
@@ -116,8 +118,8 @@ def test_every_chart_is_what_vega_lite_allows(root: Path) -> None:
     study, scored = study_of(root), scored_of(root)
     table = curve_table(scored.curve_rows(), study.runs)
     points = flops_table(table, study.runs)
-    assert _spec(learning_chart(table, "t", "n", "phenomenon"))["layer"]
-    loss = _spec(loss_chart(loss_table(study.metrics, study.held_out), "t", "n"))
+    assert _spec(draw(value_figure(table, "phenomenon"), "t", "n"))["layer"]
+    loss = _spec(draw(loss_figure(loss_table(study.metrics, study.held_out)), "t", "n"))
     both = [flops_chart(with_references(points, levels), "t", "n") for levels in (references, None)]
     assert [_levels(_spec(chart)) for chart in both] == [["People"], []]
     assert {one["loss"] for one in loss["datasets"]["curves"]} == {"training", "held-out"}
@@ -126,9 +128,10 @@ def test_every_chart_is_what_vega_lite_allows(root: Path) -> None:
 def test_charts_of_the_same_names_differ_in_their_data_only(root: Path) -> None:
     table = curve_table(scored_of(root).curve_rows(), study_of(root).runs)
     moved = table.assign(accuracy=table["accuracy"] + 0.01)
-    assert learning_layout(table, "line") == learning_layout(moved, "line")
-    assert learning_layout(table, "line") != learning_layout(table.assign(low=0.1), "line")
-    charts = [_spec(learning_chart(one, "t", "n")) for one in (table, moved)]
+    one, other, wider = (learning_figure(rows) for rows in (table, moved, table.assign(low=0.1)))
+    assert lay_out(one) == lay_out(other)
+    assert lay_out(one) != lay_out(wider)
+    charts = [_spec(draw(figure, "t", "n")) for figure in (one, other)]
     data = [chart.pop("datasets")["curves"] for chart in charts]
     assert charts[0] == charts[1]
     assert data[0] != data[1]
@@ -138,21 +141,21 @@ def test_more_than_six_phenomena_have_a_panel_each(root: Path) -> None:
     table = curve_table(scored_of(root).curve_rows(), study_of(root).runs)
     one = table[table["phenomenon"] == "BA"]
     many = pd.concat([one.assign(phenomenon=f"p{number}") for number in range(7)])
-    chart = learning_chart(many, "t", "n", "phenomenon").to_dict(validate=False)
+    chart = draw(value_figure(many, "phenomenon"), "t", "n").to_dict(validate=False)
     altair.FacetChart.from_dict(chart)
     assert chart["facet"]["field"] == "phenomenon"
     assert {line["phenomenon"] for line in chart["datasets"]["curves"]} == {f"p{number}" for number in range(7)}
     scales = [layer["encoding"]["color"]["scale"]["domain"] for layer in chart["spec"]["layer"]
               if "color" in layer.get("encoding", {})]  # fmt: skip
     assert scales[0] == ["14m (2 runs)"]
-    few = learning_chart(many[many["phenomenon"] < "p6"], "t", "n", "phenomenon").to_dict(validate=False)
+    few = draw(value_figure(many[many["phenomenon"] < "p6"], "phenomenon"), "t", "n").to_dict(validate=False)
     assert "layer" in few
 
 
 def test_level_lines_have_colors_of_their_own_and_a_place_on_the_axis(root: Path) -> None:
     table = curve_table(scored_of(root).curve_rows(), study_of(root).runs).rename(columns={"line": "curve"})
     levels = pd.DataFrame({"curve": ["a model"], "accuracy": [0.3], "low": [0.22]})
-    layout = learning_layout(table, "curve", levels, clickable=True)
+    layout = lay_out(replace(learning_figure(table), line="curve", counted=()), levels, clickable=True)
     chart = draw_layout(layout).to_dict()
     scale = _scale(chart, "color")
     assert scale["domain"] == [*dict.fromkeys(table["curve"]), "a model"]

@@ -50,7 +50,7 @@ def test_held_out_loss_is_drawn_beside_training_loss(make_run: MakeRun, tmp_path
     drawing = draw_loss_curves(table, "n")
     assert "Dots: loss on held-out text" in drawing.note
     drawn = [line.get_ydata().tolist() for line in drawing.figure.axes[0].lines]
-    assert drawn == [[7.5], [8.0, 7.0]]
+    assert drawn == [[8.0, 7.0], [7.5]]
 
 
 def test_no_metrics_give_an_empty_table(make_run: MakeRun, tmp_path) -> None:
