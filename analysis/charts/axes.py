@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from ucurve.analysis.plotting.style import TokenAxis
+from ucurve.analysis.plotting.style import TokenAxis, percent_ticks
 
 HEIGHT = "height"  # the expression of a panel's height, where it stands alone
 TOKENS, ACCURACY = "Training tokens (log scale)", "Accuracy (%)"
@@ -46,8 +46,9 @@ def linear_axis(field: str, title: str, ends: tuple[float, float], *, falling: b
 def percent_axis(bottom: float, field: str = "accuracy", height: str = HEIGHT) -> alt.Y:
     """Return the axis of accuracies in percent, from a fraction to 100; ``height`` is an expression."""
     inside: list[alt.ExprRef | float] = [alt.ExprRef(f"{height} - {_INSET}"), _INSET]
+    axis = alt.Axis(grid=True, values=percent_ticks(bottom))
     scale = alt.Scale(domain=[100 * bottom, 100], range=inside, nice=False, zero=False)
-    return alt.Y(field=field, type="quantitative", title=ACCURACY, scale=scale, axis=alt.Axis(grid=True))
+    return alt.Y(field=field, type="quantitative", title=ACCURACY, scale=scale, axis=axis)
 
 
 def level_line(height: float) -> alt.Chart:

@@ -33,7 +33,7 @@ _FORMATS = {"accuracy": ".2f", "bits_per_byte": ".4~f", "flops": ".3~e", "number
 _HEIGHT = 340  # CSS pixels of the panel
 PANEL, _ACROSS = (165, 105), 5  # CSS pixels of a small panel; panels beside each other
 _LARGE_PANEL, _FEW_ACROSS, _FEW_PANELS = (290, 200), 3, 6  # of a few panels
-_PICKED, _ALONE, _HOVER = "picked", "alone", "hover"  # the names of what a reader chooses
+_PICKED, _ALONE, _HOVER, _OVER = "picked", "alone", "hover", "over"  # the names of what a reader chooses
 _CLICKED, _AT = "clicked", "at"
 _DIGITS = 5  # significant ones of the numbers in a chart
 _PALE = 0.08  # opacity of the lines that were not picked
@@ -217,13 +217,17 @@ def opacity_alone(lines: Column) -> alt.OpacityValue:
 
 
 def opacity(lines: Column, value: float = 1, *, of_band: bool = False) -> alt.OpacityValue:
-    """Return the opacity of a mark, pale where its line is not picked; of many bands those of picked lines are seen."""
+    """Return the opacity of a mark, pale where its line is not picked.
+
+    Of many bands those of lines are seen that are picked, or under the pointer (``rings``).
+    """
     if not lines.has_several:
         return alt.OpacityValue(value)
     one = {"or": [{"param": _PICKED, "empty": False}, f"datum.{lines.name} === {_ALONE}"]}
     picked = {"and": [{"param": _PICKED}, _in_menu(lines)]}  # by both legend and menu
     if of_band and len(lines.values) > MOST_BANDS:
-        return alt.OpacityValue(0, condition={"test": {"and": [one, picked]}, "value": value})
+        seen = {"or": [{"and": [one, picked]}, {"param": _OVER, "empty": False}]}
+        return alt.OpacityValue(0, condition={"test": seen, "value": value})
     return alt.OpacityValue(value * _PALE, condition={"test": picked, "value": value})
 
 
@@ -241,13 +245,14 @@ def rings(
     if clicked_by:
         choices.append(alt.selection_point(name=_CLICKED, fields=list(clicked_by), on="click", clear=False))
     shown = [{"param": choice.name, "empty": False, "value": 1} for choice in choices]
+    over = alt.selection_point(name=_OVER, fields=[lines.name], on="pointerover", clear="pointerout")
     look = base.mark_point(
         clip=True, size=150, fill="transparent", style="ring", strokeWidth=1.4, opacity=1,
         description=alt.ExprRef(said), cursor="pointer" if clicked_by else alt.Undefined,
     ).encode(
         strokeOpacity=alt.StrokeOpacityValue(0, condition=shown), tooltip=list(tips)
     )  # fmt: skip
-    return keep_picked(look, lines).add_params(*choices)
+    return keep_picked(look, lines).add_params(*choices, over)
 
 
 def color(lines: Column, *, has_legend: bool = True) -> alt.Color:
@@ -267,7 +272,7 @@ def dashes(lines: Column, *, has_legend: bool = True) -> alt.StrokeDash:
 def widths(names: Mapping[str, float]) -> alt.StrokeWidth:
     """Return the widths of the values of ``part``, with a legend of their own; those on paper are in points."""
     scale = alt.Scale(domain=list(names), range=[1.6 * width for width in names.values()])
-    return alt.StrokeWidth(field="part", type="nominal", scale=scale, legend=legend(list(names)))
+    return alt.StrokeWidth(field="part", type="ordinal", sort=list(names), scale=scale, legend=legend(list(names)))
 
 
 def with_markers(points: alt.Chart, lines: Column) -> alt.Chart:

@@ -24,7 +24,11 @@ def look_of(runs: Sequence[Run], first: Iterable[str | None] = (), facet: str | 
             raise unknown_name("factor", name, design.varying or design.table.columns)
     factors = [name for name in dict.fromkeys((*asked, *design.varying)) if name in design.varying]
     styles = styles_by_factor(design.views(), {name: design.levels(name) for name in factors})
+    marks = {run.label: unknown_mark(run) for run in runs}  # as comparisons by bits per byte name lines
     names = [(run, name) for run in runs for name in (run.line, run.line_without("size", "budget"))]
-    marked = {f"{name}{unknown_mark(run)}": styles[name] for run, name in names if name in styles}
+    marked = {f"{name}{marks[run.label]}": styles[name] for run, name in names if name in styles}
     by = facet or (factors[:3][-1] if len({run.line for run in runs}) >= FEWEST_IN_PANELS and factors else None)
-    return LineStyles(styles | marked, {run.line: str(design.level(run.label, by) or run.line) for run in runs if by})
+    of_panels = [(run, run.line + mark) for run in runs for mark in ("", marks[run.label])] if by else []
+    return LineStyles(
+        styles | marked, {name: str(design.level(run.label, by) or run.line) for run, name in of_panels}
+    )

@@ -69,8 +69,10 @@ class LineFigure:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The name of each line in the legend."""
-        lines = self.rows[self.line].dropna().astype(str).unique()
+        """The name of each line in the legend; those of the study stand in its order."""
+        places = {name: place for place, name in enumerate(self.look.of_line)}
+        found = self.rows[self.line].dropna().astype(str).unique()
+        lines = sorted(found, key=lambda name: places.get(name, len(places)))
         if self.line == "phenomenon":
             return {name: phenomenon_name(name) for name in sorted(lines, key=str.casefold)}
         return line_names(lines, self.rows, self.line, self.counted)
@@ -118,7 +120,9 @@ class LineFigure:
 
     def values(self, name: str) -> list[str]:
         """Return the values of a column in order: of phenomena all together first, then by the alphabet."""
-        found = [str(value) for value in self.named[name].dropna().unique()]
+        found = list(dict.fromkeys(self.named[name].dropna().astype(str)))
+        if name == PANEL:
+            return [level for level in dict.fromkeys(self.look.panel_of.values()) if level in found]
         return sorted(found, key=phenomenon_order) if name == "phenomenon" else found
 
     @cached_property

@@ -168,8 +168,9 @@ def _up(layout: Layout, field: str, height: str) -> alt.Y:
     y = layout.y
     if y.is_percent:
         return axes.percent_axis(layout.bottom, field, height).title(y.label)
-    given = {name: value for name, value in (("domainMin", y.least), ("domainMax", y.most)) if value is not None}
-    return alt.Y(field=field, type="quantitative", title=y.label, scale=alt.Scale(zero=False, **given))
+    least, most = (alt.Undefined if end is None else end for end in (y.least, y.most))
+    scale = alt.Scale(zero=False, domainMin=least, domainMax=most)
+    return alt.Y(field=field, type="quantitative", title=y.label, scale=scale)
 
 
 def _level(layout: Layout) -> list[alt.Chart]:

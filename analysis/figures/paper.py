@@ -66,8 +66,9 @@ def _draw_points(axes: Axes, figure: LineFigure, rows: pd.DataFrame, style: Line
     for is_whole, face in ((True, style.color), (False, "white")):
         points = dots[figure.y.column].where(whole == is_whole)
         if points.notna().any():
-            look = {"color": style.color, "markerfacecolor": face, "markersize": size, "markeredgewidth": 0.6}
-            axes.plot(x, points, style.marker, **look)
+            axes.plot(
+                x, points, style.marker, color=style.color, markerfacecolor=face, markersize=size, markeredgewidth=0.6
+            )
 
 
 def _places(figure: LineFigure, rows: pd.DataFrame) -> ArrayLike:
@@ -91,4 +92,4 @@ def _set_up(axes: Axes, figure: LineFigure) -> None:
         return
     if figure.y.level is not None:
         axes.axhline(figure.y.level, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
-    axes.set_ylim(figure.y.least, figure.y.most)
+    axes.set_ylim(figure.y.least, figure.y.most, auto=True)  # what is not given follows all panels

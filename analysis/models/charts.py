@@ -111,6 +111,7 @@ def draw_scatter(
                 part = rows[(rows["better"] == better) & (rows["set"] == own)]
                 axes.plot(part["accuracy_base"], part["accuracy_other"], shape, color=color, markersize=2.4, alpha=0.8)
         percent_axis(axes, low)
+        axes.set_xticks(axes.get_yticks())
         axes.set_xlim(axes.get_ylim())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
         axes.plot([0, 1], [0, 1], ":", color="0.4", linewidth=0.7, zorder=0)

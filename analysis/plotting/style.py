@@ -174,7 +174,9 @@ def _minor_ticks(low: float, high: float) -> list[float]:
 
 def percent_axis(axes: Axes, lowest: float) -> None:
     """Show fractions as percent, from ``percent_bottom`` to 100, with a line at chance (50)."""
-    axes.set_ylim(percent_bottom(lowest), 1.01)
+    bottom = percent_bottom(lowest)
+    axes.set_ylim(bottom, 1.01)
+    axes.yaxis.set_major_locator(FixedLocator([tick / 100 for tick in percent_ticks(bottom)]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
     axes.axhline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
 
@@ -187,6 +189,11 @@ def lowest_of(table: pd.DataFrame) -> float:
 def percent_bottom(lowest: float) -> float:
     """Return where an axis of fractions begins: just below the lowest one drawn, at most at 0.45."""
     return max(0.0, min(0.45, math.floor(20 * lowest) / 20)) if math.isfinite(lowest) else 0.45
+
+
+def percent_ticks(bottom: float) -> list[int]:
+    """Return the percents with a label on an axis that begins at a fraction, on paper and on pages."""
+    return [tick for tick in range(0, 101, 10 if bottom > 0.2 else 25) if tick >= 100 * bottom]
 
 
 def phenomenon_name(name: str) -> str:

@@ -38,6 +38,15 @@ def test_a_curve_shows_itself_and_begins_with_the_linking_function_asked_for(mak
     assert '"width": 500' in (tmp_path / "curve.json").read_text(encoding="utf-8")
 
 
+def test_panels_by_a_factor_are_of_lines_of_runs_alone(make_run: MakeRun, tmp_path: Path) -> None:
+    for tokenizer in ("char", "bpe"):
+        make_run(_rows() + _rows(phenomenon="BA"), tokenizer=tokenizer)
+    study = open_study(f"{tmp_path}/runs/*")
+    assert set(study.curve(facet="tokenizer").to_dict()["facet"]["sort"]) == {"char", "bpe"}
+    with pytest.raises(UserError, match=r"facet='tokenizer' gives .* it needs by='run', not 'phenomenon'"):
+        study.curve(by="phenomenon", facet="tokenizer")
+
+
 def test_a_saved_page_needs_no_network(make_run: MakeRun, tmp_path: Path) -> None:
     make_run(_rows() + _rows(phenomenon="</script>"))
     chart = open_study(f"{tmp_path}/runs/*").curve()

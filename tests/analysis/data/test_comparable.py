@@ -1,5 +1,7 @@
 """A line whose tokenizer does not know some of the text is marked wherever lines are compared by bits per byte."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.analysis.scaling.test_section import _bits, _rows
@@ -59,6 +61,13 @@ def test_a_marked_line_over_budgets_has_the_color_of_its_tokenizer(study_with, m
     look = open_study(f"{tmp_path}/runs/*").look
     assert len({look([name])[name].color for name in names}) == 1
     assert look(["bpe"])["bpe"].color != look(["char †"])["char †"].color
+
+
+def test_a_marked_line_has_its_panel(study_with):
+    study = study_with(11)
+    study = replace(study, settings=replace(study.settings, facet="tokenizer"))
+    ((drawing,),) = (section.drawings for section in loss_sections(study))
+    assert {axes.get_title() for axes in drawing.figure.axes} == {"char", "bpe"}
 
 
 def test_a_tokenizer_that_knows_nearly_everything_is_not_marked(study_with):
