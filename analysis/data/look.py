@@ -29,4 +29,6 @@ def look_of(runs: Sequence[Run], first: Iterable[str | None] = (), facet: str | 
     marked = {f"{name}{marks[run.label]}": styles[name] for run, name in names if name in styles}
     by = facet or (factors[:3][-1] if len({run.line for run in runs}) >= FEWEST_IN_PANELS and factors else None)
     of_panels = [(run, run.line + mark) for run in runs for mark in ("", marks[run.label])] if by else []
-    return LineStyles(styles | marked, {name: str(design.level(run.label, by) or run.line) for run, name in of_panels})
+    return LineStyles(
+        styles | marked, {name: str(design.level(run.label, by or "") or run.line) for run, name in of_panels}
+    )

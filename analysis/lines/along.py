@@ -72,7 +72,7 @@ def _differences(curves: pd.DataFrame, runs: Sequence[Run]) -> Iterator[tuple[tu
         for (level, other), pairs in level_pairs(runs, factor).items():
             for phenomenon, lines in by_phenomenon.items():
                 known = [(lines[one], lines[two]) for one, two in pairs if one in lines and two in lines]
-                if known and (found := _compare(known)):
+                if known and (found := compare_along(known)):
                     named = {"factor": factor, "level": level, "other": other, "phenomenon": phenomenon}
                     tokens, band, p = found
                     along = pd.DataFrame({**named, "tokens": tokens, **band})
@@ -90,8 +90,12 @@ def _curves_of_lines(curves: pd.DataFrame, line_of: Mapping[str, str]) -> dict[s
     return found
 
 
-def _compare(pairs: Sequence[tuple[_Line, _Line]]) -> tuple[Array, dict[str, Array], float] | None:
-    """Return tokens, the difference with its band, and p; None with too few common checkpoints or one run of a line."""
+def compare_along(pairs: Sequence[tuple[_Line, _Line]]) -> tuple[Array, dict[str, Array], float] | None:
+    """Compare pairs of lines, each the curves of its runs, float64[2, checkpoints] (tokens above 0 and accuracies).
+
+    Returned are the tokens at which they are compared, ``difference`` with its band ``low`` to ``high``, and p; None
+    with fewer than four common checkpoints or one run of a line.
+    """
     lines = [line for side in zip(*pairs, strict=True) for line in side]
     weights = [weight / len(pairs) for weight in (1.0, -1.0) for _ in pairs]
     spans = np.array([run[0, [0, -1]] for line in lines for run in line])
@@ -135,7 +139,7 @@ def _largest_of_all(places: Array, freedom: float) -> Array:
 
 def _tell(along: pd.DataFrame) -> tuple[object, ...]:
     """Return the ranges in which the band is on one side of 0, and the difference that is largest in its band."""
-    first = along.loc[(along["difference"] / (along["high"] - along["low"])).abs().idxmax()]
+    first = along.iloc[int((along["difference"] / (along["high"] - along["low"])).abs().argmax())]
     return (
         _ranges(along["tokens"], along["low"] > 0), _ranges(along["tokens"], along["high"] < 0),
         *first[["difference", "low", "high", "tokens"]],
@@ -165,7 +169,7 @@ def describe_along(table: pd.DataFrame, factor: str, better: str, worse: str) ->
     for row in rows.itertuples():
         if {row.level, row.other} == {better, worse}:
             higher, lower = (row.higher, row.lower) if row.level == better else (row.lower, row.higher)
-            told = [f"{one} is higher {tokens}" for one, tokens in ((better, higher), (worse, lower)) if tokens]
+            told = [f"{one} is higher {tokens!s}" for one, tokens in ((better, higher), (worse, lower)) if tokens]
             return f"Along the curves, {' and '.join(told)} tokens." if told else _NOWHERE
     return ""
 

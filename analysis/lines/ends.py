@@ -66,11 +66,11 @@ def line_ends(study: Study) -> LineEnds:
     runs = {run.label: run for run in study.runs}
     ends = headline(study)
     ends = ends.assign(line=ends["run"].map({label: run.line for label, run in runs.items()}))
-    cells, rows, seeds = moderate_table(ends, keys), [], {}
+    cells, rows, seeds = moderate_table(ends, keys), [], dict[tuple[str, str], Seeds]()
     for (benchmark, scorer, line), own in ends.groupby(keys, sort=False):
         first = str(own["run"].iloc[0])
-        seeds[benchmark, line] = cells[benchmark, scorer, line]
-        mean = contrast([seeds[benchmark, line]], [1.0])
+        seeds[str(benchmark), str(line)] = cells[benchmark, scorer, line]
+        mean = contrast([cells[benchmark, scorer, line]], [1.0])
         of_pairs = (mean.value, *own[["ci_low", "ci_high"]].iloc[0]) if len(own) == 1 else mean
         reached = own[["run", "tokens"]].itertuples(index=False, name=None)
         cost = pd.DataFrame([_costs(runs[run], tokens, study.held_out) for run, tokens in reached]).mean()
@@ -78,8 +78,8 @@ def line_ends(study: Study) -> LineEnds:
         rows.append((benchmark, line, *levels, *np.clip(of_pairs, 0, 1), "", len(own), *cost))
     table = pd.DataFrame(rows, columns=["benchmark", "line", *factors, *_NUMBERS])
     table = table.sort_values(["benchmark", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True)
-    for _, own in table.groupby("benchmark", sort=False):
-        table.loc[own.index, "against_best"] = _against_best(own, seeds)
+    of_benchmarks = [own for _, own in table.groupby("benchmark", sort=False)]
+    table["against_best"] = [place for own in of_benchmarks for place in _against_best(own, seeds)]
     return LineEnds(table, seeds)
 
 
@@ -186,7 +186,7 @@ def _describe_factor(found: pd.DataFrame, factor: str, along: pd.DataFrame) -> I
     if found.empty:
         return
     means = found.drop_duplicates(["level", "other"], keep="last")  # of several pairs, the row that follows them
-    row = means.loc[means["difference"].abs().idxmax()]
+    row = means.iloc[int(means["difference"].abs().argmax())]
     pairs = found[(found["level"] == row["level"]) & (found["other"] == row["other"])]
     sign = 1 if row["difference"] >= 0 else -1
     better, worse = (row["level"], row["other"])[::sign]

@@ -75,14 +75,16 @@ def moderate(settings: Sequence[Sequence[float]], curves: Array | None = None) -
     ]
 
 
-def moderate_table(found: pd.DataFrame, keys: Sequence[str], value: str = "accuracy") -> dict[Hashable, Seeds]:
+def moderate_table(
+    found: pd.DataFrame, keys: Sequence[str], value: str = "accuracy"
+) -> dict[tuple[Hashable, ...], Seeds]:
     """Read the seeds of each setting of a table, a row for each run; by the values of ``keys``, in their order.
 
     The mean over all pairs (phenomenon ``all``) varies less than phenomena do, and is moderated apart. Columns
     ``ROUGHNESS`` and ``SLOPE`` (``of_curve``) are taken into account where the table has them.
     """
     of_all = found["phenomenon"].eq("all") if "phenomenon" in found else pd.Series(False, found.index)
-    cells: dict[Hashable, Seeds] = {}
+    cells: dict[tuple[Hashable, ...], Seeds] = {}
     for _, part in found.groupby(of_all, sort=False):
         groups = list(part.groupby(list(keys), sort=False))
         curves = None

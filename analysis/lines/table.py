@@ -126,10 +126,10 @@ def _at_levels(curve: pd.DataFrame, levels: Levels, label: str) -> pd.DataFrame:
     tokens = np.array([places.get(label, np.nan) for _, places in levels])
     last = np.arange(len(levels)) == len(levels) - 1
     scored = curve.dropna(subset="accuracy").sort_values("tokens")
-    columns = (scored[name].to_numpy(np.float64) for name in ("tokens", "accuracy"))
+    places, values = (scored[name].to_numpy(np.float64) for name in ("tokens", "accuracy"))
     return pd.DataFrame({
         "level": [level for level, _ in levels], "last": last, "tokens": tokens,
-        "accuracy": interpolate_run(curve, tokens), **of_curve(*columns, tokens),
+        "accuracy": interpolate_run(curve, tokens), **of_curve(places, values, tokens),
     })  # fmt: skip
 
 

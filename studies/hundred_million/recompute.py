@@ -377,7 +377,9 @@ def moderated(table: pd.DataFrame, keys: Sequence[str]) -> dict[Hashable, second
     of_all = table["phenomenon"] == "all"
     for part in (table[of_all], table[~of_all]):
         places = list(part[list(keys)].itertuples(index=False, name=None))
-        found |= second_seeds.read(*(dict(zip(places, part[name], strict=True)) for name in (_SEEDS, _CURVE)))
+        seeds: dict[Hashable, Sequence[float]] = dict(zip(places, part[_SEEDS], strict=True))
+        curves: dict[Hashable, Sequence[float]] = dict(zip(places, part[_CURVE], strict=True))
+        found |= second_seeds.read(seeds, curves)
     return found
 
 
@@ -404,7 +406,7 @@ def differences(read: pd.DataFrame) -> pd.DataFrame:
     return with_holm(table, [table["model"], table["unit"], table["amount"], table["phenomenon"] == "all"])
 
 
-def with_holm(table: pd.DataFrame, family: Sequence[pd.Series]) -> pd.DataFrame:
+def with_holm(table: pd.DataFrame, family: list[pd.Series]) -> pd.DataFrame:
     """Adjust the p values of each family."""
     return table.assign(p_holm=table.dropna(subset="p").groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
 
