@@ -27,6 +27,7 @@ from ucurve.analysis.shape.tables import Shapes, unproven_turn
 from ucurve.analysis.summary import format_range, headline
 from ucurve.fields import format_count
 
+_LEVEL = f"{50 + 100 * ONSET_ABOVE_CHANCE:.0f} %"  # from which on a phenomenon is learned
 _MOST_NAMED, _MOST_TURNS, _MOST_TOLD, _MOST_BENCHMARKS = 3, 3, 2, 3
 _NOTE = (
     "Line: smoothed accuracy, mean over runs; band: 95 % for the whole curve; dots: checkpoints; triangle: a turn that "
@@ -243,27 +244,41 @@ def _describe_accuracies(scored: BenchmarkScores) -> Iterator[str]:
 
 
 def _describe_order(shapes: Shapes) -> Iterator[str]:
-    """Name the phenomena of each line that were learned first and last, with the tokens."""
+    """Name the phenomena of each line that were learned first and last, with the tokens.
+
+    What lies above the level from the first checkpoint on need not have been learned: an untrained model may have it.
+    """
     tested = shapes.classes[(shapes.classes["phenomenon"] != "all") & (shapes.classes["class"] != NOT_TESTED)]
     lines = list(tested.groupby("line", sort=False))
     if len(lines) > _MOST_TOLD:
         return
     for line, rows in lines:
-        known = rows.dropna(subset="onset").sort_values("onset", kind="stable")
+        curves = shapes.curves[(shapes.curves["line"] == line) & (shapes.curves["tokens"] > 0)]
+        at_once = rows["onset"] <= curves["tokens"].min()
+        known = rows[~at_once].dropna(subset="onset").sort_values("onset", kind="stable")
         names = [
             f"{readable(name)} ({_count(onset)})"
             for name, onset in zip(known["phenomenon"].astype(str), known["onset"], strict=True)
         ]
-        never = sorted(readable(name) for name in rows.loc[rows["onset"].isna(), "phenomenon"].astype(str))
+        from_start, never = (
+            sorted(readable(name) for name in rows.loc[chosen, "phenomenon"].astype(str))
+            for chosen in (at_once, rows["onset"].isna())
+        )
         of_line = f" by {line}" if len(lines) > 1 else ""
         if len(names) > 1:
             most = min(_MOST_NAMED, len(names) // 2)
             yield f"First learned{of_line}, with tokens: {_join(names[:most])}. Last: {_join(names[-most:])}."
+        if from_start:
+            yield f"Above {_LEVEL} from the first checkpoint on{of_line}, learned or not: {_join(_some(from_start))}."
         if never:
-            some = [*never[:_MOST_NAMED], f"{len(never) - _MOST_NAMED} more"] if len(never) > _MOST_NAMED else never
-            yield f"Not learned{of_line}: {_join(some)}."
+            yield f"Not learned{of_line}: {_join(_some(never))}."
     if len(tested):
-        yield f"Learned: the accuracy comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay."
+        yield f"Learned: the accuracy comes above {_LEVEL} to stay, from below it."
+
+
+def _some(names: Sequence[str]) -> list[str]:
+    more = len(names) - _MOST_NAMED
+    return [*names[:_MOST_NAMED], f"{more} more"] if more > 0 else list(names)
 
 
 def _draw_classified(scored: BenchmarkScores, shapes: Shapes) -> Iterator[Drawing]:

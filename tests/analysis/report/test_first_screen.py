@@ -20,11 +20,13 @@ from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.linking.length_bias import draw_alpha
+from ucurve.analysis.overview import _describe_order
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import drawing_style
 from ucurve.analysis.report.html import FirstScreen, ReportSection
 from ucurve.analysis.run import analyze
 from ucurve.analysis.sections import AT_THE_END, LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, QUESTIONS, make_report
+from ucurve.analysis.shape.tables import Shapes
 
 SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 _CLIPPED = """() => [...document.querySelectorAll('h1, h2, h3, p, th, td, summary, a, button')].filter(one => {
@@ -72,6 +74,21 @@ def test_the_first_screen_tells_what_was_trained_learned_and_turns(
     assert set(overall.table["phenomenon"]) == {"all"}
     assert phenomena.figure.axes[0].get_title() == "compound classifier"
     assert len([axes for axes in phenomena.figure.axes if axes.axison]) == len(CURVES)
+
+
+def test_what_an_untrained_model_has_already_is_not_learned_first() -> None:
+    onsets = {"all": 4000.0, "npi": 1024.0, "passive": 1024.0, "BA": 5000.0, "anaphor": 80_000.0, "question": np.nan}
+    classes = pd.DataFrame([
+        {"line": "14m", "phenomenon": name, "class": "rising", "onset": onset} for name, onset in onsets.items()
+    ])  # fmt: skip
+    curves = pd.DataFrame({"line": "14m", "phenomenon": "npi", "tokens": [0.0, 1024.0, 4096.0]})
+    nothing = pd.DataFrame()
+    assert list(_describe_order(Shapes(classes, nothing, curves, nothing, (), {}))) == [
+        "First learned, with tokens: BA (5K). Last: anaphor (80K).",
+        "Above 55 % from the first checkpoint on, learned or not: npi and passive.",
+        "Not learned: question.",
+        "Learned: the accuracy comes above 55 % to stay, from below it.",
+    ]
 
 
 def test_what_one_model_cannot_answer_is_left_out_and_named(
