@@ -106,8 +106,11 @@ def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
     of_line = f" of {row['line']}" if several else ""
     verbs = ("falls", "comes back") if _turn_of(row) == "dip" else ("rises", "falls back")
+    own = shapes.curves[(shapes.curves["line"] == row["line"]) & (shapes.curves["phenomenon"] == row["phenomenon"])]
+    untrained = own.loc[own["tokens"] == 0, "accuracy"]
+    start = f" ({100 * untrained.iloc[0]:.0f} % untrained)" if len(untrained) else ""
     return (
-        f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f} to {100 * turned:.0f} % "
+        f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f}{start} to {100 * turned:.0f} % "
         f"at {_count(place)} tokens and {verbs[1]} to {100 * after:.0f} %"
     )
 
@@ -134,8 +137,8 @@ def _describe_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> st
         return ""
     chosen = changed["phenomenon"].isin([row["phenomenon"]]) | (row["phenomenon"] == "all")
     lost = changed[chosen & (changed["before"] == "right") & (changed["now"] == "wrong")].drop_duplicates("pair")
-    pairs = [f"“{good}”, not “{bad}”" for good, bad in lost.nsmallest(2, "margin")[["good", "bad"]].to_numpy()]
-    return f" Turned wrong on the way down: {'; '.join(pairs)}." if pairs else ""
+    pairs = [f"“{good}” and “{bad}”" for good, bad in lost.nsmallest(2, "margin")[["good", "bad"]].to_numpy()]
+    return f" Turned wrong on the way down (the good sentence first): {'; '.join(pairs)}." if pairs else ""
 
 
 def _describe_proof(row: Row) -> str:

@@ -242,6 +242,9 @@ def _item_fields(
             "menus": item.chart is not None and has_menus(item.chart),
         }  # fmt: skip
     columns, same = _split_columns(item)
+    hidden = len(columns) - MOST_COLUMNS
+    if hidden > 0:
+        caption += f" {hidden} more column{'s are' if hidden > 1 else ' is'} in the CSV."
     columns, rows = columns[:MOST_COLUMNS], _first_rows(item) if is_brief else item.table
     cells = [list(_cells(column, rows)) for column in columns]
     heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in columns]

@@ -135,3 +135,12 @@ def test_an_infinite_number_is_told_in_words_and_sorts_as_the_largest() -> None:
         "Infinity",
         "0.5",
     ]
+
+
+def test_a_table_says_how_many_columns_are_in_its_file_alone() -> None:
+    names = [f"c{number}" for number in range(11)]
+    rows = pd.DataFrame([range(11), range(1, 12)], columns=names)
+    view = TableView("A table.", tuple(Column(name, name, "count") for name in names), rows, {"t": rows})
+    page = report_html("t", [ReportSection("s", (view,))], {})
+    assert "A table. 3 more columns are in the CSV." in page
+    assert "c8" not in page
