@@ -127,8 +127,7 @@ def draw_small(layout: Layout) -> LayeredChart:
     line that is seen alone.
     """
     axis, line = TokenAxis(layout.ends), layout.line
-    y = axes.percent_axis(layout.bottom).title(None).axis(values=[0, 50, 100], grid=True)
-    base = alt.Chart().encode(x=axes.token_axis(axis).title(None), y=y)
+    base = alt.Chart().encode(x=axes.token_axis(axis).title(None), y=axes.percent_axis(layout.bottom).title(None))
     colored = base.encode(color=parts.color(line, has_legend=False), opacity=parts.opacity_alone(line))
     dashes = parts.dashes(line, has_legend=False)
     band = colored.encode(y=axes.percent_axis(layout.bottom, LOW), y2=HIGH)
