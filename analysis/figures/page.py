@@ -168,7 +168,7 @@ def _up(layout: Layout, field: str, height: str) -> alt.Y:
     if y.is_percent:
         return axes.percent_axis(layout.bottom, field, height).title(y.label)
     least, most = (alt.Undefined if end is None else end for end in (y.least, y.most))
-    scale = alt.Scale(zero=False, domainMin=least, domainMax=most)
+    scale = alt.Scale(zero=False, nice=False, padding=6, domainMin=least, domainMax=most)
     return alt.Y(field=field, type="quantitative", title=y.label, scale=scale)
 
 

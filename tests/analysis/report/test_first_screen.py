@@ -148,7 +148,7 @@ def test_charts_have_all_phenomena_in_looks_of_their_own_and_no_cut_text(page: A
     page.locator(".chart svg.marks").last.wait_for()
     assert max(count_lines(page, ".chart svg.marks")) == len(CURVES)
     names = {name.replace("_", " ") for name in CURVES}
-    assert names <= set(page.locator(".chart .role-legend-label text").all_text_contents())
+    assert names <= set(page.locator(".chart svg text").all_text_contents())
     assert chart_faults(page, ".chart svg.marks") == []
 
 
