@@ -1,23 +1,19 @@
-import contextlib
-import functools
 import gc
 import os
 import signal
 import sys
 from pathlib import Path
 
-import hydra
 import pytest
 import torch
-from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hypothesis import settings
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
 
+from tests.composing import composing_once
 from tests.facts import write_manifest_of
-from ucurve import cli, config
-from ucurve.arguments import SEARCHPATH
+from ucurve import cli
 
 settings.register_profile("any machine", deadline=None)  # a busy one takes longer than 200 ms now and then
 settings.load_profile("any machine")
@@ -48,41 +44,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def composed_once():
-    """Let Hydra compose each combination of groups once in a process: it takes as long as a small training."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hydra, "compose", remembering(hydra.compose))
-        patch.setattr(config, "_stored", keeping_repositories(config._stored))
+    with composing_once():
         yield
-
-
-def remembering(compose):
-    """Return ``hydra.compose`` with a memory; folders of one's own are read each time."""
-    known = functools.cache(lambda name, *overrides: compose(name, list(overrides)))
-
-    def remembered(name, overrides):
-        own_folders = any(override.startswith(SEARCHPATH) for override in overrides)
-        return compose(name, overrides) if own_folders else known(name, *overrides)
-
-    return remembered
-
-
-def keeping_repositories(stored):
-    """Return what tells Hydra the files of a command, made from the files once for each command."""
-    repositories = {}
-
-    @contextlib.contextmanager
-    def kept(name):
-        store = ConfigStore.instance()
-        if name not in repositories:
-            with stored(name):
-                repositories[name] = store.repo
-        before, store.repo = store.repo, repositories[name]
-        try:
-            yield
-        finally:
-            store.repo = before
-
-    return kept
 
 
 @pytest.fixture(scope="session")
