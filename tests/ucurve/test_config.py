@@ -148,7 +148,7 @@ def alone(monkeypatch):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["tokens=1M,2M", "seed=0,1", "seeds.init=5", "data.path=texts,'b c.txt'", "tokenizer=char"],
+        ["tokens=1M", "seed=0,1", "seeds.init=5", "data.path=texts,'b c.txt'", "tokenizer=char"],
         ["tokens=1M", "model=tiny,llama-14m", "rate=cosine,wsd", "optimizer.warmup=9", "data.path=x"],
         ["experiment=demo,zh_pythia", "seed=3,4", "schedule=pythia", "data.path=texts"],
         ["tokens=1M", "+model.config.chunk_size=32,64", "model=mamba-14m", "++seed=1"],
