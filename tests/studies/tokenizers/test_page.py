@@ -1,7 +1,6 @@
 """The page of a study: made of its CSV files alone, from runs with planted curves."""
 
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -109,23 +108,17 @@ def test_runs_too_short_for_curves_have_a_page_of_what_they_show(tmp_path, monke
     assert "| 5.50 | `char` | 3 |" in (tmp_path / "study.md").read_text(encoding="utf-8")
 
 
-def test_a_tokenizer_without_curves_has_no_onsets_and_no_column_of_another(tmp_path, monkeypatch):
-    folder = make_runs(tmp_path)
-    for run_folder in folder.glob("*-char-*"):
-        shutil.rmtree(run_folder)
-    short = make_runs(tmp_path / "short", steps=(0, 1, 2))
-    make_page(monkeypatch, "--runs", f"{short}/*-char-*", f"{folder}/*", "--out", tmp_path)
+def test_a_tokenizer_without_curves_has_no_onsets_and_no_column_of_another(runs, tmp_path, monkeypatch):
+    short = make_runs(tmp_path, steps=(0, 1, 2))
+    make_page(monkeypatch, "--runs", f"{short}/*-char-*", f"{runs}/*-word-*", "--out", tmp_path)
     page = (tmp_path / "study.md").read_text(encoding="utf-8")
     assert re.search(r"\| passive \| – \(0 of 3\) \| [0-9.]+ \(3 of 3\) \| – \| – % \|", page)
     assert re.search(r"\| binding \| – \| [0-9.]+, stable and wrong \|", page)
 
 
 def test_a_tokenizer_that_is_trained_less_has_its_own_last_checkpoint(runs, tmp_path, monkeypatch):
-    folder = make_runs(tmp_path)
-    for run_folder in folder.glob("*-word-*"):
-        shutil.rmtree(run_folder)
-    shorter = make_runs(tmp_path / "shorter", steps=STEPS[:-1])
-    make_page(monkeypatch, "--runs", f"{folder}/*", f"{shorter}/*-word-*", "--out", tmp_path)
+    shorter = make_runs(tmp_path, steps=STEPS[:-1])
+    make_page(monkeypatch, "--runs", f"{runs}/*-char-*", f"{shorter}/*-word-*", "--out", tmp_path)
     kappas = pd.read_csv(tmp_path / "data/study_seed_agreement.csv").query("phenomenon == 'all'")
     last = kappas.sort_values("step").groupby("tokenizer")["kappa"].last()
     page = (tmp_path / "study.md").read_text(encoding="utf-8")
