@@ -24,7 +24,8 @@ Tables = Mapping[str, pd.DataFrame]
 MISSING = "–"  # in place of a value that is not there
 _SMALLEST_P = 0.0001
 MOST_COLUMNS = 8  # of a table; its CSV has all
-_MOST_ROWS, _MOST_TABLES = 8, 2  # of a section in the report of several lines
+# Of a section in the report of several lines: rows of a table that is shown whole, first rows of a longer one, tables.
+_MOST_ROWS, _FIRST_ROWS, _MOST_TABLES = 8, 6, 2
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
 _SHORT_NOTE, _FIRST_SENTENCE = 220, 70  # letters; of a longer note the first sentence is shown, the rest is folded
 _ROWS_ALIKE = 4  # of so many rows, a column that is the same in all becomes a sentence
@@ -155,9 +156,10 @@ def brief(section: ReportSection, image: str) -> ReportSection:
 def _first_rows(view: TableView) -> pd.DataFrame:
     """Return the rows of a table that matter most."""
     if not view.rank:
-        return view.table.head(_MOST_ROWS)
+        return view.table
     is_p = any(column.name == view.rank and column.kind == "p" for column in view.columns)
-    return view.table.sort_values(view.rank, ascending=is_p, key=abs, kind="stable").head(_MOST_ROWS)
+    ranked = view.table.sort_values(view.rank, ascending=is_p, key=abs, kind="stable")
+    return ranked if len(ranked) <= _MOST_ROWS else ranked.head(_FIRST_ROWS)
 
 
 def report_html(
