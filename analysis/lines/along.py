@@ -170,7 +170,9 @@ def describe_along(table: pd.DataFrame, factor: str, better: str, worse: str) ->
         if {row.level, row.other} == {better, worse}:
             higher, lower = (row.higher, row.lower) if row.level == better else (row.lower, row.higher)
             told = [f"{one} is higher {tokens!s}" for one, tokens in ((better, higher), (worse, lower)) if tokens]
-            return f"Along the curves, {' and '.join(told)} tokens." if told else _NOWHERE
+            low, high = sorted(abs(100 * bound) for bound in (row.largest_low, row.largest_high))
+            most = f"most clearly by {abs(100 * row.largest):.1f} points (band: {low:.1f} to {high:.1f})"
+            return f"Along the curves, {' and '.join(told)} tokens, {most}." if told else _NOWHERE
     return ""
 
 

@@ -205,7 +205,7 @@ def _describe_factor(found: pd.DataFrame, factor: str, along: pd.DataFrame) -> I
     low, high = sorted(100 * sign * row[name] for name in ("low", "high"))
     shown = "which is shown" if row["p"] <= 1 - CONFIDENCE else "which may be chance"
     before = describe_along(along, factor, better, worse)
-    yield f"{said}, {shown}: 95 % over seeds {low:.1f} to {high:.1f}, on these pairs. {before}".strip()
+    yield f"{said}, {shown}: 95 % over seeds {low:.1f} to {high:.1f}, on these sentence pairs. {before}".strip()
 
 
 def line_sections(study: Study) -> Iterator[ReportSection]:

@@ -71,7 +71,7 @@ def time_ratio_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Tabulate the ratios of lines; nothing where no two of several lines pass a common level."""
     study, curves = scored.study, scored.curve_rows()
     lines = {run.label: run.line for run in study.runs}  # in the order in which they are compared
-    ordered = curves.sort_values("run", key=lambda run: run.map(list(lines).index), kind="stable")
+    ordered = curves.sort_values("run", key=lambda run: run.astype(str).map(list(lines).index), kind="stable")
     table = time_ratios(ordered.assign(line=ordered["run"].map(lines)))
     if table.empty:
         return
