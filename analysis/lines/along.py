@@ -166,12 +166,14 @@ def read_along(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
 def describe_along(table: pd.DataFrame, factor: str, better: str, worse: str) -> str:
     """Say at which tokens a level of a factor is above another over all pairs; empty where it was not compared."""
     rows = table[(table["factor"] == factor) & (table["phenomenon"] == "all")]
-    for row in rows.itertuples():
-        if {row.level, row.other} == {better, worse}:
-            higher, lower = (row.higher, row.lower) if row.level == better else (row.lower, row.higher)
-            told = [f"{one} is higher {tokens!s}" for one, tokens in ((better, higher), (worse, lower)) if tokens]
-            low, high = sorted(abs(100 * bound) for bound in (row.largest_low, row.largest_high))
-            most = f"most clearly by {abs(100 * row.largest):.1f} points (band: {low:.1f} to {high:.1f})"
+    for row in rows.to_dict("records"):
+        if {row["level"], row["other"]} == {better, worse}:
+            sides = ("higher", "lower") if row["level"] == better else ("lower", "higher")
+            told = [
+                f"{one} is higher {row[side]}" for one, side in zip((better, worse), sides, strict=True) if row[side]
+            ]
+            low, high = sorted(abs(100 * row[bound]) for bound in ("largest_low", "largest_high"))
+            most = f"most clearly by {abs(100 * row['largest']):.1f} points (band: {low:.1f} to {high:.1f})"
             return f"Along the curves, {' and '.join(told)} tokens, {most}." if told else _NOWHERE
     return ""
 
