@@ -12,9 +12,10 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.differences import level_pairs
-from ucurve.analysis.lines.over_seeds import moderate, weigh
+from ucurve.analysis.lines.over_seeds import LEAST_SLOPE, moderate, weigh
 from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
 from ucurve.fields import format_count
@@ -24,11 +25,10 @@ COLUMNS = (
     "factor", "level", "other", "phenomenon", "pairs", "higher", "lower", "largest", "largest_low", "largest_high",
     "largest_at", "p", "p_holm",
 )  # fmt: skip
-SMOOTHING = 0.15  # decades of tokens
 FEWEST_CHECKPOINTS = 4
 _DRAWS = 4000
 _TURNS = 2  # independent differences in what a run does by itself, which is smooth: no more is known of variances
-_LEAST_SLOPE, _LEAST_ERROR = 0.02, 1e-9  # accuracy a decade, and accuracy
+_LEAST_ERROR = 1e-9  # of accuracy
 _SHOWN = (
     Column("of", "Difference"), Column("phenomenon", "Phenomenon"), Column("higher", "Higher (tokens)"),
     Column("lower", "Lower (tokens)"),
@@ -107,7 +107,7 @@ def compare_along(pairs: Sequence[tuple[_Line, _Line]]) -> tuple[Array, dict[str
     read = [np.array([_smoothed(run, places) for run in line]) for line in lines]
     cells = moderate(
         [at.tolist() for own in read for at in own.T],
-        np.concatenate([np.log(_slopes(places, own) ** 2 + _LEAST_SLOPE**2) for own in read])[:, None],
+        np.concatenate([np.log(_slopes(places, own) ** 2 + LEAST_SLOPE**2) for own in read])[:, None],
     )
     weighed = [weigh(cells[place :: len(tokens)], weights) for place in range(len(tokens))]
     value, error, freedom = np.array(weighed).T

@@ -6,10 +6,8 @@ from itertools import combinations
 import pandas as pd
 
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.lines.over_seeds import contrast, moderate_table, p_of_contrast, seeds_alone
+from ucurve.analysis.lines.over_seeds import DIFFERENCE, contrast, moderate_table, p_of_contrast, seeds_alone
 from ucurve.eval.metrics.significance import holm
-
-_MINUS = (1.0, -1.0)
 
 
 def level_pairs(runs: Sequence[Run], factor: str) -> dict[tuple[str, str], list[tuple[str, str]]]:
@@ -41,7 +39,7 @@ def differences_between(found: pd.DataFrame, levels: Sequence[str], lines: str) 
     for key in dict.fromkeys(key[:-1] for key in cells):
         for one, other in combinations(names, 2):
             sides = [cells.get((*key, name), nothing) for name in (one, other)]
-            table.append((*key, f"{one} - {other}", *contrast(sides, _MINUS), p_of_contrast(sides, _MINUS)))
+            table.append((*key, f"{one} - {other}", *contrast(sides, DIFFERENCE), p_of_contrast(sides, DIFFERENCE)))
     rows = pd.DataFrame(table, columns=[*levels, "phenomenon", "of", "difference", "low", "high", "p"])
     family = [*(rows[name] for name in levels), rows["phenomenon"] == "all"]
     return rows.assign(p_holm=rows.dropna(subset=["p"]).groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))

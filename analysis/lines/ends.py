@@ -12,7 +12,7 @@ from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import Study
 from ucurve.analysis.lines.along import describe_along, read_along
 from ucurve.analysis.lines.differences import level_pairs
-from ucurve.analysis.lines.over_seeds import Seeds, contrast, moderate_table, p_of_contrast
+from ucurve.analysis.lines.over_seeds import DIFFERENCE, Seeds, contrast, moderate_table, p_of_contrast
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.summary import headline
 from ucurve.eval.metrics.sampling import CONFIDENCE
@@ -34,7 +34,6 @@ _NOTE = (
     "counted) and hours are of one run, hours of its steps alone. Click a heading to sort."
 )
 _MOST_NAMED = 3
-_MINUS = (1.0, -1.0)
 _COMPARED = (
     "benchmark", "among", "level", "other", "accuracy", "accuracy_other", "difference", "low", "high", "p"
 )  # fmt: skip
@@ -86,7 +85,7 @@ def line_ends(study: Study) -> LineEnds:
 def _against_best(rows: pd.DataFrame, seeds: Mapping[tuple[str, str], Seeds]) -> list[str]:
     """Compare the lines of one benchmark with the first of them."""
     every = [seeds[key] for key in rows[["benchmark", "line"]].itertuples(index=False, name=None)]
-    p = np.array([p_of_contrast([every[0], one], _MINUS) for one in every])
+    p = np.array([p_of_contrast([every[0], one], DIFFERENCE) for one in every])
     lower = np.zeros(len(p), dtype=bool)
     tested = ~np.isnan(p) & (rows["accuracy"] < rows["accuracy"].iloc[0]).to_numpy()
     lower[tested] = holm(p[tested]) <= 1 - CONFIDENCE
@@ -140,7 +139,7 @@ def compare_levels(study: Study, ends: LineEnds, factor: str) -> pd.DataFrame:
 def _mean_difference(pairs: Sequence[tuple[Seeds, Seeds]]) -> tuple[float, ...]:
     """Return the mean accuracy of both sides, and their difference with its interval and p."""
     firsts, seconds = zip(*pairs, strict=True)
-    sides, weights = [*firsts, *seconds], [weight / len(pairs) for weight in _MINUS for _ in pairs]
+    sides, weights = [*firsts, *seconds], [weight / len(pairs) for weight in DIFFERENCE for _ in pairs]
     means = (float(np.mean([one.mean for one in side])) for side in (firsts, seconds))
     return *means, *contrast(sides, weights), p_of_contrast(sides, weights)
 

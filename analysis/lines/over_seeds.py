@@ -25,7 +25,8 @@ FEWEST_SETTINGS = 4  # with several seeds, from which on they are moderated
 _SETTINGS_FOR_CURVES = 12  # from which on their variances are also expected by how rough and steep curves are
 _LEAST = 0.25  # of the median variance, which no variance is below: half the median width of an interval
 _WINDOW, _STEP, _NEAR = 1.2, 0.3, 0.15  # decades of tokens: in which roughness is measured, slope, and a level
-_LEAST_ROUGHNESS, _LEAST_SLOPE = 0.001, 0.02  # accuracy, and accuracy a decade, below which curves are alike
+_LEAST_ROUGHNESS, LEAST_SLOPE = 0.001, 0.02  # accuracy, and accuracy a decade, below which curves are alike
+DIFFERENCE = (1.0, -1.0)  # the weights of two sides
 
 
 class Estimate(NamedTuple):
@@ -111,7 +112,7 @@ def of_curve(tokens: Array, accuracy: Array, at: Array) -> dict[str, Array]:
     change = np.interp(there + _STEP / 2, places, accuracy) - np.interp(there - _STEP / 2, places, accuracy)
     return {
         ROUGHNESS: near @ off / np.maximum(near.sum(axis=1), 1) + _LEAST_ROUGHNESS**2,
-        SLOPE: (change / _STEP) ** 2 + _LEAST_SLOPE**2,
+        SLOPE: (change / _STEP) ** 2 + LEAST_SLOPE**2,
     }
 
 

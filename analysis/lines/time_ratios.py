@@ -13,8 +13,9 @@ import pandas as pd
 
 from ucurve.analysis.curves.mean import local_linear
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.lines.over_seeds import Seeds, contrast, moderate, p_of_contrast
+from ucurve.analysis.lines.over_seeds import DIFFERENCE, Seeds, contrast, moderate, p_of_contrast
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.eval.metrics.significance import holm
 
 COLUMNS = (
@@ -22,7 +23,6 @@ COLUMNS = (
     "ratio", "low", "high", "p", "p_holm",
 )  # fmt: skip
 LEAST_CHANGE = 0.05  # of accuracy that both lines pass; on a shorter stretch no level tells their times
-_SMOOTHING = 0.15  # decades of tokens
 _SHOWN = (
     Column("line", "Line"), Column("ratio", "Times the tokens", "number"), *interval_columns("number"),
     Column("other", "Of"), Column("level", "Half way (%)", "percent"), Column("tokens", "Tokens", "count"),
@@ -34,7 +34,6 @@ _NOTE = (
     "the CSV has every two lines and every phenomenon. Intervals are 95 % over seeds, on these pairs. Tokens of two "
     "tokenizers are other amounts of text. "
 )
-_MINUS = (1.0, -1.0)
 Array = npt.NDArray[np.float64]
 _Sides = tuple[Sequence[float], ...]  # log10 of the tokens of each run, of both lines
 
@@ -116,8 +115,8 @@ def _counts(sides: _Sides) -> tuple[int, ...]:
 
 def _ratio(first: Seeds, second: Seeds) -> tuple[float, ...]:
     tokens = 10**first.mean, 10**second.mean
-    ratio = (10**value for value in contrast([first, second], _MINUS))
-    return *tokens, *ratio, p_of_contrast([first, second], _MINUS)
+    ratio = (10**value for value in contrast([first, second], DIFFERENCE))
+    return *tokens, *ratio, p_of_contrast([first, second], DIFFERENCE)
 
 
 def _read(curves: pd.DataFrame) -> dict[str, dict[str, list[_Curve]]]:
@@ -128,7 +127,7 @@ def _read(curves: pd.DataFrame) -> dict[str, dict[str, list[_Curve]]]:
         tokens, accuracy = own.sort_values("tokens")[["tokens", "accuracy"]].to_numpy(np.float64).T
         places = np.log10(tokens[tokens > 0])
         if len(places) > 1:
-            smoothed = local_linear(places, accuracy[tokens > 0], _SMOOTHING)
+            smoothed = local_linear(places, accuracy[tokens > 0], SMOOTHING)
             one = _Curve(places, smoothed, float(accuracy[0]))
             found.setdefault(str(phenomenon), {}).setdefault(str(line), []).append(one)
     return found
