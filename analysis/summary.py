@@ -9,6 +9,7 @@ import pandas as pd
 from ucurve.analysis.data.frames import last_scored, overall, targets
 from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run, describe_copies, equal_steps
 from ucurve.analysis.data.study import MEANS_OVER, Study
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.metrics.accuracy import PUBLISHED
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
@@ -167,6 +168,7 @@ _RUNS = (
 _MISSING = (Column("run", "Run"), Column("missing", "Missing"), Column("detail", "Detail"))
 
 
+@questions.section(questions.RUNS, place=1)
 def headline_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate the overall accuracy of every run before training and at its last scored checkpoint."""
     if study.scores.empty:
@@ -187,6 +189,7 @@ def headline_sections(study: Study) -> Iterator[ReportSection]:
     yield ReportSection("Overall accuracy", (_describe_accuracies(table), view))
 
 
+@questions.section(questions.RUNS, place=1)
 def runs_sections(study: Study, not_made: list[ReportSection]) -> Iterator[ReportSection]:
     """Tabulate the runs and what is missing, with the sections that could not be made; name steps of equal weights."""
     runs, absent = provenance(study), missing(study, not_made)

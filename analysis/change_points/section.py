@@ -16,6 +16,7 @@ from ucurve.analysis.plotting.facets import Panels, draw_over_tokens, line_legen
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.plotting.style import TokenAxis, readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.section import read_shapes
@@ -46,6 +47,7 @@ _FIGURE_NOTE = (
 )
 
 
+@questions.section(questions.SHAPES, place=4, page="docs/change-points.md")
 def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Report the change points of accuracy and of the loss of each line; nothing where no curve can be tested."""
     shapes = read_shapes(scored)

@@ -20,6 +20,7 @@ from ucurve.analysis.items.histories import History, read_histories, same_pairs
 from ucurve.analysis.items.verdicts import RIGHT, TIE
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import ReportSection
 from ucurve.errors import UserError, unknown_name
 from ucurve.eval.metrics.accuracy import TIES_CREDIT, TiesRule
@@ -42,6 +43,7 @@ class Counts:
     size: Ids  # int64[clusters], all items
 
 
+@questions.section(questions.LEARNED, place=3)
 def column_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw the curves for each value of the columns that ``curves_by`` names; none without it."""
     for column in scored.study.settings.curves_by:

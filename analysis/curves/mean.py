@@ -14,6 +14,7 @@ from ucurve.analysis.figures.described import ACCURACY, TOKENS, LineFigure
 from ucurve.analysis.figures.drawings import overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import ReportSection
 
 Array = NDArray[np.float64]
@@ -70,6 +71,7 @@ def draw_mean_curves(table: pd.DataFrame, name: str, title: str, look: LineStyle
     return overall_and_phenomena(table, name, "Mean learning curves", note, partial(_describe, look=look))
 
 
+@questions.section(questions.LEARNED, place=5)
 def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Make the mean curves of one benchmark; none where no runs differ in size alone."""
     rows = scored.curve_rows()

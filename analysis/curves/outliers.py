@@ -15,6 +15,7 @@ from ucurve.analysis.curves.loss import loss_by_run
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
@@ -33,6 +34,7 @@ _SHOWN = (
 _NEAR = 1e-12
 
 
+@questions.section(questions.PAIRS, place=4)
 def outlier_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Name the runs that are outliers among their seeds; nothing where no line has four runs."""
     table = outlier_table(scored.curve_rows(), scored.study)

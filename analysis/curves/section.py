@@ -12,9 +12,11 @@ from ucurve.analysis.data.frames import overall
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.paradigms.human import reference_lines
 from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import ReportSection
 
 
+@questions.section(questions.LEARNED, place=1)
 def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw accuracy against tokens; the section says so where only models from elsewhere were scored."""
     nothing = "No checkpoints of a training run were scored on it: no curves."
@@ -24,6 +26,7 @@ def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     )
 
 
+@questions.section(questions.MODELS, place=1)
 def flops_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw accuracy against FLOPs; nothing without FLOPs. Those of one model and budget are its curves over tokens."""
     rows, runs = scored.curve_rows(), scored.study.runs
@@ -38,6 +41,7 @@ def flops_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     yield ReportSection(f"Accuracy against FLOPs on {scored.heading}", tuple(drawings), left_out=left_out)
 
 
+@questions.section(questions.COST, place=1)
 def loss_sections(study: Study) -> Iterator[ReportSection]:
     """Draw the loss; nothing where no run has metrics."""
     losses = loss_table(study.metrics, study.held_out)

@@ -12,6 +12,7 @@ from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.items.histories import Floats, History, read_histories
 from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 BEYOND = 1.0  # in the unit of the linking function; of log probabilities a factor of 2.7
@@ -31,6 +32,7 @@ _SHOWN = (
 _FIGURE_NOTE = "Line: median margin of the pairs, mean over runs; band: from the 25 % to the 75 % quantile; dotted: 0."
 
 
+@questions.section(questions.PAIRS, place=3, page="docs/items.md")
 def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Report the margins of each line over training; nothing without scores of single pairs."""
     histories = read_histories(scored)

@@ -16,6 +16,7 @@ from ucurve.analysis.items.variance import FEWEST_CROSSED, PARTS, seed_component
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 _SUMMARY = (
@@ -51,6 +52,7 @@ _KAPPA = (
 )
 
 
+@questions.section(questions.PAIRS, place=2, page="docs/items.md")
 def item_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Say what becomes of pairs, and how far the runs of each line agree; nothing without scores of single pairs."""
     histories = read_histories(scored)

@@ -26,6 +26,7 @@ from ucurve.analysis.models.side_by_side import MODELS, ROWS
 from ucurve.analysis.plotting.facets import draw_panels, panels_by
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import log_axis, percent_axis, power_label
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.scaling.laws import logistic_law
 
@@ -33,6 +34,7 @@ _PANELS = 8
 _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
 
 
+@questions.section(questions.LEARNED, place=1)
 def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     """Compare models by language, and by groups of languages; nothing of one language."""
     if len(languages.members) == 1:

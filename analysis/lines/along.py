@@ -14,6 +14,7 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.differences import level_pairs
 from ucurve.analysis.lines.over_seeds import LEAST_SLOPE, moderate, weigh
 from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.eval.metrics.sampling import CONFIDENCE
@@ -178,6 +179,7 @@ def describe_along(table: pd.DataFrame, factor: str, better: str, worse: str) ->
     return ""
 
 
+@questions.section(questions.MODELS, place=4)
 def along_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Tabulate where along the curves the levels of each factor differ; nothing without two levels of two seeds."""
     curves, table = read_along(scored)

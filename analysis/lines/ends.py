@@ -13,6 +13,7 @@ from ucurve.analysis.data.study import Study
 from ucurve.analysis.lines.along import describe_along, read_along
 from ucurve.analysis.lines.differences import level_pairs
 from ucurve.analysis.lines.over_seeds import DIFFERENCE, Seeds, contrast, moderate_table, p_of_contrast
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.summary import headline
 from ucurve.eval.metrics.sampling import CONFIDENCE
@@ -207,6 +208,7 @@ def _describe_factor(found: pd.DataFrame, factor: str, along: pd.DataFrame) -> I
     yield f"{said}, {shown}: 95 % over seeds {low:.1f} to {high:.1f}, on these sentence pairs. {before}".strip()
 
 
+@questions.section(None, place=1)
 def line_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate the lines at the end of their training; nothing where there is one line."""
     ends = line_ends(study) if len(study.scores) else None

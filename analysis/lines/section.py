@@ -14,6 +14,7 @@ from ucurve.analysis.lines.table import SideBySide, set_side_by_side
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
 from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.plotting.style import drawing_style, percent_bottom, readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.fields import format_count
@@ -36,6 +37,7 @@ _OVER_RUNS = (
 )
 
 
+@questions.section(questions.MODELS, place=2)
 def side_by_side_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Compare lines of one size and budget; nothing where none differ in architecture, corpus or learning rate."""
     if (found := set_side_by_side(scored)) is None:

@@ -14,6 +14,7 @@ import pandas as pd
 from ucurve.analysis.curves.mean import local_linear
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.over_seeds import DIFFERENCE, Seeds, contrast, moderate, p_of_contrast
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.eval.metrics.significance import holm
@@ -66,6 +67,7 @@ def time_ratios(curves: pd.DataFrame) -> pd.DataFrame:
     return table.assign(p_holm=known.transform(lambda p: holm(p.to_numpy())))
 
 
+@questions.section(questions.MODELS, place=3)
 def time_ratio_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Tabulate the ratios of lines; nothing where no two of several lines pass a common level."""
     study, curves = scored.study, scored.curve_rows()

@@ -12,6 +12,7 @@ from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
 from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import items
@@ -98,6 +99,7 @@ _NOTE = (
 )
 
 
+@questions.section(questions.LENGTH, place=1, page="docs/length-bias.md")
 def length_bias_sections(study: Study) -> Iterable[ReportSection]:
     """Make the figures and the table of alpha over all benchmarks; nothing without stored scores of sentences."""
     if study.scores.empty:

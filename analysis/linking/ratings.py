@@ -11,6 +11,7 @@ from ucurve.analysis.data.files import known_linking, scored_steps, stored_pairs
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.linking.tables import linking_order
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.errors import UserError, did_you_mean
 from ucurve.eval.linking import FAMILIES, Linking
@@ -89,6 +90,7 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
     return _mean_over_runs(pd.concat(parts, ignore_index=True))
 
 
+@questions.section(questions.PEOPLE, place=3, page="docs/length-bias.md")
 def correlation_sections(study: Study) -> Iterable[ReportSection]:
     """Make the tables of correlations with ratings: those of ``ratings=``, else those beside the pairs."""
     scored = study.scores["linking"].astype(str) if len(study.scores) else ()

@@ -6,6 +6,7 @@ import pandas as pd
 
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.metrics.accuracy import winner_by_length
 
@@ -18,6 +19,7 @@ _LINKING = (
 )  # fmt: skip
 
 
+@questions.section(questions.LENGTH, place=1, page="docs/length-bias.md")
 def linking_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Tabulate the linking functions of one benchmark, and name those under which length alone decides."""
     by_run = linking_by_run(scored.rows)

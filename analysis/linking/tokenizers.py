@@ -9,6 +9,7 @@ from ucurve.analysis.data.files import check_types
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.linking.tables import SPLITS, linking_by_run, order_by_linking, with_overall
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.huggingface.tokenizer_files import STATISTICS
 from ucurve.storage.facts import RunFacts, own_faults
@@ -66,6 +67,7 @@ def pairs_by_tokenizer(cells: pd.DataFrame) -> pd.DataFrame:
     return table.assign(all=table[list(SPLITS)].sum(axis=1))
 
 
+@questions.section(questions.LENGTH, place=2, page="docs/length-bias.md")
 def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Make the table of linking functions over tokenizers; nothing where no runs differ in the tokenizer only."""
     cells = average_by_tokenizer(linking_by_run(scored.rows), scored.study.runs)
@@ -140,6 +142,7 @@ def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
     return table.groupby(keys, as_index=False, dropna=False, sort=False).size().rename(columns={"size": "runs"})
 
 
+@questions.section(questions.RUNS, place=2, page="docs/length-bias.md")
 def tokenizer_table_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of tokenizers; nothing where no run names its own."""
     table = tokenizer_table(study.runs)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from ucurve.analysis.data.frames import last_scored, overall, pool_pairs, stack
 from ucurve.analysis.data.study import MEANS_OVER, Study
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.yaml_files import read_yaml
 
@@ -46,6 +47,7 @@ def largest_gaps(matched: pd.DataFrame) -> pd.DataFrame:
     return table.assign(gap=table["max"] - table["min"]).drop(columns=["max", "min"])
 
 
+@questions.section(questions.MODELS, place=1)
 def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate models by benchmark; nothing where there is one benchmark."""
     if study.scores.empty:
@@ -64,6 +66,7 @@ def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     yield ReportSection("Models by benchmark", (view,))
 
 
+@questions.section(questions.MODELS, place=2)
 def match_sections(study: Study) -> Iterator[ReportSection]:
     """Set phenomena that several benchmarks share beside each other; nothing where they share none."""
     if study.scores.empty:

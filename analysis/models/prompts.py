@@ -6,6 +6,7 @@ import pandas as pd
 
 from ucurve.analysis.data.last_scores import load_last_scores
 from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.store.keys import check_scores, find_key
 from ucurve.eval.store.scores import score_path
@@ -35,6 +36,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
+@questions.section(questions.MODELS, place=3)
 def prompt_sections(study: Study) -> Iterator[ReportSection]:
     """Compare prompts with perplexity on every benchmark that was scored both ways."""
     scored = study.benchmarks()

@@ -29,6 +29,7 @@ from ucurve.analysis.models.mcnemar import (
     with_model_first,
 )
 from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 SUITES, MODELS, ROWS = 60, 24, 40  # at most in a figure, in figures and tests, and in a table of the report
@@ -82,6 +83,7 @@ def compare_models(last: ModelScores) -> Comparison:
     return Comparison(tested, categories, summary, best, versus, by_paradigm)
 
 
+@questions.section(questions.MODELS, place=1)
 def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Compare the models of a benchmark; nothing where there is one model."""
     if len(last.models) < 2:

@@ -20,6 +20,7 @@ from ucurve.analysis.plotting.facets import draw_panels, panels_by
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.plotting.style import log_axis, percent_axis, power_label
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.pairs import split_name
 from ucurve.yaml_files import read_yaml
@@ -117,6 +118,7 @@ def find_lines(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "line", "parameters"])
 
 
+@questions.section(questions.MODELS, place=2)
 def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Fit accuracy on parameters within lines; nothing where none has two sizes."""
     points = last.points.merge(_lines(scored), on="model", how="left")
@@ -139,6 +141,7 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repor
     yield ReportSection(f"Accuracy and model size on {scored.heading}", (view, drawing))
 
 
+@questions.section(questions.MODELS, place=3)
 def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Draw accuracy against the complexity of the intervening phrase; nothing where no suites differ in it."""
     series, heading = scored.look_up(load_complexity()), f"Complexity of the intervening phrase in {scored.benchmark}"

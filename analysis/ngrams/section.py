@@ -10,6 +10,7 @@ from ucurve.analysis.ngrams.curves import draw_ngram_curves, ngram_curves
 from ucurve.analysis.ngrams.dips import account_table, describe_dips, significant_dips
 from ucurve.analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.section import read_shapes
@@ -37,6 +38,7 @@ _ACCOUNT = (
 )
 
 
+@questions.section(questions.SHAPES, place=5, page="docs/ngrams.md")
 def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Compare the runs of a benchmark with n-gram models of their training tokens; nothing where there are none."""
     shapes = read_shapes(scored)

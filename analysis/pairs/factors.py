@@ -13,6 +13,7 @@ from ucurve.analysis.pairs.clustered_errors import clustered_errors
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
 from ucurve.analysis.plotting.line_styles import NUMBERED
 from ucurve.analysis.plotting.style import drawing_style
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.linking import nll_per_token
 from ucurve.eval.metrics.sampling import CONFIDENCE
@@ -113,6 +114,7 @@ _MODELS = 2  # drawn; the paper's figure has its two best models
 _ROWS = 60
 
 
+@questions.section(questions.PAIRS, place=1)
 def factor_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     """Fit Delta of every model scored on all languages, where some factor is more than what the scores hold."""
     last, given = languages.by_language, languages.first.study.user_tables

@@ -11,6 +11,7 @@ from ucurve.analysis.models.charts import draw_lines
 from ucurve.analysis.pairs.filtering import DRAWS, filtering_table
 from ucurve.analysis.pairs.length_groups import length_table, load_attractors, paradigm_differences
 from ucurve.analysis.pairs.subsets import HANDMADE, SUBSETS, subset_table
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 LINES = 8
@@ -27,6 +28,7 @@ _FILTERING = (
 )  # fmt: skip
 
 
+@questions.section(questions.PAIRS, place=3)
 def filtering_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Compare pairs filtered by MIN-K% PROB with random ones; none where it was not stored."""
     if scored.scorer not in ("mink", "pll_mink"):
@@ -46,6 +48,7 @@ def filtering_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[R
     yield ReportSection(f"MIN-K% filtering of {scored.benchmark}", (view,))
 
 
+@questions.section(questions.LENGTH, place=1)
 def length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Draw accuracy by length and domain; nothing where the pairs have no domain."""
     if "domain" not in last.pairs:
@@ -66,6 +69,7 @@ def length_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repo
     yield ReportSection(f"Length and domain on {scored.heading}", (drawing,), {f"length_groups_{name}": table})
 
 
+@questions.section(questions.PAIRS, place=1)
 def attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Compare paradigms with and without an attractor, where it is known which they are."""
     pairs, heading = scored.look_up(load_attractors()) or {}, f"Attractors on {scored.heading}"
@@ -84,6 +88,7 @@ def attractor_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[R
     yield ReportSection(heading, (view,))
 
 
+@questions.section(questions.PAIRS, place=2)
 def subset_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Compare subsets of the pairs, where some of the pairs are hand-made."""
     made = last.pairs.get(HANDMADE)

@@ -8,6 +8,7 @@ from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.linking.tables import order_by_linking
 from ucurve.analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
 from ucurve.analysis.paradigms.human import load_human_agreement
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.pairs import full_name, split_name
 
@@ -45,6 +46,7 @@ def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
     return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
 
 
+@questions.section(questions.PEOPLE, place=1)
 def excluded_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of every benchmark whose excluded paradigms were scored too."""
     scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}

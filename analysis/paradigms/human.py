@@ -7,6 +7,7 @@ import pandas as pd
 
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.data.user_tables import check_some_match
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.pairs import counted
 
@@ -121,6 +122,7 @@ def _stored_choices(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame
     return None if scored.pairs is None else (choices, scored.pairs)
 
 
+@questions.section(questions.PEOPLE, place=2)
 def human_sections(study: Study) -> Iterable[ReportSection]:
     """Tabulate people's agreement with every benchmark that has answers of people."""
     if study.scores.empty:

@@ -10,6 +10,7 @@ from ucurve.analysis.models.mcnemar import name_leaders
 from ucurve.analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
 from ucurve.analysis.paradigms.human import circular_note, load_human_agreement
 from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 
 OVERALL_LINKINGS = ("slln_lp", "lp", "mean_lp")
@@ -62,6 +63,7 @@ def with_human(table: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
     return merged
 
 
+@questions.section(questions.LEARNED, place=4)
 def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Make the table of phenomena by model of one benchmark; nothing where it names no phenomena."""
     linkings = list(dict.fromkeys((scored.linking, *OVERALL_LINKINGS)))

@@ -17,6 +17,7 @@ from ucurve.analysis.charts.bundle import vega_script
 from ucurve.analysis.charts.parts import has_menus
 from ucurve.analysis.plotting.figures import Drawing, render
 from ucurve.analysis.plotting.style import ONE_COLUMN
+from ucurve.analysis.report.questions import Question
 
 Kind = Literal["text", "count", "percent", "number", "p"]
 Tables = Mapping[str, pd.DataFrame]
@@ -81,13 +82,6 @@ class TableView:
     table: pd.DataFrame
     files: Tables = field(default_factory=dict)  # written as CSV, by file name without ending; the note links to them
     rank: str = ""  # the column whose largest values, or smallest p, a reader wants first; none: no row matters more
-
-
-class Question(NamedTuple):
-    """What sections of the report answer together."""
-
-    anchor: str
-    text: str
 
 
 @dataclass(frozen=True)

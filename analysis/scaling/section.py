@@ -13,6 +13,7 @@ from ucurve.analysis.figures.drawings import overall_and_phenomena, picture
 from ucurve.analysis.plotting.facets import OVER_RUNS
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.scaling.laws import (
     FEWEST_FOR_INTERVALS,
@@ -40,6 +41,7 @@ _FITS = (
 _NAMES = {FINISHED: "finished", ON_THE_WAY: "training"}
 
 
+@questions.section(questions.COST, place=2)
 def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
     """Fit bits per byte over FLOPs; nothing where no line has enough points."""
     points = checkpoint_bits(study.metrics, study.held_out, study.runs).rename(columns={"bits_per_byte": "value"})
@@ -54,6 +56,7 @@ def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
         yield ReportSection(heading, (*notes, *drawings, fits), left_out=_why_no_law(fits.table))
 
 
+@questions.section(questions.MODELS, place=5)
 def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Fit accuracy over FLOPs; nothing where no line has enough points."""
     points = accuracy_points(scored.curve_rows())
@@ -64,6 +67,7 @@ def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection
         yield ReportSection(heading, (*drawings, fits), left_out=_why_no_law(fits.table))
 
 
+@questions.section(questions.MODELS, place=6)
 def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Set accuracy against bits per byte; nothing where the runs hold no training metrics."""
     bits = checkpoint_bits(scored.study.metrics, scored.study.held_out, scored.study.runs)

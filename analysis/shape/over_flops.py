@@ -19,6 +19,7 @@ from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import NUMBERED
 from ucurve.analysis.plotting.style import log_axis, lowest_of, percent_axis, power_label, readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.analysis.shape.classify import is_testable
 from ucurve.analysis.shape.pooled import classify_pooled, common_tokens, credits_of, curve_of_groups, group_runs
@@ -146,6 +147,7 @@ def read_flops_shapes(scored: BenchmarkScores) -> FlopsShapes | None:
     return find_flops_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)
 
 
+@questions.section(questions.SHAPES, place=3, page="docs/shape.md")
 def flops_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Report the shapes over FLOPs; nothing where there are too few sizes and budgets."""
     if (found := read_flops_shapes(scored)) is None:

@@ -15,6 +15,7 @@ from ucurve.analysis.data.settings import FLAT_MARGIN
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.facets import overall_and_phenomena
 from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.analysis.shape.classify import LEVEL, TURNS, holm_of_tested, is_testable
 from ucurve.analysis.shape.pooled import (
@@ -106,6 +107,7 @@ def read_size_shapes(scored: BenchmarkScores) -> SizeShapes | None:
     return find_size_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)
 
 
+@questions.section(questions.SHAPES, place=2, page="docs/shape.md")
 def size_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Report the shape of the mean over sizes; nothing where there is one size only."""
     if (found := read_size_shapes(scored)) is None:

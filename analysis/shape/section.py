@@ -17,6 +17,7 @@ from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens,
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.line_styles import LineStyle, LineStyles
 from ucurve.analysis.plotting.style import TokenAxis, readable
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
 from ucurve.analysis.shape.below import AT_THE_END, LATEST, STABLE
@@ -122,6 +123,7 @@ def read_items(scored: BenchmarkScores) -> tuple[tuple[Run, Items | None], ...]:
     )  # fmt: skip
 
 
+@questions.section(questions.SHAPES, place=1, page="docs/shape.md")
 def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Report the shapes of a benchmark's curves; nothing where it has no curve."""
     found = read_shapes(scored)
@@ -130,6 +132,7 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     yield _shape_section(scored, found)
 
 
+@questions.section(questions.LEARNED, place=2, page="docs/shape.md")
 def acquisition_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Report the order in which the phenomena of a benchmark were learned; nothing where none was tested."""
     found = read_shapes(scored)

@@ -9,6 +9,7 @@ from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
 from ucurve.analysis.figures.drawings import overall_and_phenomena
 from ucurve.analysis.plotting.facets import OVER_RUNS
 from ucurve.analysis.plotting.line_styles import LineStyles
+from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.tokens.table import region_table
 
@@ -31,6 +32,7 @@ _REGION = (
 )
 
 
+@questions.section(questions.PAIRS, place=1, page="docs/token-scores.md")
 def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw the critical regions of a benchmark; nothing where no log probabilities of tokens are stored."""
     table = region_table(scored)

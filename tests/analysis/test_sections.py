@@ -1,5 +1,4 @@
-from collections.abc import Iterable
-from importlib import import_module
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -10,7 +9,7 @@ import pytest
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
 from tests.analysis.synthetic import MakeRun, score_row
 from tests.facts import store_rows, store_scores
-from ucurve.analysis.data.last_scores import LanguageScores, ModelScores, group_languages, load_last_scores
+from ucurve.analysis.data.last_scores import ModelScores, group_languages, load_last_scores
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import BenchmarkScores, Study, read_study
@@ -21,8 +20,9 @@ from ucurve.analysis.models.sizes import complexity_sections, find_lines, load_c
 from ucurve.analysis.pairs.length_groups import load_attractors
 from ucurve.analysis.pairs.section import attractor_sections, length_sections, subset_sections
 from ucurve.analysis.report.html import ReportSection, TableView
+from ucurve.analysis.report.questions import COST, MADE, QUESTIONS, MadeSections, section
 from ucurve.analysis.run import analyze
-from ucurve.analysis.sections import AT_THE_END, FIRST, LAST, OF_BENCHMARK, OF_LANGUAGES, OF_MODELS, model_sections
+from ucurve.analysis.sections import make_sections, model_sections, section_makers
 from ucurve.errors import UserError
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.significance import comparison_table
@@ -292,16 +292,37 @@ def test_the_report_holds_the_parts_and_their_files_lie_beside_it(tmp_path: Path
     }
 
 
-@pytest.mark.parametrize(
-    ("names", "given"),
-    [
-        ((*FIRST, *LAST), [Study]), (OF_BENCHMARK, [BenchmarkScores]), (OF_MODELS, [BenchmarkScores, ModelScores]),
-        (OF_LANGUAGES, [LanguageScores]), (AT_THE_END, [Study, list[ReportSection]]),
-    ],
-)  # fmt: skip
-def test_every_section_is_made_of_what_its_list_gives(names: Iterable[str], given: list[type]) -> None:
-    for name in names:
-        module, function = name.split(":")
-        types = get_type_hints(getattr(import_module(f"ucurve.analysis.{module}"), function))
-        result = get_args(types.pop("return"))
-        assert (list(types.values()), result) == (given, (ReportSection,)), name
+def test_every_section_is_made_of_what_the_report_has_and_answers_a_question() -> None:
+    makers = section_makers()
+    for one in (one for made in makers.values() for one in made):
+        assert get_args(get_type_hints(one.make)["return"]) == (ReportSection,), one
+    assert {one.question for made in makers.values() for one in made} == {None, *QUESTIONS}
+    assert all(len({(one.question, one.place) for one in made}) == len(made) for made in makers.values())
+
+
+def test_a_section_needs_its_decorator_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("ucurve.analysis.report.questions.MADE", made := [])
+
+    @section(COST, place=9)
+    def new_sections(study: Study) -> Iterator[ReportSection]:
+        yield ReportSection("New", ("Text.",))
+
+    monkeypatch.setattr("ucurve.analysis.sections.MADE", [*MADE, *made])
+    section_makers.cache_clear()
+    _models(tmp_path, make_pairs("zho", PARADIGMS))
+    study = read_study(find_runs([f"{tmp_path}/m*"]), AnalyzeSettings(runs=f"{tmp_path}/m*", out="out", linking="lp"))
+    try:
+        (new,) = (one for one in make_sections(study) if one.heading == "New")
+        assert (new.question, new.page) == (COST, "docs/analysis.md")
+    finally:
+        section_makers.cache_clear()
+
+
+def test_a_section_made_of_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def other_sections(number: int) -> Iterator[ReportSection]:
+        yield ReportSection(str(number), ())
+
+    monkeypatch.setattr("ucurve.analysis.sections.MADE", [*MADE, MadeSections(other_sections, COST, 9, "")])
+    section_makers.cache_clear()
+    with pytest.raises(TypeError, match=r"other_sections: no section is made of .*int"):
+        section_makers()
