@@ -39,7 +39,7 @@ from ucurve.analysis.lines.table import SideBySide, set_side_by_side
 from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
 from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.run_list import describe_runs, table_html, table_text
-from ucurve.analysis.shape.listing import SHAPES_OVER
+from ucurve.analysis.shape.listing import SHAPES_OVER, list_shapes
 from ucurve.analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, short_traceback, unknown_name
 from ucurve.progress import log_line
@@ -238,7 +238,7 @@ class NotebookStudy(Study):
         """
         if over not in SHAPES_OVER:
             raise unknown_name("axis of shapes", over, SHAPES_OVER, "over")
-        return SHAPES_OVER[over](self._with_checkpoints(benchmark, linking))
+        return list_shapes(self._with_checkpoints(benchmark, linking), over)
 
     def items(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Tell what became of each pair in each run, with its sentences; docs/items.md describes the columns.

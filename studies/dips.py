@@ -13,7 +13,8 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.ngrams.dips import account_table, significant_dips
 from ucurve.analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from ucurve.analysis.shape.classify import LEVEL
-from ucurve.analysis.shape.tables import Shapes, find_shapes
+from ucurve.analysis.shape.over_tokens import find_shapes
+from ucurve.analysis.shape.tables import Shapes
 from ucurve.processes import map_in_processes
 
 ALL_RUNS = "all runs"

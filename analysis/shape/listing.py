@@ -1,11 +1,15 @@
 """The classes of curves as tables for people, one row a curve, those that dip first."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import pandas as pd
 
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.shape.over_flops import read_flops_shapes
 from ucurve.analysis.shape.over_sizes import read_size_shapes
 from ucurve.analysis.shape.section import read_shapes
+from ucurve.analysis.shape.tables import Shapes
 from ucurve.errors import UserError
 from ucurve.progress import log_line
 
@@ -15,41 +19,40 @@ _SHAPES = {
     "dip_depth_high": "dip_high", "dip_place": "dip_tokens", "holm_u": "p_dip", "start": "start", "end": "end",
     "onset": "onset",
 }  # fmt: skip
-_LIMITS = {"detectable_dip": "detectable_dip", "limited_by": "limited_by", "more_seeds": "more_seeds"}
 
 
-def list_shapes(scored: BenchmarkScores) -> pd.DataFrame:
-    """List the curves of each line over tokens, with what limits them; say so where none could be tested."""
-    found, names = read_shapes(scored), _SHAPES | _LIMITS
-    if found is None or found.classes.empty:
-        log_line(" ".join([f"{scored.benchmark}: no curve could be tested.", *(found.notes if found else ())]))
-        return pd.DataFrame(columns=list(names.values()))
-    return _dips_first(found.classes, names)
+@dataclass(frozen=True)
+class _Axis:
+    """The curves over one axis."""
+
+    read: Callable[[BenchmarkScores], Shapes | None]
+    names: dict[str, str]  # the names that columns of the classes have in the list
+    needs: str  # what is said where none could be tested
 
 
-def list_size_shapes(scored: BenchmarkScores) -> pd.DataFrame:
-    """List the means over model sizes."""
-    found = read_size_shapes(scored)
-    if found is None or found.shapes.classes.empty:
-        why = "no mean over sizes could be tested; that takes two sizes or more of runs alike in all else."
-        raise UserError(" ".join([f"{scored.benchmark}: {why}", *(found.shapes.notes if found else ())]))
-    return _dips_first(found.shapes.classes, _SHAPES | {"sizes": "sizes", "holm_sizes": "p_sizes_differ"})
+_SIZES = "no mean over sizes could be tested; that takes two sizes or more of runs alike in all else."
+_FLOPS = (
+    "no curve over FLOPs could be tested; that takes four sizes, or sizes and budgets, of runs alike in all else, over "
+    "tenfold FLOPs."
+)
+_LIMITS = {name: name for name in ("detectable_dip", "limited_by", "more_seeds")}
+_OVER_FLOPS = {"at": "at", "cells": "points"} | _SHAPES | {"dip_place": "dip_flops", "onset": "onset_flops"}
+SHAPES_OVER = {
+    "tokens": _Axis(read_shapes, _SHAPES | _LIMITS, "no curve could be tested."),
+    "sizes": _Axis(read_size_shapes, _SHAPES | {"sizes": "sizes", "holm_sizes": "p_sizes_differ"}, _SIZES),
+    "flops": _Axis(read_flops_shapes, _OVER_FLOPS, _FLOPS),
+}
 
 
-def list_flops_shapes(scored: BenchmarkScores) -> pd.DataFrame:
-    """List the curves over training FLOPs."""
-    if (found := read_flops_shapes(scored)) is None:
-        raise UserError(
-            f"{scored.benchmark}: no curve over FLOPs could be tested; that takes four sizes, or sizes and budgets, of "
-            "runs alike in all else, over tenfold FLOPs."
-        )
-    named = {"dip_place": "dip_flops", "onset": "onset_flops"}
-    return _dips_first(found.classes, {"at": "at", "cells": "points"} | _SHAPES | named)
-
-
-def _dips_first(classes: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
-    ordered = classes.sort_values(["holm_u", "dip"], ascending=[True, False], ignore_index=True)
-    return ordered[list(names)].rename(columns=names)
-
-
-SHAPES_OVER = {"tokens": list_shapes, "sizes": list_size_shapes, "flops": list_flops_shapes}  # by the axis
+def list_shapes(scored: BenchmarkScores, over: str) -> pd.DataFrame:
+    """List the curves over one of ``SHAPES_OVER``; a ``UserError`` where none could be tested, over tokens a line."""
+    axis = SHAPES_OVER[over]
+    found = axis.read(scored)
+    if found is not None and len(found.classes):
+        ordered = found.classes.sort_values(["holm_u", "dip"], ascending=[True, False], ignore_index=True)
+        return ordered[list(axis.names)].rename(columns=axis.names)
+    why = " ".join([f"{scored.benchmark}: {axis.needs}", *(found.notes if found else ())])
+    if over != "tokens":
+        raise UserError(why)
+    log_line(why)
+    return pd.DataFrame(columns=list(axis.names.values()))

@@ -13,7 +13,6 @@ from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ucurve.analysis.data.pair_scores import HALVES, Items
 from ucurve.analysis.shape.smoothing import (
@@ -26,7 +25,6 @@ from ucurve.analysis.shape.smoothing import (
     design_of,
     smoothing_weights,
 )
-from ucurve.analysis.shape.tables import shape_table
 from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
@@ -233,17 +231,6 @@ def _shoulder(heights: Array, place: int, step: int, level: float) -> Array:
     found = np.zeros(len(heights))
     found[outer], found[inner] = share, 1 - share
     return found
-
-
-def classify_pooled(tests: pd.DataFrame) -> pd.DataFrame:
-    """Classify pooled curves by ``shape_table``; ``seeds`` are what the runs of a line would be.
-
-    Without a group of several runs the claim is about these runs, and with one degree of freedom it is indicative.
-    """
-    table = shape_table(tests.assign(runs=tests["seeds"])).assign(runs=tests["runs"])
-    shape = table["shape"].str.replace("(this run", "(these runs", regex=False)
-    shape = shape.str.replace("2 runs: indicative", "2 runs of one group: indicative", regex=False)
-    return table.assign(shape=shape).drop(columns="seeds")
 
 
 def common_tokens(members: Sequence[Items]) -> Array:

@@ -1,7 +1,7 @@
 """The shape of learning in the report: classes, onsets, smoothed curves, and whether orders of acquisition agree."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -23,11 +23,13 @@ from ucurve.analysis.shape.acquisition import acquisition_order, differences, me
 from ucurve.analysis.shape.below import AT_THE_END, LATEST, STABLE
 from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
+from ucurve.analysis.shape.over_tokens import find_shapes
 from ucurve.analysis.shape.power import MOST_SEEDS, add_limits
 from ucurve.analysis.shape.smoothing import SMOOTHING
-from ucurve.analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, explain_reservations, find_shapes
+from ucurve.analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, explain_reservations
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
+FindShapes = Callable[[Iterable[tuple[Run, Items | None]], str, float], Shapes]
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
@@ -108,9 +110,15 @@ def read_shapes(scored: BenchmarkScores) -> Shapes | None:
     """Test the shapes of a benchmark's curves; None where it has no curve."""
     if scored.curve_rows().empty:
         return None
-    settings = scored.study.settings
-    found = find_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)
+    found = test_benchmark(scored, find_shapes)
     return replace(found, classes=add_limits(found)) if len(found.classes) else found
+
+
+def test_benchmark(scored: BenchmarkScores, find: FindShapes) -> Shapes:
+    """Test the curves of a benchmark by ``find_shapes`` or its like; empty where it has no curve."""
+    settings = scored.study.settings
+    items = () if scored.curve_rows().empty else read_items(scored)
+    return find(items, settings.cluster, settings.flat_margin / 100)
 
 
 @lru_cache(maxsize=1)  # lines, sizes and FLOPs are tested on the same credits
@@ -140,32 +148,38 @@ def acquisition_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         yield _acquisition_section(scored, found)
 
 
-def draw_shapes(shapes: Shapes, name: str, title: str, look: LineStyles) -> list[Drawing]:
-    """Draw the smoothed curves with their classes: the overall figure and one with a panel for each phenomenon."""
-    table = classified_curves(shapes)
-    note = f"Smoothed accuracy against training tokens, {title}. {_figure_note(shapes)}"
-    draw = partial(draw_smoothed, note=_figure_note(shapes), look=look)
-    return overall_and_phenomena(table, name, "Shapes of learning", note, draw)
-
-
 def classified_curves(shapes: Shapes) -> pd.DataFrame:
     """Return the rows of ``Shapes.curves`` with the class of each curve."""
     kinds = shapes.classes.set_index(["line", "phenomenon"])[["shape", "class", "depth", "place", "runs"]]
     return shapes.curves.join(kinds, on=["line", "phenomenon"])
 
 
+def class_view(found: Shapes, name: str, columns: tuple[Column, ...], note: str, rank: str = "p") -> TableView:
+    """Show the classes of some curves; ``rank`` is the column by which rows matter most."""
+    # What turns comes before what only seems to.
+    turns_first = found.classes[["dip", "bump"]].max(axis=1) + found.classes["class"].isin(TURNS)
+    shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable), rank=turns_first)
+    return TableView(note, columns, shown, {name: found.classes}, rank)
+
+
+def draw_shapes(
+    scored: BenchmarkScores, found: Shapes, name: str, what: str, note: str, accuracy: str = "Accuracy"
+) -> list[Drawing]:  # fmt: skip
+    """Draw smoothed curves over tokens with their classes: the overall figure, and a panel for each phenomenon."""
+    if found.curves.empty:
+        return []
+    draw = partial(draw_smoothed, note=note, look=scored.study.look)
+    note = f"{accuracy} against training tokens, {scored.title}. {note}"
+    return overall_and_phenomena(classified_curves(found), name, what, note, draw)
+
+
 def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
-    heading = f"The shape of learning on {scored.heading}"
+    heading, name = f"The shape of learning on {scored.heading}", f"shapes_{scored.file_name}"
     if found.classes.empty:
         return ReportSection(heading, found.notes)
-    # What turns comes before what only seems to.
-    rank = found.classes[["dip", "bump"]].max(axis=1) + found.classes["class"].isin(TURNS)
-    shown = found.classes.assign(phenomenon=found.classes["phenomenon"].map(readable), rank=rank)
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_LIMITS}{_BELOW}"
-    note += _MILESTONES
-    name, look = f"shapes_{scored.file_name}", scored.study.look
-    view = TableView(note, _CLASSES, shown, {name: found.classes}, "rank")
-    drawings = draw_shapes(found, name, scored.title, look) if len(found.curves) else []
+    view = class_view(found, name, _CLASSES, note + _MILESTONES, "rank")
+    drawings = draw_shapes(scored, found, name, "Shapes of learning", _figure_note(found), "Smoothed accuracy")
     texts = [" ".join([count_classes(found.classes), *describe_limits(found.classes)]), *found.notes]
     if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
         texts.insert(

@@ -1,6 +1,6 @@
 """Tables of the shape of learning: from the credits of many runs to classes, onsets and smoothed curves."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,11 +8,6 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
-from ucurve.analysis.data.frames import stack
-from ucurve.analysis.data.pair_scores import HALVES, Items
-from ucurve.analysis.data.runs import Run
-from ucurve.analysis.data.settings import FLAT_MARGIN
-from ucurve.analysis.shape.below import BELOW_NUMBERS, below_chance, name_below
 from ucurve.analysis.shape.classify import (
     ALTERNATIVES,
     NOT_TESTED,
@@ -21,27 +16,23 @@ from ucurve.analysis.shape.classify import (
     Row,
     change_tests,
     classify,
-    is_testable,
     shape_test,
 )
 from ucurve.analysis.shape.onset import onset, saturation
+from ucurve.analysis.shape.pooled import SizeContrast
 from ucurve.analysis.shape.smoothing import (
     LEVELS,
-    Array,
     Curve,
     curve_draws,
     drawn_together,
     errors,
-    estimate_curve,
     smoothing_weights,
     with_known_error,
     without_pair_error,
     without_seed_error,
 )
-from ucurve.eval.metrics.clusters import EDIT
 from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import CONFIDENCE, FEWEST_CLUSTERS
-from ucurve.fields import format_names
 
 SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it
 ITEMS_ONLY, ITEMS_AND_SEEDS, SEEDS_ONLY = "items", "items and seeds", "seeds"
@@ -49,12 +40,12 @@ ITEMS_ONLY, ITEMS_AND_SEEDS, SEEDS_ONLY = "items", "items and seeds", "seeds"
 # other pairs; these pairs and other seeds. Only lines of several runs have them.
 SCOPES: dict[str, Callable[[Curve], Curve]] = {"these_runs": without_seed_error, "these_pairs": without_pair_error}
 _NARROWER = tuple(f"p_{name}_{scope}" for scope in SCOPES for name in ALTERNATIVES)
-_NUMBERS = (
+NUMBERS = (
     *(f"p_{name}" for name in ALTERNATIVES), *_NARROWER,
     *(f"{turn}{part}" for turn in ("dip", "bump") for part in
       ("", "_start", "_place", "_end", "_depth_low", "_depth_high", "_place_low", "_place_high")),
     "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
-    "clusters", *BELOW_NUMBERS,
+    "clusters",
 )  # fmt: skip
 _SINGLE_RUNS = "These runs: of one run of each kind only, which says nothing about other seeds."
 _RESERVATIONS = {  # the words of ``reading``, and what they mean
@@ -79,6 +70,8 @@ class Shapes:
     run_onsets: pd.DataFrame  # name (label of the run), phenomenon, onset
     notes: tuple[str, ...]  # what could not be tested, and why, a sentence each
     estimates: Mapping[tuple[str, str], Curve]  # the curves that were tested, by line and phenomenon
+    # of means, whether the cells differ in a turn: by line and phenomenon, then dip or bump
+    contrasts: Mapping[tuple[str, str], Mapping[str, SizeContrast]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,41 +79,11 @@ class CurvePairs:
     """The pairs of one curve."""
 
     phenomenon: str  # all for the whole benchmark
-    paradigm: str | None  # None for a whole phenomenon
+    paradigm: str  # empty for a whole phenomenon
     chosen: npt.NDArray[np.bool_]  # bool[pairs], which pairs of the benchmark they are
     strata: Ids  # int64[chosen]
     clusters: Ids  # int64[chosen], what is drawn together
     drawn: str  # what that is, for people
-
-
-def find_shapes(
-    items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
-) -> Shapes:
-    """Estimate and classify the curves of every line of runs, overall and by phenomenon; the margin is a fraction."""
-    lines: dict[str, list[Items]] = {}
-    without = []
-    for run, half_points in items:
-        if half_points is None:
-            without.append(run.label)
-        else:
-            lines.setdefault(run.line, []).append(half_points)
-    gathered = _ShapeRows(cluster, margin)
-    if without:
-        gathered.notes.append(
-            "Shapes are not tested without the scores of each pair, with what the linking function reads; there are "
-            f"none of {format_names(without, most=6)}."
-        )
-    for line, members in lines.items():
-        gathered.add_line(line, members)
-    classes, paradigms = pd.DataFrame(gathered.classes), pd.DataFrame(gathered.paradigms)
-    return Shapes(
-        name_below(shape_table(classes)) if len(classes) else classes,
-        name_below(paradigms) if len(paradigms) else paradigms,
-        stack(gathered.curves),
-        pd.DataFrame(gathered.onsets, columns=["name", "phenomenon", "onset"]),
-        tuple(gathered.notes),
-        gathered.estimates,
-    )
 
 
 def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
@@ -224,85 +187,6 @@ def curve_rows(line: str, phenomenon: str, curve: Curve, untrained: float) -> pd
     return frame
 
 
-@dataclass
-class _ShapeRows:
-    """The rows of the tables, as they are computed line by line."""
-
-    cluster: str
-    margin: float
-    classes: list[dict[str, object]] = field(default_factory=list)
-    paradigms: list[dict[str, object]] = field(default_factory=list)
-    curves: list[pd.DataFrame] = field(default_factory=list)
-    onsets: list[dict[str, object]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    estimates: dict[tuple[str, str], Curve] = field(default_factory=dict)
-
-    def add_line(self, line: str, members: Sequence[Items]) -> None:
-        """Add the rows of the curves of one line, whose members are its runs; a note where they had different pairs."""
-        first = members[0]
-        if any(not first.pairs.equals(other.pairs) for other in members[1:]):
-            self.notes.append(f"{line}: its runs were scored on different pairs, so its shapes are not tested.")
-            return
-        steps = [set(one.steps.tolist()) for one in members]
-        shared = np.array(sorted(set.intersection(*steps)), dtype=np.int64)
-        if left_out := len(set.union(*steps)) - len(shared):
-            self.notes.append(
-                f"{line}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
-                f"{'are' if left_out > 1 else 'is'} left out of the tests."
-            )
-        tokens = first.tokens[np.searchsorted(first.steps, shared)]
-        for part in split_pairs(first.pairs, self.cluster):
-            half_points = np.stack(
-                [one.half_points[np.searchsorted(one.steps, shared)][:, part.chosen] for one in members]
-            )
-            if part.paradigm is not None:
-                self._add_paradigm(line, part, half_points, tokens)
-                continue
-            self._add_curve(line, part, half_points, tokens)
-            if part.phenomenon != "all":
-                self._add_run_onsets(part, members)
-
-    def _add_curve(self, line: str, part: CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
-        trained = tokens > 0
-        row: dict[str, object] = {
-            "line": line, "phenomenon": part.phenomenon, "runs": len(half_points), "items": half_points.shape[2],
-            "drawn": part.drawn, "checkpoints": int(trained.sum()),
-            "variation": ITEMS_AND_SEEDS if len(half_points) > 1 else ITEMS_ONLY,
-            "start": np.nan, "end": np.nan, **dict.fromkeys(_NUMBERS, np.nan),
-        }  # fmt: skip
-        if is_testable(tokens[trained]):
-            curve = estimate_curve(tokens[trained], half_points[:, trained], part.strata, part.clusters)
-            self.estimates[line, part.phenomenon] = curve
-            untrained = float(half_points[:, ~trained].mean() / HALVES) if not trained.all() else np.nan
-            rows = curve_rows(line, part.phenomenon, curve, untrained)
-            self.curves.append(rows)
-            smooth = rows["smoothed"].dropna()
-            row["variation"] = variation_of(curve)
-            row |= {"start": smooth.iloc[0], "end": smooth.iloc[-1], **curve_statistics(curve, self.margin)}
-            row |= below_chance(tokens[trained], half_points[:, trained], part.strata, part.clusters)
-        self.classes.append(row)
-
-    def _add_paradigm(self, line: str, part: CurvePairs, half_points: npt.NDArray[np.uint8], tokens: Array) -> None:
-        trained = tokens > 0
-        if not is_testable(tokens[trained]):
-            return
-        tokens, half_points = tokens[trained], half_points[:, trained]
-        end = smoothing_weights(np.log10(tokens))[-1] @ half_points.mean(axis=(0, 2)) / HALVES
-        self.paradigms.append({
-            "line": line, "phenomenon": part.phenomenon, "paradigm": part.paradigm, "runs": len(half_points),
-            "items": half_points.shape[2], "drawn": part.drawn, "end": end,
-            **below_chance(tokens, half_points, part.strata, part.clusters),
-        })  # fmt: skip
-
-    def _add_run_onsets(self, part: CurvePairs, members: Sequence[Items]) -> None:
-        for one in members:
-            trained = one.steps > 0
-            if is_testable(one.tokens[trained]):
-                credits_ = one.half_points[trained][None, :, part.chosen]
-                curve = estimate_curve(one.tokens[trained], credits_, part.strata, part.clusters)
-                self.onsets.append({"name": one.run, "phenomenon": part.phenomenon, "onset": onset(curve).tokens})
-
-
 def curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
     """Test a curve and find its milestones: the numbers that ``shape_table`` takes, by column."""
     statistics = {**shape_test(curve, margin=margin).columns(), **dict.fromkeys(_NARROWER, np.nan)}
@@ -324,11 +208,15 @@ def variation_of(curve: Curve) -> str:
 
 
 def split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[CurvePairs]:
-    """Yield the whole benchmark, each phenomenon, and each paradigm in the order in which they come."""
+    """Yield the whole benchmark and each phenomenon."""
     phenomena = pairs["phenomenon"].to_numpy()
-    yield _choose_pairs(pairs, "all", None, np.ones(len(pairs), dtype=bool), cluster)
+    yield _choose_pairs(pairs, "all", "", np.ones(len(pairs), dtype=bool), cluster)
     for name in sorted(set(phenomena) - {"", "all"}, key=str.casefold):
-        yield _choose_pairs(pairs, name, None, phenomena == name, cluster)
+        yield _choose_pairs(pairs, name, "", phenomena == name, cluster)
+
+
+def split_paradigms(pairs: pd.DataFrame, cluster: str) -> Iterator[CurvePairs]:
+    """Yield each paradigm in the order in which they come."""
     names = pairs[["phenomenon", "paradigm"]].drop_duplicates()
     for phenomenon, paradigm in names.itertuples(index=False, name=None):
         chosen = ((pairs["phenomenon"] == phenomenon) & (pairs["paradigm"] == paradigm)).to_numpy()
@@ -336,7 +224,7 @@ def split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[CurvePairs]:
 
 
 def _choose_pairs(
-    pairs: pd.DataFrame, phenomenon: str, paradigm: str | None, chosen: npt.NDArray[np.bool_], cluster: str
+    pairs: pd.DataFrame, phenomenon: str, paradigm: str, chosen: npt.NDArray[np.bool_], cluster: str
 ) -> CurvePairs:
     paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
     clusters = pairs["cluster"][chosen].to_numpy(np.int64)

@@ -10,9 +10,9 @@ from ucurve.analysis.data.pair_scores import read_runs
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.ngrams.dips import significant_dips
 from ucurve.analysis.shape.classify import NOT_TESTED, Row
-from ucurve.analysis.shape.over_sizes import SizeShapes
+from ucurve.analysis.shape.over_tokens import find_shapes
 from ucurve.analysis.shape.power import add_limits
-from ucurve.analysis.shape.tables import find_shapes
+from ucurve.analysis.shape.tables import Shapes
 
 PAPER = ("fci_licensing", "topicalization")  # named in ZhoBLiMP, section 5.3
 NEAR_THE_PAPERS = 10**7.5  # tokens: a bottom later than this is within half a decade of the paper's 100 million
@@ -88,13 +88,12 @@ def paradigm_courses(scored: BenchmarkScores, of_line: Mapping[str, str]) -> pd.
     return table[[*names, *_COLUMNS]]
 
 
-def size_courses(found: SizeShapes | None) -> pd.DataFrame:
+def size_courses(found: Shapes) -> pd.DataFrame:
     """Say what becomes of the mean over the sizes that were trained alike, as in the paper's Figure 4."""
     names = ["sizes", "phenomenon", "named", "p_sizes_differ"]
-    if found is None or found.shapes.classes.empty:
+    if found.classes.empty:
         return pd.DataFrame(columns=[*names, *_COLUMNS])
-    classes = found.shapes.classes
-    table = with_courses(classes).rename(columns={"holm_sizes": "p_sizes_differ"})
+    table = with_courses(found.classes).rename(columns={"holm_sizes": "p_sizes_differ"})
     return table.assign(named=table["phenomenon"].isin(PAPER)).reindex(columns=["line", *names, *_COLUMNS])
 
 

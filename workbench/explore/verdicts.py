@@ -7,8 +7,9 @@ import numpy as np
 from ucurve.analysis.data.groups import ALL
 from ucurve.analysis.data.pair_scores import Items
 from ucurve.analysis.data.settings import FLAT_MARGIN
+from ucurve.analysis.shape.over_tokens import find_shapes
 from ucurve.analysis.shape.section import test_note
-from ucurve.analysis.shape.tables import explain_reservations, find_shapes
+from ucurve.analysis.shape.tables import explain_reservations
 from ucurve.eval.metrics.clusters import EDIT, pair_clusters
 from ucurve.workbench.explore.curves import Asked, count_curves, curve_values, usable_matrices
 from ucurve.workbench.explore.library import Library

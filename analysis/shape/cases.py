@@ -1,0 +1,171 @@
+"""From the credits of runs to the shapes of curves, for every kind of curve: of a line, of a mean, over FLOPs.
+
+A case is what a table of shapes has a line for: cells of runs that differ in the seed only, with the tokens at which
+they are compared. Its curve is estimated, tested and classified overall and by phenomenon.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.pair_scores import HALVES, Items
+from ucurve.analysis.shape.classify import is_testable
+from ucurve.analysis.shape.pooled import (
+    Groups,
+    SizeContrast,
+    credits_of,
+    group_runs,
+    mean_curve,
+    size_contrast,
+    turn_function,
+)
+from ucurve.analysis.shape.smoothing import Array, Curve
+from ucurve.analysis.shape.tables import (
+    ITEMS_AND_SEEDS,
+    ITEMS_ONLY,
+    NUMBERS,
+    CurvePairs,
+    Shapes,
+    curve_rows,
+    curve_statistics,
+    shape_table,
+    split_pairs,
+    variation_of,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """Runs that differ in the seed only."""
+
+    name: str
+    members: Sequence[Items]
+    tokens: Array  # float64[T], at which their credits are read
+
+    def accuracies(self, chosen: npt.NDArray[np.bool_]) -> Array:
+        """Return the mean over the runs and chosen pairs, float64[T]."""
+        own = [credits_of(one, self.tokens, chosen).mean(axis=1) for one in self.members]
+        return np.asarray(np.mean(own, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A curve over tokens: the mean of its cells, each of equal weight, which have the same tokens and pairs."""
+
+    line: str
+    places: Array  # float64[T], what the curve is over, ascending
+    cells: Sequence[Cell]
+    told: Mapping[str, object] = field(default_factory=dict)  # columns of the table of classes that only this kind has
+
+    @property
+    def members(self) -> list[Items]:
+        """All runs."""
+        return [member for cell in self.cells for member in cell.members]
+
+    def credits_of_runs(self, chosen: npt.NDArray[np.bool_]) -> Iterator[tuple[str, Array]]:
+        """Yield the credits of chosen pairs, float64[T, I], of every run, with the name of its cell."""
+        for cell in self.cells:
+            for member in cell.members:
+                yield cell.name, credits_of(member, cell.tokens, chosen)
+
+    def curve(self, groups: Groups) -> Curve:
+        """Estimate the curve of the cells."""
+        return mean_curve(groups, self.places)
+
+    def rows(self, part: CurvePairs, curve: Curve) -> pd.DataFrame:
+        """Lay out the curve and what was measured (``curve_rows``)."""
+        return curve_rows(self.line, part.phenomenon, curve, self._untrained(part.chosen))
+
+    def _untrained(self, chosen: npt.NDArray[np.bool_]) -> float:
+        """Return the mean over cells before training; NaN where some run was not scored then."""
+        if any(member.tokens[0] > 0 for member in self.members):
+            return np.nan
+        means = [[one.half_points[0, chosen].mean() for one in cell.members] for cell in self.cells]
+        return float(np.mean([np.mean(own) for own in means]) / HALVES)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """What was found of one curve."""
+
+    row: dict[str, object]  # its p values and numbers, as ``shape_table`` takes them
+    rows: pd.DataFrame | None = None  # see curve_rows; None as the others where it could not be tested
+    curve: Curve | None = None
+    contrasts: Mapping[str, SizeContrast] = field(default_factory=dict)  # by turn
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its line and phenomenon."""
+        return str(self.row["line"]), str(self.row["phenomenon"])
+
+
+def have_same_pairs(members: Sequence[Items]) -> bool:
+    """Return whether all runs were scored on the same pairs."""
+    return all(members[0].pairs.equals(other.pairs) for other in members[1:])
+
+
+def find_curves(
+    made: Iterable[Case | str], cluster: str, margin: float,
+    more: Callable[[Case, CurvePairs], dict[str, float]] = lambda *_: {},
+) -> Shapes:  # fmt: skip
+    """Test the curves of all cases; what is no case is a note that says what could not be tested.
+
+    ``more`` returns further numbers of a curve for the table of classes.
+    """
+    found: list[_Tested] = []
+    notes = []
+    for one in made:
+        if isinstance(one, str):
+            notes.append(one)
+        else:
+            for part in split_pairs(one.members[0].pairs, cluster):
+                tested = _test_curve(one, part, margin)
+                found.append(replace(tested, row=tested.row | more(one, part)))
+    nothing = pd.DataFrame()
+    return Shapes(
+        _classify(pd.DataFrame([one.row for one in found])) if found else nothing, nothing,
+        stack([one.rows for one in found if one.rows is not None]), nothing, tuple(notes),
+        {one.key: one.curve for one in found if one.curve is not None}, {one.key: one.contrasts for one in found},
+    )  # fmt: skip
+
+
+def _test_curve(case: Case, part: CurvePairs, margin: float) -> _Tested:
+    """Estimate and test a curve of a case; one of too few places has a row of NaN."""
+    runs = len(case.members)
+    row: dict[str, object] = {
+        "line": case.line, "phenomenon": part.phenomenon, "cells": len(case.cells), **case.told, "runs": runs,
+        "items": int(part.chosen.sum()), "drawn": part.drawn, "checkpoints": len(case.places),
+        "variation": ITEMS_AND_SEEDS if runs > 1 else ITEMS_ONLY, **dict.fromkeys(("start", "end", *NUMBERS), np.nan),
+    }  # fmt: skip
+    if not is_testable(case.places):
+        return _Tested(row)
+    groups = group_runs(case.credits_of_runs(part.chosen), part.strata, part.clusters)
+    curve = case.curve(groups)
+    rows = case.rows(part, curve)
+    smooth = rows["smoothed"].dropna()
+    row |= {"variation": variation_of(curve), "start": smooth.iloc[0], "end": smooth.iloc[-1]}
+    return _Tested(row | curve_statistics(curve, margin), rows, curve, _contrasts(groups, curve))
+
+
+def _contrasts(groups: Groups, curve: Curve) -> dict[str, SizeContrast]:
+    """Test whether cells differ in the ``dip`` and ``bump`` of their mean; one cell, or cells of one point, do not."""
+    if 1 in groups.means.shape:
+        return {}
+    turns = {turn: turn_function(curve, is_dip=turn == "dip") for turn in ("dip", "bump")}
+    return {turn: size_contrast(groups, function) for turn, function in turns.items() if function is not None}
+
+
+def _classify(tests: pd.DataFrame) -> pd.DataFrame:
+    """Classify curves by ``shape_table``: the cells of a curve leave its seeds as much freedom as one line would have.
+
+    Without a cell of several runs the claim of a mean is about these runs; with one degree of freedom it is indicative.
+    """
+    is_mean = tests["cells"] > 1
+    table = shape_table(tests.assign(runs=1 + tests["runs"] - tests["cells"])).assign(runs=tests["runs"])
+    shape = table["shape"].str.replace("(this run", "(these runs", regex=False)
+    shape = shape.str.replace("2 runs: indicative", "2 runs of one group: indicative", regex=False)
+    return table.assign(shape=table["shape"].mask(is_mean, shape))
