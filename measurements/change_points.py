@@ -17,7 +17,7 @@ import numpy as np
 from measurements.simulated_curves import DRIFTING, INDEPENDENT, SLOW, Noise, flat, rising, simulate, token_axis
 from ucurve.analysis.change_points.bends import MOST_CHANGES, find_changes
 from ucurve.analysis.shape.classify import LEVEL
-from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.analysis.shape.pooled import estimate_curve
 
 _DECADES = 3.2
 

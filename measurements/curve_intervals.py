@@ -16,7 +16,8 @@ from scipy.special import expit
 
 from measurements.dip_levels import DECADES, NOISES, TRUTHS, Cell, _ability, simulate
 from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, onset
-from ucurve.analysis.shape.smoothing import Curve, estimate_curve, smoothing_weights
+from ucurve.analysis.shape.pooled import estimate_curve
+from ucurve.analysis.shape.smoothing import Curve, smoothing_weights
 from ucurve.analysis.shape.tables import curve_rows
 from ucurve.eval.metrics.significance import CHANCE
 

@@ -31,7 +31,8 @@ from measurements.simulated_curves import (
     token_axis,
 )  # fmt: skip
 from ucurve.analysis.shape.classify import SHAPES, classify, shape_test
-from ucurve.analysis.shape.smoothing import estimate_curve, smoothing_weights
+from ucurve.analysis.shape.pooled import estimate_curve
+from ucurve.analysis.shape.smoothing import smoothing_weights
 
 FAMILY = 16  # ZhoBLiMP: 15 phenomena and all pairs
 LEVEL = 0.05

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit, ndtr
 
-from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.unimodal import dip_tests
 
 PARADIGMS = 6

@@ -15,8 +15,8 @@ from itertools import product
 import numpy as np
 
 from measurements.dip_levels import LEVEL, Cell, measure, simulate
+from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.power import DipPower, dip_power
-from ucurve.analysis.shape.smoothing import estimate_curve
 
 CHECKPOINTS = 24
 FAMILIES = (1, 16)

@@ -20,7 +20,8 @@ from measurements.simulated_ngrams import FOLLOWERS, ORDERS, OTHERS, Learned, Le
 from ucurve.analysis.ngrams.account import LEAST_SHARE, Dip, account_of_dip
 from ucurve.analysis.ngrams.dips import dip_places
 from ucurve.analysis.shape.classify import LEVEL, shape_test
-from ucurve.analysis.shape.smoothing import Array, estimate_curve, smoothing_weights
+from ucurve.analysis.shape.pooled import estimate_curve
+from ucurve.analysis.shape.smoothing import Array, smoothing_weights
 
 _SHAPE_DRAWS = 500
 

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.shape.classify import ShapeTest, shape_test
-from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.eval.metrics.significance import holm
 
 LEVEL, FAMILY = 0.05, 16

@@ -14,7 +14,8 @@ from ucurve.analysis.shape.below import BELOW_NUMBERS, below_chance, name_below
 from ucurve.analysis.shape.cases import Case, Cell, find_curves, have_same_pairs
 from ucurve.analysis.shape.classify import is_testable
 from ucurve.analysis.shape.onset import onset
-from ucurve.analysis.shape.smoothing import estimate_curve, smoothing_weights
+from ucurve.analysis.shape.pooled import estimate_curve
+from ucurve.analysis.shape.smoothing import smoothing_weights
 from ucurve.analysis.shape.tables import CurvePairs, Shapes, split_pairs, split_paradigms
 from ucurve.eval.metrics.clusters import EDIT
 from ucurve.fields import format_names

@@ -77,7 +77,8 @@ def group_runs(runs: Iterable[tuple[str, Array]], strata: Ids, clusters: Ids) ->
 
 
 def _least(items: int) -> float:
-    return 1 / (2 * items**2)  # see estimate_curve
+    # Where no item changes, that is not certain to stay so.
+    return 1 / (2 * items**2)
 
 
 def mean_curve(groups: Groups, tokens: Array) -> Curve:
@@ -94,6 +95,18 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
         of_a_run * groups.rest_cov, cluster_freedom(deviations, groups.design), groups.design.effective,
         groups.design.count,
     )  # fmt: skip
+
+
+def estimate_curve(
+    tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids, clusters: Ids | None = None
+) -> Curve:
+    """Estimate the curve of runs of one group from the credits of every item.
+
+    ``half_points`` is uint8[S, T, I], by seed, checkpoint and item; ``strata`` int64[I], the paradigm of each item;
+    ``clusters`` int64[I], within its stratum. Without clusters every item is drawn by itself.
+    """
+    clusters = np.arange(len(strata)) if clusters is None else clusters
+    return mean_curve(group_runs((("", one / HALVES) for one in half_points), strata, clusters), tokens)
 
 
 def curve_of_groups(groups: Groups, places: Array, mix: Array | None = None) -> Curve:

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ucurve.analysis.data.pair_scores import HALVES
 from ucurve.eval.metrics.clusters import PAIR, PARADIGM, names_a_column
 from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
@@ -106,37 +105,6 @@ class Errors:
     variance: Array  # float64[J]
     freedom: float  # degrees of freedom, one number for all variances
     seed_share: float  # share of the seeds' covariance that is not in the items' already, 0 to 1
-
-
-def estimate_curve(
-    tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids, clusters: Ids | None = None
-) -> Curve:
-    """Estimate a curve and its error from the credits of every item.
-
-    ``half_points`` is uint8[S, T, I], by seed, checkpoint and item; ``strata`` int64[I], the paradigm of each item;
-    ``clusters`` int64[I], within its stratum. Without clusters every item is drawn by itself.
-    """
-    seeds, steps, items = half_points.shape
-    design = design_of(strata, np.arange(items) if clusters is None else clusters)
-    total, within = np.zeros((steps, items)), np.zeros((steps, steps))
-    for one in half_points:
-        share = one.astype(np.float64) / HALVES
-        total += share
-        apart = cluster_deviations(share, design)
-        within += apart @ apart.T
-    deviations = cluster_deviations(total / seeds, design)
-    item_cov = deviations @ deviations.T
-    # One item more that changes at every checkpoint by itself: where no item changes, that is not certain to stay so.
-    item_cov += np.eye(steps) / (2 * items**2)
-    means = half_points.mean(axis=2) / HALVES
-    mean = means.mean(axis=0)
-    freedom = (cluster_freedom(deviations, design), design.effective, design.count)
-    if seeds == 1:
-        return Curve(tokens, mean, 1, items, item_cov, np.zeros_like(item_cov), np.zeros_like(item_cov), *freedom)
-    runs_apart = means - mean
-    seed_cov = runs_apart.T @ runs_apart / (seeds * (seeds - 1))
-    rest_cov = (within / seeds - item_cov) / (seeds - 1)
-    return Curve(tokens, mean, seeds, items, item_cov, seed_cov, rest_cov, *freedom)
 
 
 @dataclass(frozen=True, eq=False)

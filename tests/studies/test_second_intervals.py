@@ -11,9 +11,8 @@ from ucurve.analysis.change_points.table import loss_curve
 from ucurve.analysis.shape.below import below_chance, name_below
 from ucurve.analysis.shape.classify import shape_test
 from ucurve.analysis.shape.onset import onset
-from ucurve.analysis.shape.pooled import group_runs, mean_curve
+from ucurve.analysis.shape.pooled import estimate_curve, group_runs, mean_curve
 from ucurve.analysis.shape.power import dip_power
-from ucurve.analysis.shape.smoothing import estimate_curve
 from ucurve.analysis.shape.tables import curve_rows
 
 DESIGNS = pytest.mark.parametrize("too_few", [False, True])

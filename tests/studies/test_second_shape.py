@@ -20,13 +20,8 @@ from studies import (
 from studies.second_shape import Estimate
 from tests.studies.second_curves import TOKENS, some_credits
 from ucurve.analysis.shape.classify import change_tests
-from ucurve.analysis.shape.smoothing import (
-    errors,
-    estimate_curve,
-    smoothing_weights,
-    without_pair_error,
-    without_seed_error,
-)
+from ucurve.analysis.shape.pooled import estimate_curve
+from ucurve.analysis.shape.smoothing import errors, smoothing_weights, without_pair_error, without_seed_error
 
 SECOND = (
     second_changes, second_compare, second_intervals, second_levels, second_ngrams, second_power, second_shape,

@@ -11,7 +11,8 @@ from measurements.simulated_curves import token_axis
 from measurements.simulated_ngrams import FOLLOWERS, ORDERS, OTHERS, learn
 from ucurve.analysis.ngrams.account import LEAST_SHARE, Dip, account_of_dip
 from ucurve.analysis.ngrams.dips import dip_places
-from ucurve.analysis.shape.smoothing import estimate_curve, smoothing_weights
+from ucurve.analysis.shape.pooled import estimate_curve
+from ucurve.analysis.shape.smoothing import smoothing_weights
 
 TOKENS = token_axis(20, 3.2)
 PAIRS = 24

@@ -19,7 +19,8 @@ from measurements.simulated_curves import (
     token_axis,
 )  # fmt: skip
 from ucurve.analysis.shape.classify import TEST_OF, ShapeTest, classify, shape_test
-from ucurve.analysis.shape.smoothing import estimate_curve, smoothing_weights
+from ucurve.analysis.shape.pooled import estimate_curve
+from ucurve.analysis.shape.smoothing import smoothing_weights
 from ucurve.analysis.shape.tables import SCOPES, shape_table
 
 TOKENS = token_axis(20, 3.0)

@@ -4,7 +4,7 @@ from scipy.stats import norm
 
 from measurements.curve_intervals import population
 from measurements.dip_levels import Cell, simulate
-from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.tables import curve_rows
 
 

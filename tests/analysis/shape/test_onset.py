@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from tests.analysis.shape.test_classify import exact
 from ucurve.analysis.shape.onset import Milestone, onset, saturation
-from ucurve.analysis.shape.smoothing import Curve, estimate_curve, smoothing_weights
+from ucurve.analysis.shape.pooled import estimate_curve
+from ucurve.analysis.shape.smoothing import Curve, smoothing_weights
 
 TOKENS = np.logspace(4, 8, 17)
 

@@ -9,13 +9,14 @@ from ucurve.analysis.shape.classify import change_tests, shape_test
 from ucurve.analysis.shape.pooled import (
     at_mean_mix,
     curve_of_groups,
+    estimate_curve,
     group_runs,
     mean_curve,
     scatter,
     size_contrast,
     turn_function,
 )
-from ucurve.analysis.shape.smoothing import errors, estimate_curve, smoothing_weights
+from ucurve.analysis.shape.smoothing import errors, smoothing_weights
 
 TOKENS = 2.0 ** np.arange(14, 26)
 PARADIGMS = np.arange(120) % 4

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from measurements.dip_levels import Cell, simulate
+from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.power import DIP_WIDTH, dip_power, more_seeds, what_limits, with_more
-from ucurve.analysis.shape.smoothing import Curve, errors, estimate_curve, smoothing_weights
+from ucurve.analysis.shape.smoothing import Curve, errors, smoothing_weights
 
 STEPS = 24
 PLACE = np.linspace(0, 1, STEPS)

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.smoothing import (
     Curve,
     curve_draws,
     drawn_together,
     errors,
-    estimate_curve,
     smoothing_weights,
     with_known_error,
     without_pair_error,

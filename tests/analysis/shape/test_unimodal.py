@@ -8,7 +8,7 @@ from scipy.optimize import isotonic_regression
 
 from measurements.dip_levels import Cell, measure, simulate
 from tests.analysis.shape.test_classify import exact
-from ucurve.analysis.shape.smoothing import estimate_curve
+from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.unimodal import dip_tests, unimodal_distances, unimodal_fit
 
 LEVELS = st.lists(st.integers(-20, 20), min_size=1, max_size=9).map(lambda values: np.array(values, dtype=np.float64))
