@@ -23,7 +23,7 @@ from ucurve.analysis.shape.classify import NOT_TESTED, TURNS, Row
 from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE
 from ucurve.analysis.shape.power import MOST_SEEDS
 from ucurve.analysis.shape.section import MOST_PICTURED, classified_curves, draw_smoothed, read_shapes
-from ucurve.analysis.shape.tables import Shapes, unproven_turn
+from ucurve.analysis.shape.tables import SEEDS_ONLY, Shapes, unproven_turn
 from ucurve.analysis.summary import format_range, headline
 from ucurve.fields import format_count
 
@@ -147,11 +147,16 @@ def _describe_proof(row: Row) -> str:
         return f"{row['class']} over the pairs of this run ({p}), which says nothing about another seed"
     if row["runs"] == 2:
         return f"{row['class']} ({p}), indicative with two seeds; a third helps most"
+    if row["variation"] == SEEDS_ONLY:
+        return (
+            f"{row['class']} over {row['runs']} seeds on these pairs ({p} after Holm), whose few different edits say "
+            "little of others"
+        )
     return f"{row['class']} over pairs and {row['runs']} seeds ({p} after Holm)"
 
 
 def _describe_doubt(row: Row) -> str:
-    if row["class_these_pairs"] in TURNS:
+    if row["class_these_pairs"] in TURNS and row["variation"] != SEEDS_ONLY:
         return (
             f"On these pairs it is shown for other seeds too ({row['class_these_pairs']}); for other pairs it is open."
         )

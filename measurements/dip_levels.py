@@ -39,6 +39,7 @@ class Noise:
     together: float = 0.0  # sd in logits by which a template moves, alike in all runs
     apart: float = 0.0  # the same in each run by itself
     transient: float = 0.0  # depth of a short dip of one run at a random place
+    times: float = 0.0  # sd in decades by which runs learn earlier or later
 
 
 NOISES = {
@@ -48,6 +49,7 @@ NOISES = {
     "templates together": Noise(templates=5, together=0.5),
     "templates apart": Noise(templates=5, apart=0.5),
     "levels apart": Noise(level=0.08),
+    "times apart": Noise(times=0.2),
 }
 
 
@@ -125,7 +127,7 @@ def cells() -> Iterator[Cell]:
     """Yield the cells of the table: every kind of curve and noise, for each number of runs, pairs and checkpoints."""
     kinds = [(truth, "ar1") for truth in TRUTHS]
     kinds += [(null, noise) for noise in list(NOISES)[1:] for null in ("flat", "late")]
-    kinds += [("u5", noise) for noise in ("ar2", "templates together", "levels apart")]
+    kinds += [("u5", noise) for noise in ("ar2", "templates together", "levels apart", "times apart")]
     for runs, pairs, checkpoints in product((3, 2, 5, 1), (300, 1500), (24, 15, 47)):
         for truth, noise in kinds:
             yield Cell(truth, noise, pairs, checkpoints, runs)
@@ -149,7 +151,8 @@ def simulate(
     half_points = np.empty((cell.runs, cell.checkpoints, count), dtype=np.uint8)
     together = noise.together * _fading(draw, (cell.checkpoints, of_template.max() + 1), 0.8)[:, of_template]
     for run in range(cell.runs):
-        level = (truths[run] if truths else TRUTHS[cell.truth])(place) + noise.level * draw.standard_normal()
+        shift = noise.times / DECADES[cell.checkpoints] * draw.standard_normal() if noise.times else 0.0
+        level = (truths[run] if truths else TRUTHS[cell.truth])(place + shift) + noise.level * draw.standard_normal()
         level = level + noise.run * _fading(draw, (cell.checkpoints, 1), 0.8)[:, 0]
         if noise.transient and run == 0:
             level = level - _bell(place, draw.uniform(), 0.05, noise.transient)

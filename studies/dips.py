@@ -14,7 +14,7 @@ from ucurve.analysis.ngrams.dips import account_table, significant_dips
 from ucurve.analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.over_tokens import find_shapes
-from ucurve.analysis.shape.tables import Shapes
+from ucurve.analysis.shape.tables import SEEDS_ONLY, Shapes
 from ucurve.processes import map_in_processes
 
 ALL_RUNS = "all runs"
@@ -107,7 +107,7 @@ def dip_table(
     if table.empty:
         return table
     within = {f"in_{scope}": table[f"class_{scope}"] == _DIP for scope in ("these_runs", "these_pairs")}
-    table = table.assign(stands=table["holm_u"] <= LEVEL, **within)
+    table = table.assign(stands=(table["holm_u"] <= LEVEL) & (table["variation"] != SEEDS_ONLY), **within)
     sources = ("dip", "dip_depth_low", "dip_depth_high", "dip_start", "dip_place", "dip_end")
     in_mean = table[["stands", *within]].any(axis=1)
     table[list(_COLUMNS)] = table[list(sources)].where(in_mean).to_numpy()

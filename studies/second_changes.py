@@ -62,7 +62,7 @@ def of_loss(line: str, tokens: Array, losses: Array) -> Bending:
     noise, freedom = _noise_of(tuple(tokens), losses)
     own = (noise + 1e-12 * np.eye(steps)) / runs
     seeds = np.cov(losses, rowvar=False) / runs
-    error = Error(own, seeds, own, runs, 0, freedom, FEWEST_CLUSTERS)
+    error = Error(own, seeds, own, runs, 0, freedom, FEWEST_CLUSTERS, np.inf)
     return Bending(line, LOSS, "", tokens, losses.mean(axis=0), error)
 
 

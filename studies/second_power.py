@@ -22,6 +22,7 @@ from studies.second_shape import (
     nearest_unimodal,
     smoothing,
     spread_of,
+    with_known_error,
 )
 
 REPETITIONS, DRAWS, FITS = 8, 100, 5
@@ -68,7 +69,7 @@ class Power:
 
 def limits(curve: Scored, level: float) -> dict[str, object]:
     """Return the smallest dip with what it may be, and whether seeds or edits limit it (empty: draws do not tell)."""
-    error = curve.error
+    error = with_known_error(curve.error)
     where = {"line": curve.line, "phenomenon": curve.phenomenon}
     if not error.knows_pairs:
         return where | _capped(np.inf, np.inf, np.inf) | {"limited_by": "edits"}
@@ -131,5 +132,5 @@ def _share_of_seeds(error: Error, functions: Array) -> float:
 
 def limits_of(curves: list[Scored]) -> pd.DataFrame:
     """Return ``limits`` of the curves of a table, at the level of the first step of Holm's procedure."""
-    tested = sum(curve.error.knows_pairs for curve in curves)
+    tested = sum(with_known_error(curve.error).knows_pairs for curve in curves)
     return pd.DataFrame([limits(curve, LEVEL / tested) for curve in curves])

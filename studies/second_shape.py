@@ -32,6 +32,7 @@ MARGIN = 0.03  # of flatness
 KERNEL = 0.15  # decades
 STRETCHES = (0.3, 0.6)  # decades
 FEWEST_CLUSTERS = LEAST_CHECKPOINTS = 4
+ENOUGH_CLUSTERS = 10  # of equal size, for several runs
 DRAWS = 10_000
 _BLOCK = 500
 _UNDECIDED = 0.15  # p clearly above .1 needs no more draws
@@ -78,11 +79,12 @@ class Error:
     items: int
     freedom: float  # of pairs
     clusters: int
+    effective: float  # how many clusters of equal size would weigh as these do
 
     @property
     def knows_pairs(self) -> bool:
         """Whether there are enough clusters to say anything of other pairs."""
-        return self.clusters >= FEWEST_CLUSTERS
+        return self.clusters >= FEWEST_CLUSTERS and (self.runs == 1 or self.effective >= ENOUGH_CLUSTERS)
 
 
 def edits(good: Sequence[str], bad: Sequence[str]) -> list[str]:
@@ -110,7 +112,7 @@ def error_of(credits_: Array, paradigms: Ids, clusters: Ids, sizes: Ids | None =
     sizes = np.zeros(len(credits_), dtype=np.int64) if sizes is None else sizes
     runs_of = np.bincount(sizes)
     sizes_of = np.bincount(clusters)
-    count = len(sizes_of)
+    count, effective = len(sizes_of), float(sizes_of.sum() ** 2 / (sizes_of**2).sum())
     if count < FEWEST_CLUSTERS:  # each pair by itself tells what is noise of single pairs
         clusters = np.arange(items)
     stratum_of = strata_of(paradigms, clusters)
@@ -122,7 +124,7 @@ def error_of(credits_: Array, paradigms: Ids, clusters: Ids, sizes: Ids | None =
     none = np.zeros((steps, steps))
     freedom = _pair_freedom(apart, stratum_of, sizes_of)
     if (runs := 1 + len(credits_) - len(runs_of)) == 1:
-        return Error(pairs, none, none, 1, items, freedom, count)
+        return Error(pairs, none, none, 1, items, freedom, count, effective)
     of_runs, of_sizes = (
         [each @ each.T for each in (deviations_of(c, strata, clusters) for c in many)] for many in (credits_, own)
     )
@@ -130,7 +132,7 @@ def error_of(credits_: Array, paradigms: Ids, clusters: Ids, sizes: Ids | None =
     levels = credits_.mean(axis=2) - own.mean(axis=2)[sizes]
     of_a_run = (1 / runs_of).sum() / len(runs_of) ** 2 / (runs - 1)
     seeds, rest = of_a_run * levels.T @ levels, of_a_run * (sum(of_runs) - of_means)
-    return Error(pairs, seeds, np.asarray(rest), runs, items, freedom, count)
+    return Error(pairs, seeds, np.asarray(rest), runs, items, freedom, count, effective)
 
 
 def strata_of(paradigms: Ids, clusters: Ids) -> Ids:
@@ -177,28 +179,32 @@ def in_scope(error: Error, scope: str) -> Error:
     if scope == "_these_pairs":
         steps = len(nothing)
         center = np.eye(steps) - np.full((steps, steps), 1 / steps)
-        are_single = error.clusters == error.items or not error.knows_pairs
-        rest = center @ error.rest @ center if are_single else nothing
-        seeds = center @ error.seeds @ center
-        return replace(error, pairs=rest + _one_pair(error), seeds=seeds, rest=rest, clusters=FEWEST_CLUSTERS)
-    return error
+        return _over_seeds(replace(error, rest=center @ error.rest @ center, seeds=center @ error.seeds @ center))
+    return with_known_error(error)
 
 
 def with_known_error(error: Error) -> Error:
     """Return what is known of the error: with few clusters of pairs that over seeds, with one run nothing."""
     if error.knows_pairs or error.runs == 1:
         return error
-    return replace(error, pairs=error.rest + _one_pair(error), clusters=FEWEST_CLUSTERS)
+    return _over_seeds(error)
+
+
+def _over_seeds(error: Error) -> Error:
+    """Leave the pairs out; what a run does by itself in a cluster is not told apart from what it does elsewhere."""
+    are_single = error.clusters == error.items or error.clusters < FEWEST_CLUSTERS
+    rest = error.rest if are_single else np.zeros_like(error.rest)
+    return replace(error, pairs=rest + _one_pair(error), rest=rest, clusters=FEWEST_CLUSTERS, effective=np.inf)
 
 
 def _one_pair(error: Error) -> Array:
     return np.asarray(np.eye(len(error.pairs)) / (2 * error.items**2) * error.runs / (error.runs - 1))
 
 
-def spread_of(error: Error, functions: Array, turns: float = 2.0) -> tuple[Array, float, Array]:
+def spread_of(error: Error, functions: Array) -> tuple[Array, float, Array]:
     """Return the variances of linear functions [J, T] of the curve, their degrees of freedom and its covariance.
 
-    What runs do by themselves counts ``turns`` times: 2 for differences, 1 for heights.
+    What runs do by themselves counts twice.
     """
     of_pairs, of_seeds, of_rest = (
         np.einsum("jt,tu,ju->j", functions, part, functions, optimize=True).clip(0)
@@ -212,7 +218,7 @@ def spread_of(error: Error, functions: Array, turns: float = 2.0) -> tuple[Array
     products = functions.T @ functions @ error.rest
     squares = (products * products.T).sum()
     independent = np.trace(products) ** 2 / squares if squares else 1.0
-    of_mean_square = (own / np.sqrt(turns) + common / np.sqrt(independent)) ** 2 / (error.runs - 1)
+    of_mean_square = (own / np.sqrt(2) + common / np.sqrt(independent)) ** 2 / (error.runs - 1)
     freedom = (own + pairs) ** 2 / (of_mean_square + pairs**2 / error.freedom)
     return of_pairs + own, float(freedom), error.pairs + own / seeds * error.seeds
 
@@ -465,6 +471,14 @@ def classify(
             shape_tests(one.tokens, mean, in_scope(error, scope), wanted) if error.runs > 1 or scope == WIDEST else None
             for one, mean, error in zip(curves, means, errors, strict=True)
         ]
+        if scope == WIDEST:
+            widest = found
+        else:  # what is shown for other pairs and seeds is shown for these too
+            found = [
+                {name: min(own[name], whole[name], key=lambda one: one.p) for name in TESTS}
+                if own and whole and error.knows_pairs else own
+                for own, whole, error in zip(found, widest, errors, strict=True)
+            ]  # fmt: skip
         table = table.join(_columns(found, smooth, np.array([error.runs == 1 for error in errors], dtype=bool), scope))
     return table
 

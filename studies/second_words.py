@@ -13,7 +13,10 @@ _NARROWER = {"these pairs": "class_these_pairs", "these runs": "class_these_runs
 
 
 def labels(rows: pd.DataFrame) -> list[str]:
-    """Return the column ``shape`` from the classes, runs, dip, bump, ``both`` turns and ``too_few`` edits of curves."""
+    """Return the column ``shape``.
+
+    ``rows`` have the classes, runs, dip, bump, whether ``both`` turn, and whether the class is of ``these_pairs``.
+    """
     return [_label(row) for row in rows.to_dict("records")]
 
 
@@ -25,13 +28,15 @@ def _label(row: Mapping[Hashable, object]) -> str:
     notes = []
     if name != "undetermined":
         notes = ["this run"] * (runs == 1) + ["2 runs: indicative"] * (runs == 2 and name in TURNS)
-    notes += _narrower(row, name)[:1]
+    notes += _narrower(row, name)[:1] + ["these pairs"] * bool(row["these_pairs"])
     return f"{name}{also}" + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def _narrower(row: Mapping[Hashable, object], name: str) -> list[str]:
     """Say what is shown in a narrower scope only, what is seen and not shown, and that nothing could be shown."""
     shown = {scope: str(row[column]) for scope, column in _NARROWER.items()}
+    if row["these_pairs"]:
+        del shown["these pairs"]
     if name != "undetermined":
         shown = {scope: said for scope, said in shown.items() if scope == "these pairs" and said in TURNS}
     turns = [f"{scope}: {said}" for scope, said in shown.items() if said in TURNS and name not in TURNS]
@@ -39,4 +44,4 @@ def _narrower(row: Mapping[Hashable, object], name: str) -> list[str]:
     dip, bump = float(str(row["dip"])), float(str(row["bump"]))
     is_seen = name not in TURNS and max(dip, bump) >= SEEN
     seen = [f"{'dips' if dip >= bump else 'bulges'}, unproven"] if is_seen else []
-    return turns + seen + others + ["too few edits"] * (name == "undetermined" and bool(row["too_few"]))
+    return turns + seen + others

@@ -111,6 +111,6 @@ def loss_curve(tokens: Array, losses: Array) -> Curve:
     own = (noise + np.eye(steps) * _LEAST_VARIANCE) / seeds
     nothing = np.zeros_like(own)
     if seeds == 1:
-        return Curve(tokens, mean, 1, 0, own, nothing, nothing, freedom, 0)
+        return Curve(tokens, mean, 1, 0, own, nothing, nothing, freedom)
     apart = losses - mean
-    return Curve(tokens, mean, seeds, 0, own, apart.T @ apart / (seeds * (seeds - 1)), own, freedom, 0)
+    return Curve(tokens, mean, seeds, 0, own, apart.T @ apart / (seeds * (seeds - 1)), own, freedom)

@@ -13,14 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
+from ucurve.eval.metrics.moderated import moderate_variances
 from ucurve.eval.metrics.sampling import CONFIDENCE
 
 Array = npt.NDArray[np.float64]
 ROUGHNESS, SLOPE = "roughness", "slope"  # columns of a run's value that its seeds' variance may go with
-MOST_PRIOR = 4.0  # degrees of freedom that the other settings are believed to have, at most
 FEWEST_SETTINGS = 4  # with several seeds, from which on they are moderated
 _SETTINGS_FOR_CURVES = 12  # from which on their variances are also expected by how rough and steep curves are
 _LEAST = 0.25  # of the median variance, which no variance is below: half the median width of an interval
@@ -161,27 +160,10 @@ def mean_over_seeds(values: Sequence[float]) -> Estimate:
 
 
 def _moderated(variance: Array, freedom: Array, curves: Array | None) -> tuple[Array, Array]:
-    """Return moderated variances and their degrees of freedom."""
+    """Return moderated variances, none of which is near 0, and their degrees of freedom."""
     raised = np.maximum(variance, _LEAST * np.median(variance))
-    logs = np.log(raised) - digamma(freedom / 2) + np.log(freedom / 2)
-    design = np.ones((len(logs), 1)) if curves is None else np.column_stack([np.ones(len(logs)), curves])
-    expected = design @ np.linalg.lstsq(design, logs, rcond=None)[0]
-    spread = ((logs - expected) ** 2).sum() / (len(logs) - design.shape[1])
-    prior = _prior_freedom(float(spread - polygamma(1, freedom / 2).mean()))
-    expected = np.exp(expected + digamma(prior / 2) - np.log(prior / 2))
-    moderated = (prior * expected + freedom * raised) / (prior + freedom)
+    moderated, prior = moderate_variances(raised, freedom, np.empty((len(raised), 0)) if curves is None else curves)
     return np.maximum(moderated, _LEAST * np.median(moderated)), freedom + prior
-
-
-def _prior_freedom(excess: float) -> float:
-    """Return the degrees of freedom whose log variances vary so much (trigamma of half of them), at most four."""
-    if excess <= polygamma(1, MOST_PRIOR / 2):
-        return MOST_PRIOR
-    half = 0.5 + 1 / excess
-    for _ in range(20):  # Newton's method on the inverse, which converges from here (Smyth 2004, appendix)
-        of_half = polygamma(1, half)
-        half += of_half * (1 - of_half / excess) / polygamma(2, half)
-    return float(2 * half)
 
 
 def _are_equal(values: Array) -> bool:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.pair_scores import HALVES, Items
+from ucurve.analysis.shape.bands import curve_bands
 from ucurve.analysis.shape.classify import is_testable
 from ucurve.analysis.shape.pooled import (
     Groups,
@@ -23,7 +24,7 @@ from ucurve.analysis.shape.pooled import (
     size_contrast,
     turn_function,
 )
-from ucurve.analysis.shape.smoothing import Array, Curve
+from ucurve.analysis.shape.smoothing import Array, Curve, smoothing_weights
 from ucurve.analysis.shape.tables import (
     ITEMS_AND_SEEDS,
     ITEMS_ONLY,
@@ -76,9 +77,9 @@ class Case:
         """Estimate the curve of the cells."""
         return mean_curve(groups, self.places)
 
-    def rows(self, part: CurvePairs, curve: Curve) -> pd.DataFrame:
-        """Lay out the curve and what was measured (``curve_rows``)."""
-        return curve_rows(self.line, part.phenomenon, curve, self._untrained(part.chosen))
+    def rows(self, part: CurvePairs, curve: Curve, bands: pd.DataFrame) -> pd.DataFrame:
+        """Lay out the curve with its ``bands`` and what was measured (``curve_rows``)."""
+        return curve_rows(self.line, part.phenomenon, curve, bands, self._untrained(part.chosen))
 
     def _untrained(self, chosen: npt.NDArray[np.bool_]) -> float:
         """Return the mean over cells before training; NaN where some run was not scored then."""
@@ -92,9 +93,10 @@ class Case:
 class _Tested:
     """What was found of one curve."""
 
+    case: Case
+    part: CurvePairs
     row: dict[str, object]  # its p values and numbers, as ``shape_table`` takes them
-    rows: pd.DataFrame | None = None  # see curve_rows; None as the others where it could not be tested
-    curve: Curve | None = None
+    curve: Curve | None = None  # None where it could not be tested
     contrasts: Mapping[str, SizeContrast] = field(default_factory=dict)  # by turn
 
     @property
@@ -126,11 +128,18 @@ def find_curves(
                 tested = _test_curve(one, part, margin)
                 found.append(replace(tested, row=tested.row | more(one, part)))
     nothing = pd.DataFrame()
+    estimates = {one.key: one.curve for one in found if one.curve is not None}
     return Shapes(
-        _classify(pd.DataFrame([one.row for one in found])) if found else nothing, nothing,
-        stack([one.rows for one in found if one.rows is not None]), nothing, tuple(notes),
-        {one.key: one.curve for one in found if one.curve is not None}, {one.key: one.contrasts for one in found},
+        _classify(pd.DataFrame([one.row for one in found])) if found else nothing, nothing, stack(_lay_out(found)),
+        nothing, tuple(notes), estimates, {one.key: one.contrasts for one in found},
     )  # fmt: skip
+
+
+def _lay_out(found: Iterable[_Tested]) -> list[pd.DataFrame]:
+    """Return the rows of the curves that were tested, whose bands are found together."""
+    tested = [(one.case, one.part, one.curve) for one in found if one.curve is not None]
+    bands = curve_bands([curve for *_, curve in tested], [part.phenomenon == "all" for _, part, _ in tested])
+    return [case.rows(part, curve, own) for (case, part, curve), own in zip(tested, bands, strict=True)]
 
 
 def _test_curve(case: Case, part: CurvePairs, margin: float) -> _Tested:
@@ -142,13 +151,12 @@ def _test_curve(case: Case, part: CurvePairs, margin: float) -> _Tested:
         "variation": ITEMS_AND_SEEDS if runs > 1 else ITEMS_ONLY, **dict.fromkeys(("start", "end", *NUMBERS), np.nan),
     }  # fmt: skip
     if not is_testable(case.places):
-        return _Tested(row)
+        return _Tested(case, part, row)
     groups = group_runs(case.credits_of_runs(part.chosen), part.strata, part.clusters)
     curve = case.curve(groups)
-    rows = case.rows(part, curve)
-    smooth = rows["smoothed"].dropna()
-    row |= {"variation": variation_of(curve), "start": smooth.iloc[0], "end": smooth.iloc[-1]}
-    return _Tested(row | curve_statistics(curve, margin), rows, curve, _contrasts(groups, curve))
+    smooth = smoothing_weights(curve.log_tokens) @ curve.mean
+    row |= {"variation": variation_of(curve), "start": smooth[0], "end": smooth[-1]}
+    return _Tested(case, part, row | curve_statistics(curve, margin), curve, _contrasts(groups, curve))
 
 
 def _contrasts(groups: Groups, curve: Curve) -> dict[str, SizeContrast]:

@@ -100,9 +100,10 @@ def shape_test(
 ) -> ShapeTest:
     """Test the shape of a curve that ``is_testable``; ``draws`` of the error decide how small p values can be.
 
-    With too few clusters of pairs p is NaN, and the intervals of turns are over seeds alone, or with one seed NaN.
+    With few clusters of pairs p values and the intervals of turns are over seeds alone, or with one seed NaN.
     """
-    return ShapeTest(*change_tests(curve, draws, seed, margin), *_turns(with_known_error(curve), seed))
+    known = with_known_error(curve)
+    return ShapeTest(*change_tests(known, draws, seed, margin), *_turns(known, seed))
 
 
 def change_tests(

@@ -92,9 +92,9 @@ class _Line(Case):
         mix = np.log10(self.tokens / [point.parameters for point in self.cells])
         return curve_of_groups(groups, self.places, mix if np.ptp(self.tokens) else None)
 
-    def rows(self, part: CurvePairs, curve: Curve) -> pd.DataFrame:
-        """Lay out the curve and what was measured at each point."""
-        rows = curve_rows(self.line, part.phenomenon, curve, np.nan).rename(columns={"tokens": "flops"})
+    def rows(self, part: CurvePairs, curve: Curve, bands: pd.DataFrame) -> pd.DataFrame:
+        """Lay out the curve with its bands and what was measured at each point."""
+        rows = curve_rows(self.line, part.phenomenon, curve, bands, np.nan).rename(columns={"tokens": "flops"})
         accuracy = np.concatenate([point.accuracies(part.chosen) for point in self.cells])
         return rows.assign(accuracy=accuracy, model=[point.model for point in self.cells], tokens=self.tokens)
 

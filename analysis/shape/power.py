@@ -17,7 +17,14 @@ from scipy.stats import chi2
 from scipy.stats import f as fisher
 
 from ucurve.analysis.shape.classify import LEVEL, Row
-from ucurve.analysis.shape.smoothing import Array, Curve, covariance_root, errors, smoothing_weights
+from ucurve.analysis.shape.smoothing import (
+    Array,
+    Curve,
+    covariance_root,
+    errors,
+    smoothing_weights,
+    with_known_error,
+)
 from ucurve.analysis.shape.tables import Shapes, unproven_turn
 from ucurve.analysis.shape.unimodal import ROUNDING, unimodal_distances, unimodal_fit
 
@@ -54,9 +61,10 @@ def holm_level(table: pd.DataFrame, *, is_one_run: bool) -> float:
 
 
 def _limits(row: Row, shapes: Shapes) -> dict[str, object]:
-    curve = shapes.estimates.get((row["line"], row["phenomenon"]))
-    if curve is None:
+    estimate = shapes.estimates.get((row["line"], row["phenomenon"]))
+    if estimate is None:
         return {"detectable_dip": np.nan, "limited_by": "", "more_seeds": np.nan}
+    curve = with_known_error(estimate)
     level = holm_level(shapes.classes, is_one_run=row["runs"] == 1)
     depth = dip_power(curve).smallest_dip(level) if curve.has_error else np.inf
     is_open = row["class"] == "undetermined" or unproven_turn(row)

@@ -25,9 +25,8 @@ from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED,
 from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from ucurve.analysis.shape.over_tokens import find_shapes
 from ucurve.analysis.shape.power import MOST_SEEDS, add_limits
-from ucurve.analysis.shape.smoothing import SMOOTHING
-from ucurve.analysis.shape.tables import ITEMS_ONLY, SEEN, Shapes, explain_reservations
-from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
+from ucurve.analysis.shape.smoothing import ENOUGH_CLUSTERS, SMOOTHING
+from ucurve.analysis.shape.tables import ITEMS_ONLY, SEEDS_ONLY, SEEN, Shapes, explain_reservations
 
 FindShapes = Callable[[Iterable[tuple[Run, Items | None]], str, float], Shapes]
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
@@ -267,11 +266,10 @@ def _drawn_note(classes: pd.DataFrame) -> str:
             "Pairs of a paradigm that differ in the same way are drawn together (Drawn: edits); the effective "
             "number says how many independent draws they are worth where they are wholly alike. "
         )
-    if (classes["clusters"] < FEWEST_CLUSTERS).any():
+    if SEEDS_ONLY in set(classes["variation"]):
         text += (
-            f"Fewer than {FEWEST_CLUSTERS} clusters do not tell how much clusters differ: such a curve is undetermined "
-            "for other pairs, without p, and only what holds of these pairs in other seeds is tested; its intervals "
-            "are over seeds. "
+            f"Fewer than {ENOUGH_CLUSTERS} of them (by the effective number) say too little of others: class, p and "
+            "intervals of such a curve are of these pairs in other seeds. "
         )
     if others := sorted(drawn - {"edits"}):
         text += f"Pairs with the same value of {', '.join(others)} are drawn together. "

@@ -9,8 +9,8 @@ covariance is therefore estimated directly.
 Draws are of the multiplier bootstrap: every item and seed gets a normal weight, and its deviation is multiplied with
 it (Chernozhukov, Chetverikov and Kato 2013). Given the data these draws are normal with the estimated covariance, so
 they are drawn from that law.
-Fewer than 4 clusters do not tell how much clusters differ: nothing is then known of other pairs, and the error that is
-left is over seeds.
+Few clusters do not tell how much clusters differ: with less than 10 effective ones of several runs, or 4 of one run,
+too little is known of other pairs, and the error that is left is over seeds.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ Array = npt.NDArray[np.float64]
 SMOOTHING = 0.15  # decades: standard deviation of the kernel, a factor of 1.41 in tokens
 DRAWS = 1000
 _SMOOTH_TURNS = 2  # independent differences in what a run does by itself over some decades
-LEVELS = 1
+ENOUGH_CLUSTERS = 10  # effective ones, from which on curves of several runs are compared with those of other pairs
 # With fewer degrees of freedom, as with 0.1, no turn is found, and quantiles and draws leave what numbers can hold.
 LEAST_FREEDOM = 0.1
 
@@ -44,8 +44,10 @@ class Curve:
     seed_cov: Array  # float64[T, T], over draws of seeds, the items as they are; zeros for one seed
     rest_cov: Array  # float64[T, T], the part that both hold: what is peculiar to a cluster in one run
     item_freedom: float  # degrees of freedom of item_cov
-    effective_items: float  # how many clusters of equal size would weigh as these do
-    clusters: float = np.inf  # how many are drawn; infinite where the error is not over pairs
+    # How many clusters of equal size would weigh as these do, and how many are drawn; both infinite where the error is
+    # not over pairs.
+    effective_items: float = np.inf
+    clusters: float = np.inf
     # How many independent functions the seeds' mean square may count for; 1 where it is one variance of all points.
     most_turns: float = np.inf
 
@@ -57,7 +59,8 @@ class Curve:
     @property
     def has_error(self) -> bool:
         """Whether its error is known: a few clusters of pairs do not tell how much clusters differ."""
-        return self.clusters >= FEWEST_CLUSTERS
+        is_enough = self.seeds == 1 or self.effective_items >= ENOUGH_CLUSTERS
+        return is_enough and self.clusters >= FEWEST_CLUSTERS
 
 
 def without_seed_error(curve: Curve) -> Curve:
@@ -79,7 +82,7 @@ def without_pair_error(curve: Curve) -> Curve:
 
 
 def with_known_error(curve: Curve) -> Curve:
-    """Return a curve with what is known of its error: with too few clusters of pairs, that over seeds alone.
+    """Return a curve with what is known of its error: with few clusters of pairs, that over seeds alone.
 
     With one seed nothing is left, and the curve is returned as it is (``has_error`` is False).
     """
@@ -92,10 +95,11 @@ def _over_seeds(curve: Curve) -> Curve:
     Of that, what is peculiar to an item in one run is fast and gives degrees of freedom of its own; what is peculiar to
     a cluster may be slow, and is not told apart.
     """
-    is_of_clusters = curve.has_error and curve.clusters < curve.items
+    is_of_clusters = FEWEST_CLUSTERS <= curve.clusters < curve.items
     rest_cov = np.zeros_like(curve.rest_cov) if is_of_clusters else curve.rest_cov
     one_item_more = np.eye(len(curve.mean)) / (2 * curve.items**2) * curve.seeds / (curve.seeds - 1)
-    return replace(curve, item_cov=rest_cov + one_item_more, rest_cov=rest_cov, clusters=np.inf)
+    item_cov = rest_cov + one_item_more
+    return replace(curve, item_cov=item_cov, rest_cov=rest_cov, effective_items=np.inf, clusters=np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +159,7 @@ def smoothing_weights(log_tokens: Array, width: float = SMOOTHING) -> Array:
     return np.asarray(kernel / kernel.sum(axis=1, keepdims=True))
 
 
-def errors(curve: Curve, functions: Array, turns: float = _SMOOTH_TURNS) -> Errors:
+def errors(curve: Curve, functions: Array) -> Errors:
     """Return the error of linear functions of a curve, float64[J, T], over items and, with two seeds or more, seeds.
 
     A few seeds tell little about how they vary in one function alone, and of many functions the one where they happen
@@ -165,9 +169,8 @@ def errors(curve: Curve, functions: Array, turns: float = _SMOOTH_TURNS) -> Erro
     squares and not of their difference. This holds where the difference is zero too, which was found by a mean square
     as uncertain as any: the degrees of freedom are a continuous function of all three parts. Without differences
     between runs they are those of the items, without items 2 (S - 1). The mean square of the seeds is a mean over all
-    functions, which counts S - 1 as often as there are independent ones: ``turns`` times for what runs do by
-    themselves, which is smooth (2 for differences, measured: docs/shape.md; ``LEVELS`` for the heights of a curve,
-    which share each run's own level), and for the rest as often as its covariance says.
+    functions, which counts S - 1 as often as there are independent ones: twice for what runs do by themselves, which is
+    smooth (measured: docs/shape.md), and for the rest as often as its covariance says.
     """
     parts = (curve.item_cov, curve.seed_cov, curve.rest_cov)
     items, seeds, rest = (np.maximum(0, ((functions @ part) * functions).sum(axis=1)) for part in parts)
@@ -179,7 +182,7 @@ def errors(curve: Curve, functions: Array, turns: float = _SMOOTH_TURNS) -> Erro
     product = (functions.T @ functions) @ curve.rest_cov
     square = np.trace(product @ product)
     independent = float(np.trace(product) ** 2 / square) if square else 1.0  # functions that these are worth
-    turns, independent = min(turns, curve.most_turns), min(independent, curve.most_turns)
+    turns, independent = min(_SMOOTH_TURNS, curve.most_turns), min(independent, curve.most_turns)
     doubt_of_seeds = between / np.sqrt(turns) + left / np.sqrt(independent)
     doubt = doubt_of_seeds**2 / (curve.seeds - 1) + of_items**2 / curve.item_freedom
     freedom = max(LEAST_FREEDOM, (between + of_items) ** 2 / doubt)
@@ -191,11 +194,9 @@ def covariance_root(curve: Curve, seed_share: float) -> Array:
     return np.asarray(np.linalg.cholesky(curve.item_cov + seed_share * curve.seed_cov))
 
 
-def curve_draws(
-    curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 0, turns: float = _SMOOTH_TURNS
-) -> Array:
+def curve_draws(curve: Curve, functions: Array, draws: int = DRAWS, seed: int = 0) -> Array:
     """Draw deviations of linear functions, float64[draws, J]: multivariate t with the freedom of ``errors``."""
-    found = errors(curve, functions, turns)
+    found = errors(curve, functions)
     random = np.random.default_rng(seed)
     normal = random.standard_normal((draws, len(curve.mean)))
     spread = np.sqrt(random.chisquare(found.freedom, (draws, 1)) / found.freedom)

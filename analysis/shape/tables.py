@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import t as student
 
 from ucurve.analysis.shape.classify import (
     ALTERNATIVES,
@@ -21,18 +20,15 @@ from ucurve.analysis.shape.classify import (
 from ucurve.analysis.shape.onset import onset, saturation
 from ucurve.analysis.shape.pooled import SizeContrast
 from ucurve.analysis.shape.smoothing import (
-    LEVELS,
+    ENOUGH_CLUSTERS,
     Curve,
-    curve_draws,
     drawn_together,
-    errors,
-    smoothing_weights,
     with_known_error,
     without_pair_error,
     without_seed_error,
 )
 from ucurve.eval.metrics.levels import Ids
-from ucurve.eval.metrics.sampling import CONFIDENCE, FEWEST_CLUSTERS
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a drawing and asks about it
 ITEMS_ONLY, ITEMS_AND_SEEDS, SEEDS_ONLY = "items", "items and seeds", "seeds"
@@ -50,6 +46,8 @@ NUMBERS = (
 _SINGLE_RUNS = "These runs: of one run of each kind only, which says nothing about other seeds."
 _RESERVATIONS = {  # the words of ``reading``, and what they mean
     "these pairs:": "These pairs: shown for these pairs in other seeds, not for other pairs.",
+    "these pairs)": f"These pairs: the class is of these pairs in other seeds, as fewer than {ENOUGH_CLUSTERS} edits "
+    "say too little of other pairs.",
     "these runs:": "These runs: shown for these runs on other pairs, not for other seeds.",
     "this run": "This run: of one run only, which says nothing about other seeds.",
     "these runs)": _SINGLE_RUNS,
@@ -123,13 +121,13 @@ def unproven_turn(row: Row) -> str:
 def reading(row: Row) -> str:
     """Say what the class of a row of ``shape_table`` means with so many runs."""
     name, narrower = str(row["class"]), _narrower_class(row)
-    if name == "undetermined":
-        return f"{name} ({narrower})" if narrower else name
     if name == NOT_TESTED:
         return name
     other = ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] else ""
     indicative = "2 runs: indicative" if row["runs"] == 2 and name in TURNS else ""
-    said = "; ".join(filter(None, ["this run" if row["runs"] == 1 else indicative, narrower]))
+    alone = "this run" if row["runs"] == 1 and name != "undetermined" else indicative
+    these_pairs = "these pairs" if row["variation"] == SEEDS_ONLY else ""
+    said = "; ".join(filter(None, [alone, narrower, these_pairs]))
     return f"{name}{other} ({said})" if said else f"{name}{other}"
 
 
@@ -143,43 +141,28 @@ def explain_reservations(shapes: Iterable[str]) -> list[str]:
 def _narrower_class(row: Row) -> str:
     """Say what is shown in a narrower scope only: any class of an undetermined curve, of others a turn."""
     narrower = {"these pairs": row["class_these_pairs"], "these runs": row["class_these_runs"]}
+    if row["variation"] == SEEDS_ONLY:  # the class is of these pairs
+        del narrower["these pairs"]
     if row["class"] != "undetermined":
         narrower = {scope: shape for scope, shape in narrower.items() if scope == "these pairs" and shape in TURNS}
     shown = {scope: shape for scope, shape in narrower.items() if shape not in (row["class"], NOT_TESTED)}
     turns = [f"{scope}: {shape}" for scope, shape in shown.items() if shape in TURNS and row["class"] not in TURNS]
     seen = [f"{turn}, unproven"] if (turn := unproven_turn(row)) else []
     others = [f"{scope}: {shape}" for scope, shape in shown.items() if shape not in (*TURNS, "undetermined")]
-    # Without a p of an undetermined curve there were too few clusters to judge other pairs.
+    # Without a p of an undetermined curve there were too few clusters to judge other pairs, and one run.
     few = [f"too few {row['drawn']}"] if row["class"] == "undetermined" and np.isnan(row["p_rise"]) else []
     return next(iter([*turns, *seen, *others, *few]), "")
 
 
-def curve_rows(line: str, phenomenon: str, curve: Curve, untrained: float) -> pd.DataFrame:
+def curve_rows(
+    line: str, phenomenon: str, curve: Curve, bands: pd.DataFrame, untrained: float = np.nan
+) -> pd.DataFrame:
     """Lay out a curve: ``line, phenomenon, tokens, accuracy, smoothed, low, high, band_low, band_high``.
 
-    ``low`` and ``high`` are the 95 % interval at each checkpoint by itself. The band holds the whole smoothed curve
-    with 95 %: its half width is the same number of standard errors at each checkpoint, the 95 % quantile of the largest
-    of all (max-t; Montiel Olea and Plagborg-Moeller 2019, "Simultaneous confidence bands", section 2).
-
-    ``untrained`` is the accuracy at step 0, which has no place on the log axis: where it is not NaN it has a row of its
-    own at 0 tokens. With too few clusters of pairs the intervals are over seeds alone, of these pairs, and with one
-    seed NaN.
+    ``bands`` are those of ``curve_bands``. ``untrained`` is the accuracy at step 0, which has no place on the log axis:
+    where it is not NaN it has a row of its own at 0 tokens.
     """
-    curve = with_known_error(curve)
-    weights = smoothing_weights(curve.log_tokens)
-    smooth = weights @ curve.mean
-    found = errors(curve, weights, LEVELS)
-    error = np.sqrt(found.variance)
-    at_each = student.ppf((1 + CONFIDENCE) / 2, found.freedom)
-    everywhere = np.quantile(np.abs(curve_draws(curve, weights, turns=LEVELS) / error).max(axis=1), CONFIDENCE)
-    bounds = {
-        f"{name}{end}": (smooth + sign * quantile * error).clip(0, 1)
-        for name, quantile in (("", at_each), ("band_", everywhere))
-        for end, sign in (("low", -1), ("high", 1))
-    }
-    if not curve.has_error:
-        bounds = dict.fromkeys(bounds, np.full(len(smooth), np.nan))
-    frame = pd.DataFrame({"tokens": curve.tokens, "accuracy": curve.mean, "smoothed": smooth, **bounds})
+    frame = pd.DataFrame({"tokens": curve.tokens, "accuracy": curve.mean}).join(bands)
     if not np.isnan(untrained):
         frame = pd.concat([pd.DataFrame({"tokens": [0.0], "accuracy": [untrained]}), frame], ignore_index=True)
     frame.insert(0, "line", line)
@@ -192,7 +175,10 @@ def curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
     statistics = {**shape_test(curve, margin=margin).columns(), **dict.fromkeys(_NARROWER, np.nan)}
     for scope, narrowed in SCOPES.items() if curve.seeds > 1 else ():
         values = change_tests(narrowed(curve), margin=margin)
-        statistics |= {f"p_{name}_{scope}": p for name, p in zip(ALTERNATIVES, values, strict=True)}
+        for name, p in zip(ALTERNATIVES, values, strict=True):
+            # What is shown for other pairs and seeds is shown for these too.
+            whole = statistics[f"p_{name}"] if curve.has_error else np.nan
+            statistics[f"p_{name}_{scope}"] = float(np.fmin(p, whole))
     told = with_known_error(curve)
     for name, found in (("onset", onset(told)), ("saturation", saturation(told))):
         low, high = (found.low, found.high) if told.has_error else (np.nan, np.nan)

@@ -12,7 +12,7 @@ from ucurve.analysis.ngrams.dips import significant_dips
 from ucurve.analysis.shape.classify import NOT_TESTED, Row
 from ucurve.analysis.shape.over_tokens import find_shapes
 from ucurve.analysis.shape.power import add_limits
-from ucurve.analysis.shape.tables import Shapes
+from ucurve.analysis.shape.tables import SEEDS_ONLY, Shapes
 
 PAPER = ("fci_licensing", "topicalization")  # named in ZhoBLiMP, section 5.3
 NEAR_THE_PAPERS = 10**7.5  # tokens: a bottom later than this is within half a decade of the paper's 100 million
@@ -108,9 +108,10 @@ def name_course(row: Row) -> tuple[str, str]:
     """Say what a row of ``ucurve.analysis.shape.tables.shape_table`` means beside the paper, and for what it is shown.
 
     A dip in any scope comes before other classes, a wider scope before a narrower one. The bottom of a dip is late from
-    ``NEAR_THE_PAPERS`` on.
+    ``NEAR_THE_PAPERS`` on. Of a few edits, ``class`` is of these pairs.
     """
-    classes = {scope: row[name] for name, scope in _SCOPES.items() if row.get(name, NOT_TESTED) not in _OPEN}
+    scopes = dict(list(_SCOPES.items())[row["variation"] == SEEDS_ONLY :])
+    classes = {scope: row[name] for name, scope in scopes.items() if row.get(name, NOT_TESTED) not in _OPEN}
     dips = [scope for scope, name in classes.items() if name == _DIP]
     if dips:
         return (DIPS_LATE if row["dip_place"] >= NEAR_THE_PAPERS else DIPS_EARLY), dips[0]

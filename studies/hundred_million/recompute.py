@@ -23,7 +23,7 @@ from scipy.stats import t as student
 
 from studies import second_seeds
 from studies.second_compare import Comparison
-from studies.second_intervals import intervals, of_band
+from studies.second_intervals import intervals, of_bands
 from studies.second_ngrams import (
     ALL_RUNS,
     DIP,
@@ -474,7 +474,7 @@ def test_again(pairs: pd.DataFrame, lines: Sequence[Line]) -> Tested:
         of_runs.append(single)
         turns.append(intervals(curves).assign(linking=linking))
         if linking == SHOWN:
-            bands = [row for curve in curves for row in of_band(curve)]
+            bands = of_bands(curves)
             found = limits_of(curves)
     tested, single, places = (pd.concat(parts, ignore_index=True) for parts in (of_lines, of_runs, turns))
     return Tested(tested, single, places, pd.DataFrame(bands), found)
@@ -526,7 +526,7 @@ def compare_classes(
     as_page = {own: key for key, own in as_tests.items()}
     turns = turns.rename(columns=as_page).merge(page[keys])  # without the curves of all pairs beside paradigms
     comparison.tables(name, turns.drop(columns=["dip", "bump"]), page, keys)
-    own = page[[*keys, "bottom", "runs", *_CLASSES]].merge(turns[[*keys, "dip", "bump", "too_few"]], on=keys)
+    own = page[[*keys, "bottom", "runs", *_CLASSES]].merge(turns[[*keys, "dip", "bump", "these_pairs"]], on=keys)
     own = own.merge(again.rename(columns=as_page)[[*keys, "both"]], on=keys)
     if name == "over_sizes":  # the sizes of so many runs are tested as a line with as many degrees of freedom
         own["runs"] = own["runs"] - page["sizes"] + 1
@@ -536,7 +536,8 @@ def compare_classes(
 
 def course(row: Mapping[Hashable, object]) -> tuple[str, str]:
     """Say what the classes of a row mean beside the paper, and for what that is shown."""
-    shown = [(str(row[name]), words) for name, words in _SCOPE_WORDS.items() if row[name] not in OPEN]
+    scopes = dict(list(_SCOPE_WORDS.items())[bool(row["these_pairs"]) :])
+    shown = [(str(row[name]), words) for name, words in scopes.items() if row[name] not in OPEN]
     for said, words in shown:
         if said == "U-shaped":
             return "falls and rises again" + ("" if float(str(row["bottom"])) >= LATE else ", earlier"), words

@@ -56,7 +56,13 @@ def test_columns_that_nothing_was_compared_with_are_named_and_differences_end_wi
         (("undetermined", "rising", "U-shaped"), {}, "undetermined (these runs: U-shaped)"),
         (("undetermined", "rising", "undetermined"), {"dip": 0.06}, "undetermined (dips, unproven)"),
         (("undetermined", "rising", "undetermined"), {}, "undetermined (these pairs: rising)"),
-        (("undetermined", "undetermined", "undetermined"), {"too_few": True}, "undetermined (too few edits)"),
+        (("undetermined", "undetermined", "undetermined"), {"these_pairs": True}, "undetermined (these pairs)"),
+        (("rising", "rising", "undetermined"), {"these_pairs": True}, "rising (these pairs)"),
+        (
+            ("undetermined", "undetermined", "rising"),
+            {"these_pairs": True},
+            "undetermined (these runs: rising; these pairs)",
+        ),
         (
             ("U-shaped", "rising", "U-shaped"),
             {"runs": 2, "both": True},
@@ -67,5 +73,5 @@ def test_columns_that_nothing_was_compared_with_are_named_and_differences_end_wi
 )
 def test_labels_have_the_widest_class_and_what_is_shown_beside_it(classes, numbers, label):
     names = ("class", "class_these_pairs", "class_these_runs")
-    row = {"runs": 3, "dip": 0.01, "bump": 0.01, "both": False, "too_few": False}
+    row = {"runs": 3, "dip": 0.01, "bump": 0.01, "both": False, "these_pairs": False}
     assert labels(pd.DataFrame([row | dict(zip(names, classes, strict=True)) | numbers])) == [label]

@@ -1,5 +1,7 @@
 """Intervals, bands, ends, onsets, change points and smallest dips: those of the program for the same credits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,12 +10,12 @@ from studies import second_changes, second_intervals, second_levels, second_powe
 from tests.studies.second_curves import TOKENS, scored, some_credits
 from ucurve.analysis.change_points.bends import find_changes
 from ucurve.analysis.change_points.table import loss_curve
+from ucurve.analysis.shape.bands import curve_bands
 from ucurve.analysis.shape.below import below_chance, name_below
 from ucurve.analysis.shape.classify import shape_test
 from ucurve.analysis.shape.onset import onset
 from ucurve.analysis.shape.pooled import estimate_curve, group_runs, mean_curve
 from ucurve.analysis.shape.power import dip_power
-from ucurve.analysis.shape.tables import curve_rows
 
 DESIGNS = pytest.mark.parametrize("too_few", [False, True])
 
@@ -38,7 +40,7 @@ def test_intervals_of_dips_are_those_of_the_program(too_few):
         "bottom_high": test.dip.place_high,
     }  # fmt: skip
     assert all(inside(row, name, value) for name, value in expected.items())
-    assert row["too_few"] is too_few
+    assert row["these_pairs"] is too_few
 
 
 def test_parabolas_have_their_vertex_between_the_outer_checkpoints():
@@ -51,8 +53,11 @@ def test_parabolas_have_their_vertex_between_the_outer_checkpoints():
 @DESIGNS
 def test_bands_are_those_of_the_program(too_few):
     credits_ = credits_of(too_few)
-    again = second_intervals.of_band(scored(*credits_))
-    page = curve_rows("a", "all", estimate_curve(TOKENS, *credits_), np.nan).to_dict("records")
+    numbers = np.unique(credits_[2][::2], return_inverse=True)[1].astype(np.int64)
+    fewer = (credits_[0][:, :, ::2], credits_[1][::2], numbers)  # a phenomenon beside all pairs
+    again = second_intervals.of_bands([scored(*credits_), replace(scored(*fewer), phenomenon="some")])
+    curves = [estimate_curve(TOKENS, *one) for one in (credits_, fewer)]
+    page = pd.concat(curve_bands(curves, [True, False])).to_dict("records")
     for row, expected in zip(again, page, strict=True):
         assert (row["low"], row["high"]) == pytest.approx((expected["low"], expected["high"]))
         assert inside(row, "band_low", expected["band_low"])

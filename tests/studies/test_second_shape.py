@@ -21,13 +21,19 @@ from studies.second_shape import Estimate
 from tests.studies.second_curves import TOKENS, some_credits
 from ucurve.analysis.shape.classify import change_tests
 from ucurve.analysis.shape.pooled import estimate_curve
-from ucurve.analysis.shape.smoothing import errors, smoothing_weights, without_pair_error, without_seed_error
+from ucurve.analysis.shape.smoothing import (
+    errors,
+    smoothing_weights,
+    with_known_error,
+    without_pair_error,
+    without_seed_error,
+)
 
 SECOND = (
     second_changes, second_compare, second_intervals, second_levels, second_ngrams, second_power, second_shape,
     second_words,
 )  # fmt: skip
-NARROWED = {"": lambda curve: curve, "_these_pairs": without_pair_error, "_these_runs": without_seed_error}
+NARROWED = {"": with_known_error, "_these_pairs": without_pair_error, "_these_runs": without_seed_error}
 
 
 def imported_by(module):

@@ -36,7 +36,7 @@ def section_of(root: Path) -> ReportSection:
 
 def exact(heights: np.ndarray, seeds: int = 1, error: float = 0.003) -> Curve:
     nothing = np.zeros((12, 12))
-    return Curve(TOKENS, heights, seeds, 0, np.eye(12) * error**2, nothing, nothing, 1e6, 0)
+    return Curve(TOKENS, heights, seeds, 0, np.eye(12) * error**2, nothing, nothing, 1e6)
 
 
 def test_the_report_places_the_changes_of_each_phenomenon(make_run: MakeRun, tmp_path) -> None:

@@ -8,7 +8,6 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp, ttest_ind
 
 from ucurve.analysis.lines.over_seeds import (
-    MOST_PRIOR,
     contrast,
     mean_over_seeds,
     moderate,
@@ -17,6 +16,7 @@ from ucurve.analysis.lines.over_seeds import (
     p_of_contrast,
     seeds_alone,
 )
+from ucurve.eval.metrics.moderated import MOST_PRIOR
 
 FLOATS = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), min_size=2, max_size=5).filter(
     lambda values: np.std(values) > 1e-3

@@ -177,7 +177,9 @@ def test_a_class_is_named_only_by_a_test_that_is_significant_after_holm() -> Non
     last = table.iloc[-1]
     assert last[["holm_rise", "holm_fall"]].tolist() == pytest.approx([0.64, 0.045])
     assert last["shape"] == "falling"
-    assert shape_table(table.assign(**NO_TURN, **dict.fromkeys(NARROWER, 1.0)))["p"].iloc[-1] == pytest.approx(0.045)
+    assert shape_table(table.assign(variation="items and seeds", **NO_TURN, **dict.fromkeys(NARROWER, 1.0)))["p"].iloc[
+        -1
+    ] == pytest.approx(0.045)
 
 
 @given(st.lists(st.tuples(*[st.sampled_from([1e-6, 1e-3, 0.01, 0.03, 0.04, 0.2, 1.0])] * 5), min_size=1, max_size=20))

@@ -1,18 +1,25 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
 from measurements.curve_intervals import population
 from measurements.dip_levels import Cell, simulate
+from ucurve.analysis.shape.bands import curve_bands
 from ucurve.analysis.shape.pooled import estimate_curve
+from ucurve.analysis.shape.smoothing import Curve
 from ucurve.analysis.shape.tables import curve_rows
+
+
+def laid_out(curve: Curve, untrained: float = np.nan) -> pd.DataFrame:
+    return curve_rows("line", "all", curve, curve_bands([curve], [True])[0], untrained)
 
 
 def test_the_band_of_checkpoints_that_vary_by_themselves_is_wide_enough_for_all_of_them() -> None:
     """Far apart checkpoints of independent pairs: the quantile is that of the largest of ten normal numbers."""
     right = np.random.default_rng(0).random((1, 10, 4000)) < 0.7
     curve = estimate_curve(np.logspace(0, 20, 10), (2 * right).astype(np.uint8), np.zeros(4000, dtype=np.int64))
-    rows = curve_rows("line", "all", curve, np.nan)
+    rows = laid_out(curve)
     quantile = ((rows["band_high"] - rows["smoothed"]) / np.sqrt(0.7 * 0.3 / 4000)).median()
     assert quantile == pytest.approx(norm.ppf(0.5 + 0.95**0.1 / 2), rel=0.05)
     assert ((rows["high"] - rows["smoothed"]) / (rows["band_high"] - rows["smoothed"])).to_numpy() == pytest.approx(
@@ -22,7 +29,7 @@ def test_the_band_of_checkpoints_that_vary_by_themselves_is_wide_enough_for_all_
 
 def test_step_0_has_an_accuracy_and_no_band() -> None:
     half_points = np.random.default_rng(1).integers(0, 3, (2, 5, 40)).astype(np.uint8)
-    rows = curve_rows("line", "all", estimate_curve(np.logspace(4, 6, 5), half_points, np.zeros(40, int)), 0.5)
+    rows = laid_out(estimate_curve(np.logspace(4, 6, 5), half_points, np.zeros(40, int)), 0.5)
     assert list(rows) == [
         "line", "phenomenon", "tokens", "accuracy", "smoothed", "low", "high", "band_low", "band_high",
     ]  # fmt: skip
@@ -39,7 +46,7 @@ def test_the_band_holds_the_whole_curve_and_the_intervals_do_not() -> None:
     held = np.zeros(2)
     for number in range(40):
         curve = estimate_curve(*simulate(cell, np.random.default_rng(number)))
-        rows = curve_rows("line", "all", curve, np.nan)
+        rows = laid_out(curve)
         for kind, name in enumerate(("band_", "")):
             held[kind] += ((rows[f"{name}low"] <= truth) & (truth <= rows[f"{name}high"])).all()
     assert held[0] >= 33

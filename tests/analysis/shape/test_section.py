@@ -184,7 +184,7 @@ def test_lines_of_one_run_are_a_family_of_their_own_beside_others(make_run: Make
 def test_what_a_class_allows_to_be_said(runs: int, name: str, both: bool, said: str) -> None:
     row = {
         "class": name, "class_these_runs": name, "class_these_pairs": name, "both": both, "runs": runs, "dip": 0.0,
-        "bump": 0.0, "p_rise": 0.2,
+        "bump": 0.0, "p_rise": 0.2, "variation": "items and seeds",
     }  # fmt: skip
     assert reading(row) == said
 
@@ -195,16 +195,17 @@ def test_each_kind_of_reservation_is_explained_once() -> None:
         "undetermined (these runs: rising)",
         "undetermined (these runs: U-shaped)",
         "U-shaped (this run)",
+        "falling (these pairs)",
     ]
     explained = explain_reservations(shapes)
-    assert [sentence.partition(":")[0] for sentence in explained] == ["These runs", "This run"]
+    assert [sentence.partition(":")[0] for sentence in explained] == ["These pairs", "These runs", "This run"]
     assert explain_reservations(["rising", "undetermined"]) == []
 
 
 def test_an_undetermined_curve_says_what_its_runs_do() -> None:
     row = {
         "class": "undetermined", "class_these_runs": "rising", "class_these_pairs": "undetermined", "both": False,
-        "runs": 2, "dip": 0.04, "bump": 0.0, "p_rise": 0.2,
+        "runs": 2, "dip": 0.04, "bump": 0.0, "p_rise": 0.2, "variation": "items and seeds",
     }  # fmt: skip
     assert reading(row) == "undetermined (these runs: rising)"
     assert reading(row | {"dip": 0.16}) == "undetermined (dips, unproven)"
@@ -214,7 +215,7 @@ def test_an_undetermined_curve_says_what_its_runs_do() -> None:
 def test_a_class_in_a_narrower_scope_is_said_to_be_of_these_pairs_or_these_runs() -> None:
     row = {
         "class": "undetermined", "class_these_runs": "rising", "class_these_pairs": "falling", "both": False, "runs": 3,
-        "dip": 0.16, "bump": 0.0, "p_rise": 0.2,
+        "dip": 0.16, "bump": 0.0, "p_rise": 0.2, "variation": "items and seeds",
     }  # fmt: skip
     assert reading(row | {"dip": 0.0}) == "undetermined (these pairs: falling)"
     assert reading(row | {"class_these_pairs": "U-shaped"}) == "undetermined (these pairs: U-shaped)"
@@ -224,6 +225,10 @@ def test_a_class_in_a_narrower_scope_is_said_to_be_of_these_pairs_or_these_runs(
     assert reading(rising | {"class_these_pairs": "falling"}) == "rising (dips, unproven)"
     assert reading(rising | {"class": "inverted-U"}) == "inverted-U"
     assert reading(rising | {"class": "not tested"}) == "not tested"
+    of_few = row | {"dip": 0.0, "class": "rising", "class_these_pairs": "rising", "variation": "seeds"}
+    assert reading(of_few) == "rising (these pairs)"
+    assert reading(of_few | {"class": "U-shaped", "runs": 2}) == "U-shaped (2 runs: indicative; these pairs)"
+    assert reading(of_few | {"class": "undetermined"}) == "undetermined (these runs: rising; these pairs)"
 
 
 def test_seeds_that_agree_about_a_few_edits_show_a_rise_of_these_pairs_only(make_run: MakeRun, parts_of) -> None:
@@ -303,7 +308,7 @@ def test_two_runs_are_called_indicative(make_run: MakeRun, parts_of) -> None:
 
 
 def test_pairs_with_the_same_edit_are_drawn_together_and_counted(make_run: MakeRun, parts_of) -> None:
-    """Twenty edits of five pairs each in each paradigm, but one in those of `up`: of other edits nothing is said there."""
+    """Twenty edits of five pairs each in each paradigm, but one in those of `up`: its class is of these pairs."""
     words = [chr(0x5200 + number % 20) for number in range(100)]
     goods = [f"{first}是{word}" for first, word in zip(map(chr, range(0x5000, 0x5064)), words, strict=True)]
     pairs = PAIRS.assign(good=goods * 5, bad=[f"{good[:2]}不" for good in goods] * 5)
@@ -314,13 +319,18 @@ def test_pairs_with_the_same_edit_are_drawn_together_and_counted(make_run: MakeR
     assert set(table["drawn"]) == {"edits"}
     assert table["effective_items"].to_dict() == pytest.approx({"all": 11.6, "dip": 40, "none": 20, "up": 2}, abs=0.1)
     assert table["clusters"].to_dict() == {"all": 62, "dip": 40, "none": 20, "up": 2}
-    assert table.loc["up", "shape"] == "undetermined (these pairs: rising)"
-    assert (table.loc["up", "class_these_runs"], table.loc["up", "limited_by"]) == ("undetermined", "edits")
-    assert table.loc["up", "variation"] == "seeds"
-    assert table["p"].isna().to_dict() == {"all": False, "dip": False, "none": False, "up": True}
+    assert table.loc["up", ["class", "class_these_pairs", "shape"]].tolist() == ["rising"] * 2 + [
+        "rising (these pairs)"
+    ]
+    assert (table.loc["up", "class_these_runs"], table.loc["up", "limited_by"]) == ("undetermined", "")
+    assert table["variation"].to_dict() == {
+        "all": "items and seeds", "dip": "items and seeds", "none": "items and seeds", "up": "seeds",
+    }  # fmt: skip
+    assert table["p"].notna().all()
+    assert np.isfinite(table.loc["up", "detectable_dip"])
     assert table.loc["up", ["onset_low", "onset_high", "dip_depth_low"]].notna().all()
     assert "are drawn together (Drawn: edits)" in note_of(shape)
-    assert "such a curve is undetermined for other pairs, without p" in note_of(shape)
+    assert "class, p and intervals of such a curve are of these pairs in other seeds" in note_of(shape)
 
 
 def test_one_run_of_pairs_with_one_edit_has_no_interval_but_an_onset(make_run: MakeRun, parts_of) -> None:

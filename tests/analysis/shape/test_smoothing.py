@@ -113,9 +113,9 @@ def test_a_lone_cluster_has_its_items_drawn_and_no_known_error() -> None:
     assert (alone.effective_items, alone.clusters, alone.has_error) == (1, 1, False)
 
 
-@given(st.integers(1, 8), st.integers(2, 4))
+@given(st.integers(1, 12), st.integers(1, 4))
 def test_the_error_is_known_where_accuracies_have_an_interval(count: int, seeds: int) -> None:
-    """From four clusters on; with fewer, and several seeds, what is known is the error over seeds."""
+    """One run: from four clusters on. Several: from ten on; with fewer, what is known is the error over seeds."""
     half_points, clusters = clustered(np.random.default_rng(count), [5] * count)
     half_points = np.concatenate([np.roll(half_points, place, axis=2) for place in range(seeds)])
     paradigms, tokens = np.zeros(5 * count, dtype=np.int64), np.logspace(4, 6, half_points.shape[1])
@@ -123,8 +123,9 @@ def test_the_error_is_known_where_accuracies_have_an_interval(count: int, seeds:
     pairs = pd.DataFrame({"phenomenon": "p", "paradigm": "a", "good": [f"{one} a" for one in clusters], "bad": "b a"})
     every = clusters_of(pairs, levels_of(pairs))
     low, _ = row_intervals(every, every.sums(half_points[0, 0] / 2), every.sums(np.ones(len(pairs))))
-    assert curve.has_error == np.isfinite(low[0]) == (count >= 4)
-    assert with_known_error(curve).has_error
+    assert np.isfinite(low[0]) == (count >= 4)
+    assert curve.has_error == (count >= (4 if seeds == 1 else 10))
+    assert with_known_error(curve).has_error == (seeds > 1 or count >= 4)
 
 
 def test_one_large_cluster_leaves_few_degrees_of_freedom() -> None:

@@ -145,7 +145,7 @@ def test_the_interval_of_an_alpha_stays_on_the_grid_and_that_of_a_difference_is_
 
 def shapes(*classes):
     rows = [
-        {"line": line, "phenomenon": phenomenon, "class": name, "shape": name, "runs": 3, "dip": 0.05,
+        {"line": line, "phenomenon": phenomenon, "class": name, "shape": name, "runs": 3, "dip": 0.05, "variation": "items",
          "class_these_runs": these, "class_these_pairs": "not tested", "p": 0.5, "p_u": 0.005,
          "holm_u": 0.01 if name == "U-shaped" else 0.9, "dip_depth_low": 0.02, "dip_depth_high": 0.08, "dip_start": 10.0, "dip_place": 100.0, "dip_end": 1000.0}
         for line, phenomenon, name, these in classes
