@@ -30,7 +30,8 @@ MOST_APART = 3  # a benchmark of more languages has no sections for each of them
 
 def make_report(study: Study) -> tuple[FirstScreen, list[ReportSection]]:
     """Make the first screen and every figure and table of a study, in the order of the report."""
-    sections, stories = [], []
+    sections: list[ReportSection] = []
+    stories = []
     for scored in study.benchmarks():
         sections += _make(section_makers()[OF_BENCHMARK], scored)
         stories.append(tell_benchmark(scored))  # now, while its shapes are in memory
