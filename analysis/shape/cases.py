@@ -85,8 +85,8 @@ class Case:
         """Return the mean over cells before training; NaN where some run was not scored then."""
         if any(member.tokens[0] > 0 for member in self.members):
             return np.nan
-        means = [[one.half_points[0, chosen].mean() for one in cell.members] for cell in self.cells]
-        return float(np.mean([np.mean(own) for own in means]) / HALVES)
+        means = [np.mean([one.half_points[0, chosen] for one in cell.members]) / HALVES for cell in self.cells]
+        return float(np.mean(means))
 
 
 @dataclass(frozen=True, eq=False)
