@@ -35,7 +35,7 @@ from ucurve.analysis.report.html import ReportSection
 from ucurve.analysis.run_list import RunList
 from ucurve.analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
 from ucurve.analysis.shape.over_flops import flops_shape_sections
-from ucurve.analysis.shape.over_sizes import size_shape_sections
+from ucurve.analysis.shape.over_lines import line_shape_sections, size_shape_sections
 from ucurve.analysis.shape.section import read_shapes, shape_sections
 from ucurve.analysis.summary import headline, missing, provenance
 from ucurve.config import check
@@ -43,7 +43,8 @@ from ucurve.config import check
 __all__ = [
     "Drawing", "NotebookStudy", "ReportSection", "Run", "accuracy_by_bits_sections", "accuracy_scaling_sections",
     "change_sections", "curve_table", "draw_flops_curves", "draw_learning_curves", "draw_loss_curves", "find_runs",
-    "flops_shape_sections", "flops_table", "headline", "length_bias_sections", "linking_by_line", "linking_by_run",
+    "flops_shape_sections", "flops_table", "headline", "length_bias_sections", "line_shape_sections", "linking_by_line",
+    "linking_by_run",
     "loss_scaling_sections", "loss_table", "metric_frame", "missing", "ngram_sections", "open_study", "overall",
     "provenance", "read_shapes", "score_frame", "shape_sections",
     "side_by_side_sections", "size_shape_sections",

@@ -230,8 +230,9 @@ class NotebookStudy(Study):
         turn that is seen. The test is described in docs/shape.md.
 
         With ``over="sizes"`` the curves are means over the model sizes, and ``p_sizes_differ`` is the p value of a
-        difference between the sizes in the turn of the mean. With ``over="flops"`` the axis is training FLOPs, at the
-        end of finished runs and at equal tokens.
+        difference between the sizes in the turn of the mean. With ``over="lines"`` it is the mean over all lines of the
+        study (open fewer runs for the mean over some of them), with ``p_lines_differ``. With ``over="flops"`` the axis
+        is training FLOPs, at the end of finished runs and at equal tokens.
 
         Examples:
             >>> study.shapes()[["phenomenon", "shape", "p", "dip", "dip_low", "dip_high"]]

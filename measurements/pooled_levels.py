@@ -1,9 +1,10 @@
-"""Measure the tests of the mean over model sizes and of a curve over FLOPs: how often they err, how often they find.
+"""Measure the tests of a mean over sizes or lines and of a curve over FLOPs: how often they err, how often they find.
 
-python -m measurements.pooled_levels --out FILE [--curves 100] [--draws 4999]
+python -m measurements.pooled_levels --out FILE [--curves 100] [--draws 4999] [--over KIND]
 
 Run it from the root of the project. The generator is that of ``measurements.dip_levels``, with 5 sizes of 3 seeds that
-are scored on the same pairs; sizes have other levels, and some learn earlier. Over FLOPs, a point is a size or, with
+are scored on the same pairs; sizes have other levels, and some learn earlier. Lines are three, of 3, 3 and 2 seeds,
+that have other levels and learn at other times, and so may each run. Over FLOPs, a point is a size or, with
 mixed budgets, one of 15 pairs of size and budget. FILE gets a line of JSON for each curve
 that was simulated; more ``--curves`` add to the file. The table that it makes is printed at the end.
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from measurements.dip_levels import DECADES, Cell, Truth, simulate
+from measurements.dip_levels import DECADES, TRUTHS, Cell, Truth, simulate
 from ucurve.analysis.shape.classify import change_tests
 from ucurve.analysis.shape.pooled import curve_of_groups, group_runs, mean_curve, size_contrast, turn_function
 
@@ -28,6 +29,8 @@ FLOPS = 10.0 ** np.linspace(17, 19, SIZES)  # of sizes that have seen the same t
 MODELS = (14e6, 70e6, 162e6, 405e6, 1.4e9)  # parameters
 MIXED = sorted(((size, tokens) for size in MODELS for tokens in (1e7, 1e8, 1e9)), key=prod)
 PAIRS = (300, 1500)
+LINES = ((3, 0.2, 0.02), (3, 0.0, 0.0), (2, -0.2, -0.03))  # runs, decades by which it learns earlier, level
+TIMES = {"lines": 0.0, "lines, runs .2 decades apart": 0.2, "lines, runs .4 decades apart": 0.4}  # sd of a run's time
 LEVEL = 0.05
 
 
@@ -97,16 +100,18 @@ OVER_MIXED: dict[str, Callable[[float, float], float]] = {  # accuracy at the en
 
 
 def measure(kind: str, truth: str, noise: str, pairs: int, number: int, draws: int) -> dict[str, object]:
-    """Simulate one curve and return its p values: of each change and, over tokens, of a difference between sizes."""
+    """Simulate one curve and return its p values: of each change and, over tokens, of a difference of groups."""
     draw = np.random.default_rng([number, pairs, *map(ord, kind + truth + noise)])
-    groups_of = MIXED if kind == "mixed budgets" else range(SIZES)
-    truths = [_truth(kind, truth, number) for number in range(len(groups_of)) for _ in range(SEEDS)]
-    cell = Cell(truth, noise, pairs, CHECKPOINTS if kind == "tokens" else min(DECADES), len(truths))
-    tokens, half_points, strata, clusters = simulate(cell, draw, truths)
-    points = slice(None) if kind == "tokens" else slice(-1, None)
-    runs = ((str(run // SEEDS), one[points] / 2) for run, one in enumerate(half_points))
+    truths = _truths(kind, truth, draw)
+    every = [one for own in truths for one in own]
+    over_tokens = kind == "tokens" or kind in TIMES
+    cell = Cell(truth, noise, pairs, CHECKPOINTS if over_tokens else min(DECADES), len(every))
+    tokens, half_points, strata, clusters = simulate(cell, draw, every)
+    points = slice(None) if over_tokens else slice(-1, None)
+    group_of = [str(group) for group, own in enumerate(truths) for _ in own]
+    runs = ((group, one[points] / 2) for group, one in zip(group_of, half_points, strict=True))
     groups = group_runs(runs, strata, clusters)
-    if kind == "tokens":
+    if over_tokens:
         curve = mean_curve(groups, tokens)
     elif kind == "FLOPs":
         curve = curve_of_groups(groups, FLOPS)
@@ -115,27 +120,42 @@ def measure(kind: str, truth: str, noise: str, pairs: int, number: int, draws: i
         curve = curve_of_groups(groups, 6 * sizes * budgets, np.log10(budgets / sizes))
     names = ("rise", "fall", "dip", "bump", "flat")
     found = dict(zip(names, change_tests(curve, draws, number), strict=True))
-    if kind == "tokens" and (function := turn_function(curve, is_dip=True)) is not None:
-        found["sizes"] = size_contrast(groups, function, number).p
+    if over_tokens and (function := turn_function(curve, is_dip=True)) is not None:
+        found["differ"] = size_contrast(groups, function, number).p
     return {"over": kind, "truth": truth, "noise": noise, "pairs": pairs, "number": number, **found}
 
 
-def _truth(kind: str, truth: str, number: int) -> Truth:
+def _truths(kind: str, truth: str, draw: np.random.Generator) -> list[list[Truth]]:
+    """Return the truth of every run of every group."""
     if kind == "tokens":
-        return partial(OVER_TOKENS[truth], size=number)
-    level = OVER_FLOPS[truth][number] if kind == "FLOPs" else OVER_MIXED[truth](*MIXED[number])
-    return lambda place: np.full(len(place), level)
+        return [[partial(OVER_TOKENS[truth], size=size)] * SEEDS for size in range(SIZES)]
+    if kind in TIMES:
+        return [
+            [partial(_moved, TRUTHS[truth], earlier + TIMES[kind] * draw.standard_normal(), level) for _ in range(runs)]
+            for runs, earlier, level in LINES
+        ]
+    levels = OVER_FLOPS[truth] if kind == "FLOPs" else [OVER_MIXED[truth](*cell) for cell in MIXED]
+    return [[partial(_level, level=level)] * SEEDS for level in levels]
+
+
+def _moved(truth: Truth, earlier: float, level: float, place: np.ndarray) -> np.ndarray:
+    """Return a truth that comes so many decades earlier, so much higher."""
+    return truth(place + earlier / DECADES[CHECKPOINTS]) + level
+
+
+def _level(place: np.ndarray, level: float) -> np.ndarray:
+    return np.full(len(place), level)
 
 
 def summarize(lines: list[dict[str, object]]) -> str:
     """Return a table of the percentage of curves with p at most .05; of a dip also at most .05/16 and .05/80."""
     keys = ("over", "truth", "noise", "pairs")
-    table = ["| over | truth | noise | pairs | curves | rise | fall | dip | .05/16 | .05/80 | sizes differ |",
+    table = ["| over | truth | noise | pairs | curves | rise | fall | dip | .05/16 | .05/80 | they differ |",
              "|---|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
     cells = dict.fromkeys(tuple(line[key] for key in keys) for line in lines)
     for cell in cells:
         own = [line for line in lines if tuple(line[key] for key in keys) == cell]
-        tests = [("rise", 1), ("fall", 1), ("dip", 1), ("dip", 16), ("dip", 80), ("sizes", 1)]
+        tests = [("rise", 1), ("fall", 1), ("dip", 1), ("dip", 16), ("dip", 80), ("differ", 1)]
         shares = []
         for name, family in tests:
             p = np.array([line[name] for line in own if name in line], dtype=np.float64)
@@ -150,16 +170,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--curves", type=int, default=100)
     parser.add_argument("--draws", type=int, default=4999)
+    parser.add_argument("--over", help="simulate these curves alone, such as FLOPs; lines are three kinds")
     arguments = parser.parse_args()
     lines = [json.loads(line) for line in arguments.out.read_text().splitlines()] if arguments.out.exists() else []
     done = {(line["over"], line["truth"], line["noise"], line["pairs"], line["number"]) for line in lines}
     cells = [("tokens", truth, "ar1", pairs) for pairs in PAIRS for truth in OVER_TOKENS]
     cells += [("tokens", truth, "ar2", 300) for truth in ("flat", "late rise", "dip of 5, shared")]
+    cells += [(kind, truth, "ar1", 300) for kind in TIMES for truth in TRUTHS]
+    cells += [("lines", truth, noise, 300) for truth in ("flat", "late") for noise in ("ar2", "transient")]
     cells += [("FLOPs", truth, "ar1", pairs) for pairs in PAIRS for truth in OVER_FLOPS]
     cells += [("mixed budgets", truth, "ar1", 300) for truth in OVER_MIXED]
     for number in range(arguments.curves):
         for cell in cells:
-            if (*cell, number) not in done:
+            if (*cell, number) not in done and cell[0].startswith(arguments.over or ""):
                 line = measure(*cell, number, arguments.draws)
                 lines.append(line)
                 with arguments.out.open("a", encoding="utf-8") as file:

@@ -47,7 +47,7 @@ _FIGURE_NOTE = (
 )
 
 
-@questions.section(questions.SHAPES, place=4, page="docs/change-points.md")
+@questions.section(questions.SHAPES, place=5, page="docs/change-points.md")
 def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Report the change points of accuracy and of the loss of each line; nothing where no curve can be tested."""
     shapes = read_shapes(scored)

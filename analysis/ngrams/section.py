@@ -38,7 +38,7 @@ _ACCOUNT = (
 )
 
 
-@questions.section(questions.SHAPES, place=5, page="docs/ngrams.md")
+@questions.section(questions.SHAPES, place=6, page="docs/ngrams.md")
 def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Compare the runs of a benchmark with n-gram models of their training tokens; nothing where there are none."""
     shapes = read_shapes(scored)

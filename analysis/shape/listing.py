@@ -7,7 +7,7 @@ import pandas as pd
 
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.shape.over_flops import read_flops_shapes
-from ucurve.analysis.shape.over_sizes import read_size_shapes
+from ucurve.analysis.shape.over_lines import read_line_shapes, read_size_shapes
 from ucurve.analysis.shape.section import read_shapes
 from ucurve.analysis.shape.tables import Shapes
 from ucurve.errors import UserError
@@ -31,6 +31,10 @@ class _Axis:
 
 
 _SIZES = "no mean over sizes could be tested; that takes two sizes or more of runs alike in all else."
+_LINES = (
+    "no mean over lines could be tested; that takes several lines, not of one model in several sizes (over=sizes), of "
+    "which one has two runs or more."
+)
 _FLOPS = (
     "no curve over FLOPs could be tested; that takes four sizes, or sizes and budgets, of runs alike in all else, over "
     "tenfold FLOPs."
@@ -40,6 +44,7 @@ _OVER_FLOPS = {"at": "at", "cells": "points"} | _SHAPES | {"dip_place": "dip_flo
 SHAPES_OVER = {
     "tokens": _Axis(read_shapes, _SHAPES | _LIMITS, "no curve could be tested."),
     "sizes": _Axis(read_size_shapes, _SHAPES | {"sizes": "sizes", "holm_sizes": "p_sizes_differ"}, _SIZES),
+    "lines": _Axis(read_line_shapes, _SHAPES | {"lines": "lines", "holm_lines": "p_lines_differ"}, _LINES),
     "flops": _Axis(read_flops_shapes, _OVER_FLOPS, _FLOPS),
 }
 

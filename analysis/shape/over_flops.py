@@ -120,7 +120,7 @@ def read_flops_shapes(scored: BenchmarkScores) -> Shapes:
     return test_benchmark(scored, find_flops_shapes)
 
 
-@questions.section(questions.SHAPES, place=3, page="docs/shape.md")
+@questions.section(questions.SHAPES, place=4, page="docs/shape.md")
 def flops_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Report the shapes over FLOPs; nothing where there are too few sizes and budgets."""
     found = read_flops_shapes(scored)

@@ -24,7 +24,7 @@ from ucurve.analysis.lines.over_seeds import (
 )
 from ucurve.analysis.linking.tables import order_by_linking
 from ucurve.analysis.scaling.points import checkpoint_bits
-from ucurve.analysis.shape.over_sizes import read_size_shapes
+from ucurve.analysis.shape.over_lines import read_size_shapes
 from ucurve.errors import UserError
 from ucurve.eval.metrics.significance import holm
 

@@ -1,0 +1,204 @@
+"""The mean over several lines: does it dip, and do the lines differ in the dip (ZhoBLiMP, section 5.3, Figure 4).
+
+The lines differ in size alone, or they are all lines of a study. They are fixed: nothing is claimed of a line that was
+not trained, and what varies are the seeds within lines and the pairs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from ucurve.analysis.data.pair_scores import Items
+from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.settings import FLAT_MARGIN
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.report import questions
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.shape.cases import Case, Cell, find_curves, have_same_pairs
+from ucurve.analysis.shape.classify import LEVEL, TURNS, Row, holm_of_tested, is_testable
+from ucurve.analysis.shape.pooled import SizeContrast, common_tokens
+from ucurve.analysis.shape.section import class_view, count_classes, draw_shapes, test_benchmark
+from ucurve.analysis.shape.smoothing import SMOOTHING
+from ucurve.analysis.shape.tables import Shapes
+from ucurve.eval.metrics.clusters import EDIT
+
+SIZE, LINE = "size", "line"  # what is averaged
+ALL_LINES = "all lines"
+_OF = {SIZE: "the runs that differ only in size", LINE: "all lines that were trained and scored here"}
+_NOTE = (
+    "Mean over {of}, at equal tokens, each {one} with equal weight, tested like "
+    "the curve of one model. The claim is about these {one}s; seeds vary within {one}s. All {one}s are scored on the "
+    "same pairs, so more {one}s do not count as more pairs. A second p value says whether the {one}s differ in the "
+    "depth of the dip of the mean (of the bump, for an inverted U): an analysis of variance over pairs and seeds. "
+    "Where they do, look at the {one}s: a mean of curves without a dip can have one, if they have their peaks at other "
+    "tokens. p values are adjusted by Holm over this table, the second over its turns. "
+)
+_DEPTHS_NOTE = (
+    "The turn of the mean in each {one}: how far its smoothed curve lies below (for a bump, above) the straight line "
+    "between the shoulders of the mean curve, at the lowest (highest) checkpoint of the mean. The intervals hold for "
+    "all {one}s of a curve at once, at 95 %. Only curves of which the mean turns are listed; the CSV has every curve. "
+)
+_FIGURE = (
+    "Line: mean over {one}s, smoothed on the log axis (sd {smoothing} decades); band: holds the whole curve with 95 %, "
+    "over pairs and, where {one}s have several runs, seeds; dots: means of the checkpoints; triangle: the dip of a U, "
+    "down, or the bump of an inverted U, up."
+)
+
+
+def find_size_shapes(
+    items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
+) -> Shapes:
+    """Estimate and classify the mean over the sizes of every line over sizes; empty where none has two sizes.
+
+    The classes also have ``sizes``, and whether these differ in the turn of the curve: ``p_sizes`` and ``holm_sizes``.
+    """
+    means: dict[str, dict[str, list[Items]]] = {}
+    for run, half_points in items:
+        if half_points is not None:
+            means.setdefault(run.line_without("size"), {}).setdefault(run.size, []).append(half_points)
+    return _find_means(means, SIZE, cluster, margin)
+
+
+def find_line_shapes(
+    items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
+) -> Shapes:
+    """Estimate and classify the mean over all lines; empty where none has two runs, or where they differ in size alone.
+
+    The classes also have ``lines``, and whether these differ in the turn of the curve: ``p_lines`` and ``holm_lines``.
+    """
+    lines: dict[str, list[Items]] = {}
+    over_sizes = set()
+    for run, one in items:
+        if one is not None and is_testable(one.tokens[one.tokens > 0]):
+            lines.setdefault(run.line, []).append(one)
+            over_sizes.add(run.line_without("size"))
+    is_other_mean = len(over_sizes) > 1 and any(len(own) > 1 for own in lines.values())
+    return _find_means({ALL_LINES: lines} if is_other_mean else {}, LINE, cluster, margin)
+
+
+def _find_means(means: Mapping[str, Mapping[str, Sequence[Items]]], one: str, cluster: str, margin: float) -> Shapes:
+    """Test the means over the cells of each mean, which has several."""
+    cases = [case for line, cells in means.items() if len(cells) > 1 for case in _make_case(line, cells, one)]
+    found = find_curves(cases, cluster, margin)
+    if found.classes.empty:
+        return found
+    own = [_contrast(found, row) for row in found.classes.to_dict("records")]
+    p = np.array([np.nan if one is None else one.p for one in own])
+    # Where no turn is shown there is nothing in which the cells could differ, and no test to pay for.
+    adjusted = holm_of_tested(np.where(found.classes["class"].isin(TURNS), p, np.nan))
+    classes = found.classes.rename(columns={"cells": f"{one}s"})
+    return replace(found, classes=classes.assign(**{f"p_{one}s": p, f"holm_{one}s": adjusted}))
+
+
+def _make_case(line: str, cells: Mapping[str, Sequence[Items]], one: str) -> Iterator[Case | str]:
+    members = [member for own in cells.values() for member in own]
+    if not have_same_pairs(members):
+        yield f"{line}: its {one}s were scored on different pairs, so their mean is not tested."
+        return
+    grid = common_tokens(members)
+    if not len(grid) or not is_testable(grid):
+        yield f"{line}: its {one}s share too few checkpoints to test their mean."
+        return
+    shortest = min(members, key=lambda member: float(member.tokens[-1]))
+    if shortest.tokens[-1] < max(member.tokens[-1] for member in members):
+        yield f"{line}: the mean over its {one}s ends at {round(grid[-1]):,} tokens, where {shortest.run} ends."
+    yield Case(line, grid, [Cell(name, own, grid) for name, own in cells.items()])
+
+
+def _turn(row: Row) -> str:
+    return "bump" if row["class"] == "inverted-U" else "dip"
+
+
+def _contrast(found: Shapes, row: Row) -> SizeContrast | None:
+    """Return the test whether the cells differ in the turn of a curve; None where the mean has none."""
+    return found.contrasts[row["line"], row["phenomenon"]].get(_turn(row))
+
+
+def read_size_shapes(scored: BenchmarkScores) -> Shapes:
+    """Test the mean over sizes of a benchmark's curves; empty where no two sizes were trained alike."""
+    return test_benchmark(scored, find_size_shapes)
+
+
+def read_line_shapes(scored: BenchmarkScores) -> Shapes:
+    """Test the mean over all lines of a benchmark's curves; empty where it is a line or the mean over sizes."""
+    return test_benchmark(scored, find_line_shapes)
+
+
+@questions.section(questions.SHAPES, place=2, page="docs/shape.md")
+def size_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
+    """Report the shape of the mean over sizes; nothing where there is one size only."""
+    return _sections(scored, read_size_shapes(scored), SIZE)
+
+
+@questions.section(questions.SHAPES, place=3, page="docs/shape.md")
+def line_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
+    """Report the shape of the mean over all lines; nothing where it is a line or the mean over sizes."""
+    return _sections(scored, read_line_shapes(scored), LINE)
+
+
+def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[ReportSection]:
+    heading = f"The shape of the mean over {one}s on {scored.heading}"
+    if found.classes.empty:
+        if found.notes:
+            yield ReportSection(heading, found.notes)
+        return
+    name, figure = f"shapes_{one}s_{scored.file_name}", _FIGURE.format(one=one, smoothing=SMOOTHING)
+    note = f"{_NOTE.format(one=one, of=_OF[one])}{scored.title}."
+    views = [class_view(found, name, _class_columns(one), note), *_depths_view(scored, found, one)]
+    drawings = draw_shapes(scored, found, name, f"Shapes of the mean over {one}s", figure)
+    texts = (count_classes(found.classes), *_tell_turns(found.classes, one), *found.notes)
+    yield ReportSection(heading, (*texts, *drawings, *views))
+
+
+def _class_columns(one: str) -> tuple[Column, ...]:
+    many = f"{one.capitalize()}s"
+    return (
+        Column("line", "Models"), Column(f"{one}s", many, "count"), Column("phenomenon", "Phenomenon"),
+        Column("shape", "Shape"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
+        Column("place", "Place (tokens)", "count"), Column(f"holm_{one}s", f"{many} differ in it: p (Holm)", "p"),
+        Column("end", "End (%)", "percent"), *interval_columns("percent", "depth"),
+        *interval_columns("count", "place"), Column("start", "Start (%)", "percent"), Column("runs", "Runs", "count"),
+        Column("items", "Pairs", "count"), Column("effective_items", "Effective number", "number"),
+        Column("drawn", "Drawn"), Column("checkpoints", "Checkpoints", "count"),
+        Column("variation", "p and intervals over"),
+    )  # fmt: skip
+
+
+def _depths_view(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[TableView]:
+    """Show how deep the turn of the mean is in each of its cells."""
+    depths = pd.DataFrame(_depths(found, one))
+    if depths.empty:
+        return
+    turning = found.classes.loc[found.classes["class"].isin(TURNS), ["line", "phenomenon"]]
+    columns = (
+        Column("line", "Models"), Column("phenomenon", "Phenomenon"), Column("model", one.capitalize()),
+        Column("turn", "Turn"), Column("depth", "Depth (points)", "percent"), *interval_columns("percent"),
+        Column("runs", "Runs", "count"), Column(f"holm_{one}s", f"{one.capitalize()}s differ in it: p (Holm)", "p"),
+    )  # fmt: skip
+    files = {f"dips_by_{one}_{scored.file_name}": depths}
+    note = f"{_DEPTHS_NOTE.format(one=one)}{scored.title}."
+    yield TableView(note, columns, depths.merge(turning, on=["line", "phenomenon"]), files, "depth")
+
+
+def _depths(found: Shapes, one: str) -> Iterator[dict[str, object]]:
+    """Yield the depth of the turn of every mean curve in each of its cells, with a simultaneous 95 % interval."""
+    for row in found.classes.to_dict("records"):
+        if (own := _contrast(found, row)) is None:
+            continue
+        for name, runs, depth, half in zip(own.names, own.runs, own.depths, own.half_width, strict=True):
+            yield {
+                "line": row["line"], "phenomenon": row["phenomenon"], "turn": _turn(row), "model": name,
+                "runs": int(runs), "depth": depth, "low": depth - half, "high": depth + half,
+                f"p_{one}s": own.p, f"holm_{one}s": row[f"holm_{one}s"],
+            }  # fmt: skip
+
+
+def _tell_turns(classes: pd.DataFrame, one: str) -> Iterator[str]:
+    """Say in which curves that turn the cells differ."""
+    turning = classes[classes["class"].isin(TURNS)]
+    differ = turning[turning[f"holm_{one}s"] <= LEVEL]
+    if len(turning) and turning[f"holm_{one}s"].notna().any():
+        names = ", ".join(f"{row.phenomenon} ({row.line})" for row in differ.itertuples())
+        yield f"The {one}s differ in the turn of: {names}." if names else f"That {one}s differ in a turn is not shown."
