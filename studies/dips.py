@@ -18,6 +18,7 @@ from ucurve.analysis.shape.tables import SEEDS_ONLY, Shapes
 from ucurve.processes import map_in_processes
 
 ALL_RUNS = "all runs"
+RUNS_WITH_DIP = {"runs_with_dip": "holm_u", "runs_with_dip_each": "p_u"}  # with the p value that counts a run
 _DIP = "U-shaped"
 _AGREEMENT = (
     "tokenizer", "order", "step", "tokens", "runs", "accuracy", "ngram_accuracy", "pearson", "kappa",
@@ -25,7 +26,7 @@ _AGREEMENT = (
 )  # fmt: skip
 _COLUMNS = ("depth", "depth_low", "depth_high", "turn_from", "place", "turn_to")
 _DIP_TABLE = [
-    "tokenizer", "phenomenon", "linking", "shape", "runs", "runs_with_dip", "in_these_runs", "in_these_pairs", "stands",
+    "tokenizer", "phenomenon", "linking", "shape", "runs", *RUNS_WITH_DIP, "in_these_runs", "in_these_pairs", "stands",
     "p", "p_holm", *_COLUMNS,
 ]  # fmt: skip
 
@@ -88,7 +89,7 @@ def dip_table(
 ) -> pd.DataFrame:
     """List every curve that has a dip under at least one linking function, with what it is under each of them.
 
-    ``runs_with_dip`` counts the runs that have one alone (over pairs, Holm over the curves of all runs);
+    ``runs_with_dip`` and ``runs_with_dip_each`` are of ``with_runs_that_dip``;
     ``in_these_runs`` says whether the mean of the runs is U-shaped over pairs, ``in_these_pairs`` whether it is over
     seeds, ``stands`` whether it has a dip beyond pairs and seeds (``p_holm``: over the curves of a linking function).
     ``depth`` (a fraction), ``turn_from``, ``place`` and ``turn_to`` (tokens) are of the dip of the mean of the runs;
@@ -99,10 +100,7 @@ def dip_table(
         if found.lines.classes.empty:
             continue
         own = found.lines.classes.assign(linking=linking, tokenizer=found.lines.classes["line"].map(dict(of_line)))
-        alone = significant_dips(found.alone.classes)
-        counts = alone.groupby([alone["line"].map(dict(of_run)), "phenomenon"]).size()
-        places = pd.MultiIndex.from_frame(own[["tokenizer", "phenomenon"]])
-        tables.append(own.assign(runs_with_dip=counts.reindex(places, fill_value=0).to_numpy()))
+        tables.append(with_runs_that_dip(own, found.alone.classes, of_run, "tokenizer"))
     table = stack(tables, _DIP_TABLE)
     if table.empty:
         return table
@@ -116,6 +114,21 @@ def dip_table(
     kept = kept.sort_values(["tokenizer", "phenomenon"], kind="stable", ignore_index=True)
     kept = kept.drop(columns="p")  # of the class; the dip has its own
     return kept.rename(columns={"p_u": "p", "holm_u": "p_holm"})[_DIP_TABLE]
+
+
+def with_runs_that_dip(lines: pd.DataFrame, alone: pd.DataFrame, of_run: Mapping[str, str], line: str) -> pd.DataFrame:
+    """Count for each curve of lines, whose names are in column ``line``, the runs that dip alone, over pairs.
+
+    ``runs_with_dip`` takes Holm's p over the curves of all runs, ``runs_with_dip_each`` that of each run's own test,
+    which ``least_prevalence`` is about. ``of_run`` has the line of each run in ``alone``.
+    """
+    places = pd.MultiIndex.from_frame(lines[[line, "phenomenon"]])
+    alone = alone.reindex(columns=["line", "phenomenon", *RUNS_WITH_DIP.values()])  # empty where nothing was tested
+    curves = [alone["line"].map(dict(of_run)), alone["phenomenon"]]
+    for name, p in RUNS_WITH_DIP.items():
+        counts = (alone[p] <= LEVEL).groupby(curves).sum()
+        lines = lines.assign(**{name: counts.reindex(places, fill_value=0).to_numpy()})
+    return lines
 
 
 def account_for_dips(

@@ -11,6 +11,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from studies.dips import one_order_of_each
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import readable
+from ucurve.eval.metrics.significance import least_prevalence
 from ucurve.storage.files import write_text
 
 MISSING = "–"
@@ -78,6 +79,7 @@ def render_page(
     )  # fmt: skip
     environment.filters |= {
         "percent": percent, "number": number, "count": count, "interval": interval, "readable": readable,
+        "least_prevalence": least_prevalence,
         "text": lambda value: MISSING if pd.isna(value) else str(value),
         "one_order_of_each": lambda rows: one_order_of_each(pd.DataFrame(rows)).to_dict("records"), **(filters or {}),
     }  # fmt: skip

@@ -46,7 +46,7 @@ NOT_TESTED = "not tested"
 _KEYS = ("line", "phenomenon", "linking")
 _NUMBERS = {
     "p": "p of a dip beyond pairs and seeds", "p_holm": "the same after Holm",
-    "runs_with_dip": "how many runs have a dip alone",
+    "runs_with_dip": "how many runs have a dip alone", "runs_with_dip_each": "the same by the p of each run",
 }  # fmt: skip
 
 
@@ -531,7 +531,8 @@ def alone(curves: Iterable[Scored]) -> pd.DataFrame:
 
 def dips_of_runs(of_runs: pd.DataFrame) -> pd.DataFrame:
     """Count the runs of each curve that have a dip alone."""
-    dips = pd.DataFrame({f"runs_with_dip{end}": of_runs[f"p_holm{end}"] <= LEVEL for end in ("_low", "", "_high")})
+    counts, ends = {"runs_with_dip": "p_holm", "runs_with_dip_each": "p"}, ("_low", "", "_high")
+    dips = pd.DataFrame({f"{name}{end}": of_runs[f"{p}{end}"] <= LEVEL for name, p in counts.items() for end in ends})
     return dips.groupby([of_runs["line"], of_runs["phenomenon"]]).sum()
 
 
@@ -544,8 +545,8 @@ def tested_again(curves: Iterable[Scored]) -> pd.DataFrame:
 def report(again: pd.DataFrame, page: pd.DataFrame) -> tuple[int, int]:
     """Print how many numbers and classes of a page agree with those found again; return how many there are, and differ.
 
-    ``page`` has line, phenomenon, perhaps linking, and some of p, p_holm, runs_with_dip and the classes; a class may be
-    said by what it is not, as in ``other than U-shaped``.
+    ``page`` has line, phenomenon, perhaps linking, and some of p, p_holm, the numbers of runs and the classes; a class
+    may be said by what it is not, as in ``other than U-shaped``.
     """
     keys = [name for name in _KEYS if name in page and name in again]
     names = [name for name in page if name not in keys]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import betainc
+from scipy.special import betainc, betaincinv
 
 from ucurve.errors import UserError
 from ucurve.eval.linking import Linking, nll_per_token
@@ -12,6 +12,7 @@ from ucurve.eval.metrics.accuracy import TiesRule, decisions, items, pair_credit
 from ucurve.eval.metrics.bootstrap import LENGTH_BIASES, SAMPLES, bootstrap_interval, length_biases
 from ucurve.eval.metrics.levels import MEANS, Array, Levels, levels_of
 from ucurve.eval.metrics.sampling import (
+    CONFIDENCE,
     FEWEST_CLUSTERS,
     Clusters,
     clusters_of,
@@ -146,6 +147,18 @@ def holm(p: Array) -> Array:
 def bonferroni(p: Array) -> Array:
     """Adjust p values of one family of tests by their number; NaN is no test."""
     return np.asarray(np.minimum(1, p * float(np.isfinite(p).sum())))
+
+
+def least_prevalence(shown: int, tested: int, level: float = 1 - CONFIDENCE) -> float:
+    """Return the least share of all seeds that show an effect, with 95 %, where ``shown`` of ``tested`` runs do so.
+
+    A run without the effect shows it with the probability ``level``, that of its own test. The bound is the 5 %
+    quantile of the share, with a flat prior (Ince et al. 2021, "Bayesian inference of population prevalence", eLife).
+    """
+    shape = shown + 1, tested - shown + 1
+    by_chance = betainc(*shape, level)
+    lowest = betaincinv(*shape, by_chance + (1 - CONFIDENCE) * (1 - by_chance))
+    return float((lowest - level) / (1 - level))
 
 
 def certainty(scores: pd.DataFrame) -> dict[str, Array]:

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from studies.dips import LinkingShapes
+from studies.dips import RUNS_WITH_DIP, LinkingShapes, with_runs_that_dip
 from ucurve.analysis.data.pair_scores import read_runs
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.ngrams.dips import significant_dips
 from ucurve.analysis.shape.classify import NOT_TESTED, Row
 from ucurve.analysis.shape.over_tokens import find_shapes
 from ucurve.analysis.shape.power import add_limits
@@ -35,7 +34,7 @@ _NUMBERS = {
 }  # fmt: skip
 _COLUMNS = ["shape", *_SCOPES, "found", "scope", "runs", "items", *_NUMBERS.values()]
 _SHAPE_COLUMNS = [
-    "line", "phenomenon", "linking", "named", *_COLUMNS, "runs_with_dip", "shown", "detectable_dip", "limited_by",
+    "line", "phenomenon", "linking", "named", *_COLUMNS, *RUNS_WITH_DIP, "shown", "detectable_dip", "limited_by",
 ]  # fmt: skip
 
 
@@ -48,23 +47,18 @@ def shape_courses(
     of the paper's dip (``name_course``) and ``scope`` for what that is shown. ``p_dip`` and ``p_dip_holm`` are of a dip
     beyond pairs and seeds, Holm over the curves of the linking function. ``dip`` (a fraction), its interval,
     ``falls_from``, ``bottom`` and ``rises_to`` (tokens) are of the deepest dip, ``bump`` and its ``peak`` of the
-    highest bump, whether they are significant or not. ``runs_with_dip`` counts the runs that dip alone, over pairs.
-    ``detectable_dip`` is the dip that would be found in 80 %, and ``limited_by`` what limits it, under the linking
-    function that is ``shown`` only.
+    highest bump, whether they are significant or not. ``runs_with_dip`` and ``runs_with_dip_each`` count the runs
+    that dip alone (``with_runs_that_dip``). ``detectable_dip`` is the dip that would be found in 80 %, and
+    ``limited_by`` what limits it, under the linking function that is ``shown`` only.
     """
     tables = []
     for linking, found in shapes.items():
         if found.lines.classes.empty:
             continue
         classes = add_limits(found.lines) if linking == shown else found.lines.classes
-        alone = significant_dips(found.alone.classes)
-        counts = alone.groupby([alone["line"].map(dict(of_run)), "phenomenon"]).size()
         own = with_courses(classes).assign(line=classes["line"].map(dict(of_line)), linking=linking)
-        places = pd.MultiIndex.from_frame(own[["line", "phenomenon"]])
-        own = own.assign(
-            named=own["phenomenon"].isin(PAPER), shown=linking == shown,
-            runs_with_dip=counts.reindex(places, fill_value=0).to_numpy(),
-        )  # fmt: skip
+        own = own.assign(named=own["phenomenon"].isin(PAPER), shown=linking == shown)
+        own = with_runs_that_dip(own, found.alone.classes, of_run, "line")
         tables.append(own.reindex(columns=_SHAPE_COLUMNS))
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=_SHAPE_COLUMNS)
 

@@ -518,7 +518,7 @@ def compare_classes(
     """Compare p values, classes and intervals of a table, and the words that are made of its classes."""
     keys = KEYS[name]
     tested = page[page["class"] != NOT_TESTED].rename(columns=_P)
-    shown = [one for one in (*_P.values(), "runs_with_dip", *_CLASSES) if one in tested]
+    shown = [one for one in (*_P.values(), "runs_with_dip", "runs_with_dip_each", *_CLASSES) if one in tested]
     as_tests = dict(zip(keys, ("line", "phenomenon", "linking"), strict=False))
     sys.stdout.write(f"{name}: ")
     numbers, differ = report(again, tested[[*keys, *shown]].rename(columns=as_tests))

@@ -608,10 +608,11 @@ def _compare_dips(
     shown["class"] = shown["shape"].str.split(r" \(|, also", regex=True).str[0]
     for scope in ("these_pairs", "these_runs"):
         shown[f"class_{scope}"] = np.where(shown[f"in_{scope}"], "U-shaped", "other than U-shaped")
-    names = ["p", "p_holm", "runs_with_dip", "class", "class_these_pairs", "class_these_runs"]
+    counted = [name for name in ("p", "p_holm", "runs_with_dip", "runs_with_dip_each") if name in shown]
+    names = [*counted, "class", "class_these_pairs", "class_these_runs"]
     keys = ["line", "phenomenon", "linking"]
     numbers, differ = report(lines, shown[[*keys, *names]])
-    columns = ["tokenizer", *keys[1:], *names[:3], "shape", "in_these_pairs", "in_these_runs", "stands"]
+    columns = ["tokenizer", *keys[1:], *counted, "shape", "in_these_pairs", "in_these_runs", "stands"]
     comparison.add("dips", columns, numbers, differ)
     in_mean = table[["stands", "in_these_runs", "in_these_pairs"]].any(axis=1)
     places = places.rename(columns={"line": "tokenizer", "dip_low": "depth_low", "dip_high": "depth_high"})

@@ -27,6 +27,7 @@ def test_dips_of_all_runs_and_of_each_have_the_account_that_was_planted(scored) 
     of_line = {run.line: "char" for run in runs}
     dips = dip_table({linking: found}, of_line, {run.label: "char" for run in runs}).set_index("phenomenon")
     assert dips.loc[["binding", "agreement"], "runs_with_dip"].tolist() == [RUNS, RUNS]
+    assert (dips["runs_with_dip_each"] >= dips["runs_with_dip"]).all()
     assert dips.loc[["binding", "agreement"], ["stands", "in_these_runs", "in_these_pairs"]].all(axis=None)
     assert dips.columns.is_unique
     assert (dips["p"] <= dips["p_holm"]).all()

@@ -129,7 +129,7 @@ def test_planted_curves_get_their_class_in_each_scope(accuracies, name, monkeypa
     (row,) = second_shape.tested_again([curve]).to_dict("records")
     assert row["class"] == name
     assert {row["class_these_pairs"], row["class_these_runs"]} == {name}
-    assert row["runs_with_dip"] == (3 if name == "U-shaped" else 0)
+    assert row["runs_with_dip"] == row["runs_with_dip_each"] == (3 if name == "U-shaped" else 0)
 
 
 def test_p_values_are_those_of_the_program_within_monte_carlo_error():

@@ -22,6 +22,7 @@ from ucurve.eval.metrics.significance import (
     cluster_mcnemar,
     comparison_table,
     holm,
+    least_prevalence,
     mcnemar,
     statistics_table,
 )
@@ -178,6 +179,16 @@ def test_holm_lies_between_the_p_and_bonferroni(p):
     assert (holm(p) <= bonferroni(p) + 1e-15).all()
     assert holm(p).min() == pytest.approx(bonferroni(p).min())
     assert (np.diff(holm(p)[np.argsort(p)]) >= 0).all()
+
+
+@pytest.mark.parametrize(("shown", "tested", "percent"), [(3, 3, 45), (2, 3, 21), (1, 3, 6), (2, 2, 34), (5, 5, 59)])
+def test_runs_that_show_an_effect_bound_the_share_of_seeds_that_do(shown, tested, percent):
+    assert round(100 * least_prevalence(shown, tested)) == percent
+    share = np.linspace(0, 1, 100_001)  # the posterior of a flat prior, on a grid
+    significant = 0.05 + 0.95 * share
+    posterior = significant**shown * (1 - significant) ** (tested - shown)
+    beyond = np.searchsorted(np.cumsum(posterior), 0.05 * posterior.sum())
+    assert least_prevalence(shown, tested) == pytest.approx(share[beyond], abs=1e-4)
 
 
 def test_p_values_are_adjusted_over_the_paradigms_of_a_linking_function(scores_of):
