@@ -31,9 +31,10 @@ _SUMMARY = (
 )  # fmt: skip
 _AGREEMENT = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("between", "Between"),
-    Column("n", "Pairs", "count"), Column("runs", "Runs", "count"), Column("tokens", "Tokens", "count"),
-    Column("kappa", "Kappa (mean)", "number"), Column("kappa_low", "lowest", "number"),
-    Column("kappa_high", "highest", "number"), Column("agreement", "Agreement (%)", "percent"),
+    Column("n", "Pairs", "count"), Column("agreement", "Agreement (%)", "percent"),
+    Column("kappa", "Kappa (mean)", "number"), Column("margin_correlation", "Correlation of margins", "number"),
+    Column("kappa_low", "Kappa, lowest", "number"), Column("kappa_high", "highest", "number"),
+    Column("runs", "Runs", "count"), Column("tokens", "Tokens", "count"),
 )  # fmt: skip
 _COMPONENTS = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("measure", "Of"),
@@ -48,7 +49,9 @@ _KEYS = ["line", "phenomenon", "paradigm"]
 _KAPPA = (
     "Cohen's kappa (1960) of every two runs that differ in the seed only, on which pairs are right: agreement beyond "
     "that of two independent runs of these accuracies; 1 is full agreement, 0 none beyond chance. Line: mean over "
-    "every two runs; band: from the lowest to the highest. It is missing where two runs are right on all pairs or none."
+    "every two runs; band: from the lowest to the highest. It is missing where two runs are right on all pairs or "
+    "none. Where nearly all answers are alike, kappa is near 0 although runs agree; the correlation of the margins "
+    "(Pearson, mean over every two runs), which is in the table, does not have this fault."
 )
 
 

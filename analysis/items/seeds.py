@@ -20,7 +20,7 @@ from ucurve.eval.metrics.kappa import cohens_kappa
 ALL_RUNS, SAME_INIT, SAME_ORDER, BOTH_DIFFER = "all runs", "same init", "same data order", "both differ"
 AGREEMENT_COLUMNS = (
     "line", "phenomenon", "between", "step", "tokens", "runs", "run_pairs", "n", "kappa", "kappa_low", "kappa_high",
-    "agreement",
+    "margin_correlation", "agreement",
 )  # fmt: skip
 
 
@@ -83,8 +83,9 @@ def agreement_table(lines: Iterable[Line]) -> pd.DataFrame:
     """Compare every two runs of each line on which pairs are right.
 
     There is a row per line, phenomenon (``all`` for all pairs), ``between`` and checkpoint: Cohen's kappa (1960; mean,
-    smallest and largest over every two runs; missing where two are right on all items, or on none) and the mean share
-    of items on which two agree. ``between`` is ``all runs``, and where some runs share one seed, rows of these.
+    smallest and largest over every two runs; missing where two are right on all items, or on none), the mean
+    correlation of the margins of two runs (Pearson; missing where margins do not vary), and the mean share of items on
+    which two agree. ``between`` is ``all runs``, and where some runs share one seed, rows of these.
     """
     rows = (row for line in lines for name, items in line.parts() for row in _compare(line, name, items))
     return stack(rows, AGREEMENT_COLUMNS)
@@ -94,6 +95,13 @@ def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
     """Return Cohen's kappa of two raters, bool[steps, items], and the share on which they agree, float64[steps]."""
     observed = (first == second).mean(axis=1)
     return cohens_kappa(first.mean(axis=1), second.mean(axis=1), observed), observed
+
+
+def _standardized(values: Floats) -> Floats:
+    """Give the items of each run and step the mean 0 and the variance 1, NaN where they do not vary."""
+    apart = values - values.mean(axis=-1, keepdims=True)
+    sd = apart.std(axis=-1, keepdims=True)
+    return np.divide(apart, sd, out=np.full_like(apart, np.nan), where=sd > 1e-12 * np.abs(values).max(initial=1))
 
 
 def _by_line(histories: Iterable[History]) -> dict[str, list[History]]:
@@ -112,6 +120,7 @@ def _line(line: str, histories: Sequence[History]) -> Line:
 
 def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
     right = line.right[:, :, items]
+    margins = _standardized(line.margins(range(len(line.runs)))[:, :, items])
     kinds: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for first, second in combinations(range(len(line.runs)), 2):
         kinds[ALL_RUNS].append((first, second))
@@ -121,11 +130,13 @@ def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
         if between == ALL_RUNS or some_share:
             found = [kappa(right[first], right[second]) for first, second in compared]
             kappas, agreed = (np.stack(part) for part in zip(*found, strict=True))
+            alike = pd.DataFrame([(margins[first] * margins[second]).mean(axis=1) for first, second in compared])
             known = pd.DataFrame(kappas)  # whose mean, smallest and largest pass over missing values
             yield line.checkpoints.assign(
                 line=line.line, phenomenon=phenomenon, between=between, n=len(items),
                 runs=len({run for two in compared for run in two}), run_pairs=len(compared),
-                kappa=known.mean(), kappa_low=known.min(), kappa_high=known.max(), agreement=agreed.mean(axis=0),
+                kappa=known.mean(), kappa_low=known.min(), kappa_high=known.max(),
+                margin_correlation=alike.mean(), agreement=agreed.mean(axis=0),
             )[list(AGREEMENT_COLUMNS)]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Agreement between runs, and what initialization and data order contribute, against other ways to compute them."""
 
 import re
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -14,8 +15,9 @@ from sklearn.metrics import cohen_kappa_score
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.facts import change_run
 from ucurve.analysis.api import open_study
+from ucurve.analysis.items.histories import read_histories
 from ucurve.analysis.items.section import item_sections
-from ucurve.analysis.items.seeds import kappa
+from ucurve.analysis.items.seeds import agreement_table, kappa, lines_of
 from ucurve.analysis.items.variance import components, mean_squares, shares_with_intervals
 from ucurve.errors import UserError
 
@@ -68,6 +70,23 @@ def test_agreement_is_the_mean_over_every_two_runs(make_run, study_of):
         assert row["kappa"] == pytest.approx(np.mean(kappas))
         assert (row["kappa_low"], row["kappa_high"]) == pytest.approx((min(kappas), max(kappas)))
         assert (row["runs"], row["run_pairs"], row["n"]) == (3, 3, len(right[0]))
+
+
+def test_margins_correlate_where_kappa_has_nothing_to_compare(make_run, study_of):
+    right = {step: np.full(len(PAIRS), 2, dtype=np.uint8) for step in STEPS}
+    for seed in range(3):
+        make_item_run(make_run, PAIRS, right, seed=seed)
+    histories = read_histories(study_of().benchmarks()[0])
+    draw = np.random.default_rng(7)
+    margins = 1 + draw.random((3, len(STEPS), len(PAIRS)))
+    margins[:, 1] = 1.0
+    histories = [replace(history, margins=own) for history, own in zip(histories, margins, strict=True)]
+    table = agreement_table(lines_of(histories)).query("phenomenon == 'all'").set_index("step")
+    assert table["kappa"].isna().all()
+    assert (table["agreement"] == 1).all()
+    assert np.isnan(table.loc[1, "margin_correlation"])  # they do not vary
+    two = [np.corrcoef(margins[one, 2], margins[other, 2])[0, 1] for one, other in ((0, 1), (0, 2), (1, 2))]
+    assert table.loc[2, "margin_correlation"] == pytest.approx(np.mean(two))
 
 
 def test_runs_that_share_a_seed_are_compared_apart(make_run, study_of):
