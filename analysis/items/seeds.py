@@ -101,7 +101,8 @@ def _standardized(values: Floats) -> Floats:
     """Give the items of each run and step the mean 0 and the variance 1, NaN where they do not vary."""
     apart = values - values.mean(axis=-1, keepdims=True)
     sd = apart.std(axis=-1, keepdims=True)
-    return np.divide(apart, sd, out=np.full_like(apart, np.nan), where=sd > 1e-12 * np.abs(values).max(initial=1))
+    varies = sd > 1e-12 * np.abs(values).max(initial=1)
+    return np.asarray(np.divide(apart, sd, out=np.full_like(apart, np.nan), where=varies))
 
 
 def _by_line(histories: Iterable[History]) -> dict[str, list[History]]:

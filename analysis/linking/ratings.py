@@ -1,11 +1,14 @@
 """Correlation of linking functions with people's ratings of sentences (ZhoBLiMP, appendix A, Table 7)."""
 
-import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ucurve.analysis.data.files import known_linking, scored_steps, stored_pairs, stored_scores
 from ucurve.analysis.data.runs import Run
@@ -15,25 +18,41 @@ from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.errors import UserError, did_you_mean
 from ucurve.eval.linking import FAMILIES, Linking
-from ucurve.eval.metrics.ratings import FEWEST_RATED, SENTENCE, rating_correlation, read_ratings
+from ucurve.eval.metrics.bootstrap import draw_correlations, percentiles
+from ucurve.eval.metrics.clusters import EDIT, pair_clusters
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.ratings import FEWEST_RATED, SENTENCE, better_values, read_ratings
+from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 from ucurve.fields import format_names
 from ucurve.storage.run_folder import EVAL
 from ucurve.storage.tabular import read_rows
 
 _PAIR_COLUMNS = ("good", "bad")
 _FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
+_KINDS = {"pointwise": "Point-wise (r x 100)", "pairwise": "Pair-wise (r x 100)"}
 _VIEW = (
     Column("model", "Model"), Column("runs", "Runs", "count"), Column("scorer", "Scored by"),
-    Column("step", "Step", "count"), Column("linking", "Linking function"), Column("sentences", "Sentences", "count"),
-    Column("pointwise", "Point-wise (r x 100)", "percent"), Column("pairs", "Pairs", "count"),
-    Column("pairwise", "Pair-wise (r x 100)", "percent"),
+    Column("step", "Step", "count"), Column("linking", "Linking function"),
+    *(Column(kind, head, "percent", (f"{kind}_low", f"{kind}_high")) for kind, head in _KINDS.items()),
+    Column("sentences", "Sentences", "count"), Column("pairs", "Pairs", "count"),
+    Column("clusters", "Clusters", "count"),
+)  # fmt: skip
+_DIFFERENCES = (
+    *_VIEW[:1], Column("of", "Linking functions"),
+    *(replace(column, heading=f"{column.heading}, difference") for column in _VIEW if column.name in _KINDS),
+    *_VIEW[1:4],
 )  # fmt: skip
 _NOTE = "Pearson's r x 100 of linked values with the mean of the raters' z-scores, sentence by sentence, and of the"
-_OVER_RUNS = "Last scored checkpoint, mean over the runs that differ in the seed only."
+_OVER_RUNS = (
+    "Last scored checkpoint, mean over the runs that differ in the seed only. In brackets 95 % for other sentences, by "
+    "these runs and raters: a bootstrap over clusters, which are the sentences of one pair or, with ratings beside the "
+    f"pairs, of pairs with the same edit (cluster=). With fewer than {FEWEST_CLUSTERS} clusters there is no interval."
+)
+_OF_DIFFERENCES = "Differences of these correlations, first less second, with 95 %: both are of the same draws."
 
 
 def rating_correlations(
-    rated: pd.DataFrame, linkings: Sequence[Linking], pairs: pd.DataFrame | None = None
+    rated: pd.DataFrame, linkings: Sequence[Linking], pairs: pd.DataFrame | None = None, clusters: Ids | None = None
 ) -> pd.DataFrame:
     """Correlate linked values with ratings, and their differences within pairs with differences of ratings.
 
@@ -41,19 +60,25 @@ def rating_correlations(
     rows that are ``good`` and ``bad`` of each pair. Linking functions that read what the scores lack have no row.
     ``pointwise`` and ``pairwise`` (of f(good) - f(bad) with the difference of the ratings) are Pearson's r; NaN without
     pairs, or where differences do not vary. Signs are turned for functions whose lower values are better.
+    ``pointwise_draws`` and ``pairwise_draws`` have them in draws of ``clusters``, int64[sentences] or else those of a
+    pair, the same draws for all functions and all calls with these clusters; NaN with fewer than 4 clusters.
     """
-    rows = [
-        {
-            "linking": linking.name,
-            "sentences": len(rated),
-            "pointwise": rating_correlation(rated, linking),
-            "pairs": 0 if pairs is None else len(pairs),
-            "pairwise": math.nan if pairs is None else _pairwise(rated, linking, pairs),
-        }
-        for linking in linkings
-        if not linking.missing(rated)
-    ]
-    return pd.DataFrame(rows, columns=["linking", "sentences", "pointwise", "pairs", "pairwise"])
+    known = [linking for linking in linkings if not linking.missing(rated)]
+    table = pd.DataFrame({"linking": [linking.name for linking in known], "sentences": len(rated)})
+    good, bad = (np.zeros(0, np.int64) if pairs is None else pairs[side].to_numpy(np.int64) for side in _PAIR_COLUMNS)
+    if clusters is None:
+        clusters = _joined(len(rated), np.concatenate([good, bad]), np.tile(np.arange(len(good)), 2))
+    table = table.assign(pairs=len(good), clusters=len(np.unique(clusters)))
+    values = np.array([better_values(rated, linking) for linking in known]).reshape(len(known), len(rated))
+    ratings = rated["rating"].to_numpy(np.float64)
+    sides = {"pointwise": (values, ratings, clusters)}
+    sides["pairwise"] = values[:, good] - values[:, bad], ratings[good] - ratings[bad], clusters[good]
+    for kind, (linked, rating, drawn) in sides.items():
+        of_data, *draws = draw_correlations(linked, rating, drawn) if len(rating) else np.full((2, len(known)), np.nan)
+        if len(np.unique(drawn)) < FEWEST_CLUSTERS:
+            draws = [np.full(len(known), np.nan)]
+        table = table.assign(**{kind: of_data, f"{kind}_draws": list(np.transpose(draws))})
+    return table
 
 
 def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
@@ -100,8 +125,7 @@ def correlation_sections(study: Study) -> Iterable[ReportSection]:
     if ratings is not None:
         table = correlation_table(study.runs, ratings, names, study.settings.rating_pairs)
         note = f"{_NOTE} differences within pairs with the differences of ratings (rating_pairs=FILE). {_OVER_RUNS}"
-        view = TableView(note, _VIEW, table, {"rating_correlations": table})
-        yield ReportSection("Correlation with human ratings", (view,))
+        yield _section("Correlation with human ratings", "", table, note)
         return
     linkings = [linking for name in names if (linking := known_linking(name)) is not None]
     for one in study.benchmarks():
@@ -111,25 +135,42 @@ def correlation_sections(study: Study) -> Iterable[ReportSection]:
                 f"{_NOTE} differences within pairs with the differences of ratings. The ratings are those published "
                 f"beside the pairs; a sentence that stands in several pairs counts once. {_OVER_RUNS}"
             )
-            view = TableView(note, _VIEW, judged, {f"rating_correlations_{one.file_name}": judged})
-            yield ReportSection(f"Correlation with human ratings on {one.benchmark}", (view,))
+            yield _section(f"Correlation with human ratings on {one.benchmark}", f"_{one.file_name}", judged, note)
+
+
+def _section(heading: str, of: str, means: pd.DataFrame, note: str) -> ReportSection:
+    """Show the correlations of ``_mean_over_runs``, and the differences of every two linking functions."""
+    views = []
+    of_both = _differences(means)
+    tables = {"correlations": (note, _VIEW, means), "differences": (_OF_DIFFERENCES, _DIFFERENCES, of_both)}
+    for what, (said, columns, table) in tables.items():
+        shown = table[[name for column in columns for name in (column.name, *column.interval)]]
+        views.append(TableView(said, columns, shown, {f"rating_{what}{of}": shown}))
+    return ReportSection(heading, tuple(views))
 
 
 def rated_scores(
-    judgments: pd.DataFrame, pairs: pd.DataFrame, scores: pd.DataFrame
+    judgments: pd.DataFrame, pairs: pd.DataFrame, scores: pd.DataFrame, cluster: str = EDIT
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Join the scores of a benchmark with ratings (``pair``, ``side``, ``person``, ``z``) of its sentences.
 
     The first table has the scores of each rated sentence, once, as both members of a pair
-    (``eval.metrics.ratings.rating_pairs``), with ``rating``; the second the places of the members of each pair of which
+    (``eval.metrics.ratings.rating_pairs``), with ``rating``
+    and ``drawn``, a number that it shares with the sentences of its pair and of pairs of the same cluster
+    (``pair_clusters``); the second the places of the members of each pair of which
     both are rated, ``good`` and ``bad``.
     """
-    table = pairs[["pair", *_PAIR_COLUMNS]].merge(scores, on="pair", validate="one_to_one")
+    table = (
+        pairs[["pair", *_PAIR_COLUMNS]]
+        .assign(cluster=pair_clusters(pairs, cluster))
+        .merge(scores, on="pair", validate="one_to_one")
+    )
     parts = []
     for side in _PAIR_COLUMNS:
         kinds = [name.removesuffix(f"_{side}") for name in map(str, scores) if name.endswith(f"_{side}")]
         own = {f"{kind}_{member}": table[f"{kind}_{side}"] for kind in kinds for member in _PAIR_COLUMNS}
-        parts.append(pd.DataFrame({"pair": table["pair"], "side": side, "sentence": table[side].str.strip(), **own}))
+        named = table[["pair", "cluster"]].assign(side=side, sentence=table[side].str.strip())
+        parts.append(named.assign(**own))
     stacked = pd.concat(parts, ignore_index=True)
     named = judgments.merge(stacked[["pair", "side", "sentence"]], on=["pair", "side"])
     rating = named.pivot_table(index="sentence", columns="person", values="z").mean(axis=1).rename("rating")
@@ -137,7 +178,8 @@ def rated_scores(
     places = stacked.groupby("sentence", sort=False).ngroup()
     members = stacked.assign(place=places).pivot_table(index="pair", columns="side", values="place", aggfunc="first")
     members = members.reindex(columns=list(_PAIR_COLUMNS)).dropna().astype("int64").drop_duplicates(ignore_index=True)
-    return stacked.drop_duplicates("sentence", ignore_index=True), members
+    drawn = _joined(places.nunique(), np.asarray(places, np.int64), np.asarray(stacked["cluster"], np.int64))
+    return stacked.drop_duplicates("sentence", ignore_index=True).assign(drawn=drawn), members
 
 
 def _correlate_judgments(scored: BenchmarkScores, linkings: Sequence[Linking]) -> pd.DataFrame | None:
@@ -146,19 +188,47 @@ def _correlate_judgments(scored: BenchmarkScores, linkings: Sequence[Linking]) -
         return None
     parts = []
     for last in scored.last_scores(scored.linking):
-        rated, members = rated_scores(judgments, last.pairs, last.scores)
+        rated, members = rated_scores(judgments, last.pairs, last.scores, scored.study.settings.cluster)
         if len(rated) >= FEWEST_RATED:
-            table = rating_correlations(rated, linkings, members if len(members) >= FEWEST_RATED else None)
+            known = members if len(members) >= FEWEST_RATED else None
+            table = rating_correlations(rated, linkings, known, rated["drawn"].to_numpy())
             parts.append(table.assign(run=last.run.label, model=last.run.line, scorer=scored.scorer, step=last.step))
     return _mean_over_runs(pd.concat(parts, ignore_index=True)) if parts else None
 
 
+def _joined(count: int, places: Ids, groups: Ids) -> Ids:
+    """Number what stands together in a group, int64[count]: each of ``places`` stands in one of ``groups``."""
+    shape = count + int(groups.max(initial=-1)) + 1
+    links = coo_array((np.ones(len(places)), (places, count + groups)), (shape, shape))
+    return np.unique(connected_components(links)[1][:count], return_inverse=True)[1]
+
+
 def _mean_over_runs(table: pd.DataFrame) -> pd.DataFrame:
-    keys = ["model", "scorer", "step", "linking", "sentences", "pairs"]
-    means = table.groupby(keys, as_index=False, sort=False).agg(
-        runs=("run", "nunique"), pointwise=("pointwise", "mean"), pairwise=("pairwise", "mean")
-    )
-    return means[[column.name for column in _VIEW]]
+    """Average the correlations, and their draws, over the runs of a line."""
+    keys, rows = ["model", "scorer", "step", "linking", "sentences", "pairs", "clusters"], []
+    for key, part in table.groupby(keys, sort=False):
+        means = {name: np.mean(part[name].tolist(), axis=0) for kind in _KINDS for name in (kind, f"{kind}_draws")}
+        rows.append({**dict(zip(keys, key, strict=True)), "runs": part["run"].nunique(), **means})
+    return _with_intervals(pd.DataFrame(rows))
+
+
+def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
+    """Add the bounds of 95 % of the draws of each correlation; NaN where there are none."""
+    freedom = np.maximum(1.0, table["clusters"] - 1)
+    for kind in _KINDS:
+        low, high = percentiles(np.array(table[f"{kind}_draws"].tolist()).T, freedom)
+        table = table.assign(**{f"{kind}_low": low, f"{kind}_high": high})
+    return table
+
+
+def _differences(means: pd.DataFrame) -> pd.DataFrame:
+    """Compare every two linking functions of a line that was scored at one checkpoint."""
+    rows = []
+    for _, part in means.groupby(["model", "scorer", "step"], sort=False):
+        for one, other in combinations(part.to_dict("records"), 2):
+            apart = {name: np.subtract(one[name], other[name]) for kind in _KINDS for name in (kind, f"{kind}_draws")}
+            rows.append(one | apart | {"of": f"{one['linking']} - {other['linking']}"})
+    return _with_intervals(pd.DataFrame(rows)) if rows else means.head(0).assign(of="")
 
 
 def _correlate_run(
@@ -175,13 +245,3 @@ def _correlate_run(
                 rated = scores.sort_values("pair", ignore_index=True).assign(rating=human["rating"])
                 table = rating_correlations(rated, linkings, pairs)
                 yield table.assign(run=run.label, model=run.line, scorer=scorer, step=steps[-1])
-
-
-def _pairwise(rated: pd.DataFrame, linking: Linking, pairs: pd.DataFrame) -> float:
-    values = linking.values(rated, "good") * (-1 if linking.lower_is_better else 1)
-    good, bad = pairs["good"].to_numpy(), pairs["bad"].to_numpy()
-    ratings = rated["rating"].to_numpy(np.float64)
-    differences = values[good] - values[bad], ratings[good] - ratings[bad]
-    if any(np.ptp(one) == 0 for one in differences):
-        return math.nan
-    return float(np.corrcoef(*differences)[0, 1])

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from ucurve.eval.metrics.accuracy import Split, delta_acc, split_masks
-from ucurve.eval.metrics.levels import Array, Levels
+from ucurve.eval.metrics.levels import Array, Ids, Levels
 from ucurve.eval.metrics.sampling import Clusters, Spread, deviations, spread_of, student_quantile
 
 SAMPLES = 1000
@@ -48,6 +48,27 @@ def percentiles(drawn: Array, freedom: Array) -> Array:
     below = place.astype(np.int64)
     low, high = (np.take_along_axis(ordered, at, axis=0) for at in (below, np.minimum(below + 1, last)))
     return np.where(np.isfinite(freedom), low + (place - below) * (high - low), np.nan)
+
+
+def draw_correlations(values: Array, other: Array, clusters: Ids, samples: int = SAMPLES, seed: int = 0) -> Array:
+    """Return Pearson's correlations of each row of ``values``, float64[rows, items], with ``other``, float64[items].
+
+    In float64[1 + samples, rows], the first is of the items as they are, the others of as many clusters drawn with
+    replacement, the same for all rows, so that their differences have draws too. NaN where one does not vary.
+    """
+    both = np.vstack([other, values])
+    apart = both - both.mean(axis=1, keepdims=True)
+    products = np.stack([np.ones_like(other), *apart, *apart**2, *(apart[0] * apart[1:])])
+    clusters = np.unique(clusters, return_inverse=True)[1]
+    count = int(clusters.max()) + 1
+    sums = np.stack([np.bincount(clusters, one, count) for one in products])
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), samples)
+    size, *rest = sums @ np.vstack([np.ones(count), drawn]).T
+    means, squares, with_other = np.split(np.array(rest) / size, [len(both), 2 * len(both)])
+    variance = squares - means**2
+    known = variance > 1e-12 * (apart**2).mean(axis=1, keepdims=True) + 1e-24 * (both**2).max(axis=1, keepdims=True)
+    sd = np.sqrt(np.where(known, variance, np.nan))
+    return np.asarray(((with_other - means[0] * means[1:]) / (sd[0] * sd[1:])).T)
 
 
 def length_biases(

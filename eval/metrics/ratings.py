@@ -55,10 +55,15 @@ def rating_pairs(ratings: pd.DataFrame) -> pd.DataFrame:
 
 def rating_correlation(rated: pd.DataFrame, linking: Linking) -> float:
     """Return Pearson's correlation with ratings (ZhoBLiMP, appendix A, point-wise), positive where better; or NaN."""
-    values = linking.values(rated, "good") * (-1 if linking.lower_is_better else 1)
+    values = better_values(rated, linking)
     if np.ptp(values) == 0:
         return math.nan
     return float(np.corrcoef(values, rated["rating"].to_numpy(np.float64))[0, 1])
+
+
+def better_values(rated: pd.DataFrame, linking: Linking) -> Array:
+    """Return the linked value of each sentence, float64[sentences], higher where it is better."""
+    return np.asarray(linking.values(rated, "good") * (-1 if linking.lower_is_better else 1), dtype=np.float64)
 
 
 def _read(path: Path) -> tuple[list[int], list[str], Array]:

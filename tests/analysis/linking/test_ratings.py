@@ -60,6 +60,22 @@ def test_what_cannot_be_computed_is_left_out_or_empty() -> None:
     assert math.isnan(row["pairwise"])  # all differences of ratings are 1
 
 
+def test_correlations_have_intervals_over_clusters_and_differences_those_of_the_same_draws() -> None:
+    random = np.random.default_rng(3)
+    ratings = np.repeat(random.standard_normal(40), 2) + 0.1 * random.standard_normal(80)  # pairs are alike
+    lp = ratings + random.standard_normal(80)
+    n = np.full(80, 5)
+    rated = pd.DataFrame({"lp_good": lp, "lp_bad": lp, "n_good": n, "n_bad": n, "rating": ratings})
+    linkings = [parse_linking(name) for name in ("lp", "mean_lp", "slln_lp")]
+    alone = rating_correlations(rated, linkings)
+    paired = rating_correlations(rated, linkings, pd.DataFrame({"good": range(0, 80, 2), "bad": range(1, 80, 2)}))
+    assert (set(alone["clusters"]), set(paired["clusters"])) == ({80}, {40})
+    spread = [np.std(table["pointwise_draws"].iloc[0]) for table in (alone, paired)]
+    assert spread[1] > spread[0]  # two alike sentences say less than two others
+    same = paired["pointwise_draws"].iloc[0] - paired["pointwise_draws"].iloc[1]
+    assert np.abs(same).max() < 1e-9  # lengths are equal, so that both functions are one
+
+
 @pytest.fixture
 def ratings(tmp_path: Path) -> Path:
     path = tmp_path / "ratings.csv"
@@ -99,6 +115,15 @@ def test_stored_scores_of_rated_sentences_are_read_and_averaged_over_seeds(make_
     expected = np.corrcoef([value for value, _ in VALUES], (z[0] + z[1]) / 2)[0, 1]
     assert table["pointwise"].iloc[0] == pytest.approx(expected)
     assert table["pairwise"].notna().all()
+    assert table["pointwise_low"].isna().all()  # three pairs and no other sentence: too few clusters
+    assert (set(table["clusters"]), len(part.tables["rating_differences"])) == ({3}, 15)
+    (part,) = correlation_sections(study_of(tmp_path, ratings=ratings))
+    table = part.tables["rating_correlations"].set_index("linking")
+    assert (table["pointwise_low"] <= table["pointwise"]).all()
+    assert (table["pointwise"] <= table["pointwise_high"]).all()
+    apart = part.tables["rating_differences"].set_index("of").loc["lp - slln_lp"]
+    assert apart["pointwise"] == pytest.approx(table["pointwise"]["lp"] - table["pointwise"]["slln_lp"])
+    assert apart["pointwise_low"] <= apart["pointwise"] <= apart["pointwise_high"]
 
 
 def test_without_ratings_there_is_no_table(make_run: MakeRun, tmp_path: Path) -> None:

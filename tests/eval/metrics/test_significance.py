@@ -10,7 +10,14 @@ from scipy.stats import binomtest, norm
 from ucurve.errors import UserError
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import accuracy_table
-from ucurve.eval.metrics.bootstrap import LENGTH_BIASES, bootstrap_interval, draw_sums, length_biases, percentiles
+from ucurve.eval.metrics.bootstrap import (
+    LENGTH_BIASES,
+    bootstrap_interval,
+    draw_correlations,
+    draw_sums,
+    length_biases,
+    percentiles,
+)
 from ucurve.eval.metrics.levels import levels_of
 from ucurve.eval.metrics.sampling import clusters_of, exact_interval, spread_of
 from ucurve.eval.metrics.significance import (
@@ -222,6 +229,20 @@ def test_percentiles_are_farther_out_with_few_degrees_of_freedom_and_leave_nan_o
     np.testing.assert_allclose(percentiles(half, np.array([1e9])), [[-2.85], [2.85]], atol=5e-3)
     endless = np.where(np.isnan(half), -np.inf, half)  # a sum over no pairs
     np.testing.assert_allclose(percentiles(endless, np.array([1e9])), [[-2.85], [2.85]], atol=5e-3)
+
+
+def test_drawn_correlations_begin_with_that_of_the_data_and_are_those_of_resampled_clusters():
+    random = np.random.default_rng(4)
+    other, values = random.standard_normal(60), random.standard_normal((3, 60)) + 1e3
+    values[2] = 7.0  # does not vary
+    clusters = np.repeat(np.arange(20), 3) * 2
+    found = draw_correlations(values, other, clusters, samples=5, seed=1)
+    assert found.shape == (6, 3)
+    assert found[0, :2] == pytest.approx([np.corrcoef(one, other)[0, 1] for one in values[:2]])
+    assert np.isnan(found[:, 2]).all()
+    counts = np.random.default_rng(1).multinomial(20, np.full(20, 1 / 20), 5)
+    drawn = np.repeat(np.arange(60), np.repeat(counts[3], 3))
+    assert found[4, 1] == pytest.approx(np.corrcoef(values[1, drawn], other[drawn])[0, 1])
 
 
 def test_the_bootstrap_covers_each_level_with_its_own_estimator():
