@@ -104,10 +104,11 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
 
     The bootstrap draws cells, which are the points of equal FLOPs: the seeds of one size and budget share what sets it
     off the law. A draw with fewer than 4 different FLOPs is passed over. Checkpoints of one run are not independent of
-    each other, so intervals over them are too narrow: a third to a half of their due width (docs/analysis.md).
+    each other: intervals over them hold far less often than 95 %, so ask for none, ``samples=0`` (docs/analysis.md).
 
     The first table has a row per line and parameter: ``rmse`` in units of the value, and ``low`` and ``high``, the 95 %
-    percentile interval, NaN for a line with fewer than 8 different FLOPs. The second has the curves: ``source`` is
+    percentile interval, NaN for a line with fewer than 8 different FLOPs and for a parameter at the end of its range,
+    which the points do not determine. The second has the curves: ``source`` is
     ``observed`` or ``fit``, which alone has ``low`` and ``high``.
     """
     parameters: list[pd.DataFrame] = []
@@ -143,6 +144,8 @@ def _parameter_table(law: Law, flops: Array, values: Array, fitted: Array, drawn
     low, high = _percentile_bounds(drawn)
     error = float(np.sqrt(np.mean((law.curve(flops, fitted) - values) ** 2)))
     table = pd.DataFrame({"parameter": law.parameters, "value": fitted, "low": low, "high": high})
+    at_its_end = np.isclose(fitted, low, rtol=1e-6) | np.isclose(fitted, high, rtol=1e-6)
+    table.loc[at_its_end, ["low", "high"]] = np.nan
     return table.assign(points=len(flops), rmse=error)
 
 

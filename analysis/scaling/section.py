@@ -127,7 +127,7 @@ def _fit(
     for kind, rows in ((FINISHED, finished_points(points, study.runs)), (ON_THE_WAY, seeds)):
         names = zip(rows["line"], rows["run"], strict=True)
         marked = rows.assign(line=[f"{line}{(marks or {}).get(str(run), '')}" for line, run in names])
-        parameters, curves = fit_tables(marked, law)
+        parameters, curves = fit_tables(marked, law, SAMPLES if kind == FINISHED else 0)
         if not parameters.empty:
             found.append(parameters.assign(fitted_to=kind))
             file = f"{name}_{_NAMES[kind]}"
@@ -138,9 +138,11 @@ def _fit(
 
 def _fit_note(law: Law, kind: str) -> str:
     what = {
-        FINISHED: "one point for every finished run; runs that differ only in size, budget and seed are one line",
+        FINISHED: "one point for every finished run; runs that differ only in size, budget and seed are one line, "
+        f"which has no band with fewer than {FEWEST_FOR_INTERVALS} different FLOPs",
         ON_THE_WAY: "the checkpoints of the runs that differ in the seed only, whose learning rate has not come down "
-        "yet: the course of one training, no law over models",
+        "yet: the course of one training, no law over models. It has no band, because checkpoints of one run depend on "
+        "each other",
     }
     return f"Fit of {law.formula}, C in FLOPs, to {what[kind]}."
 
@@ -150,8 +152,9 @@ def _table_note(law: Law) -> str:
         f"{law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws with replacement of a line's "
         "cells, which are the points of equal FLOPs (the seeds of one size and budget). A line with fewer than "
         f"{FEWEST_FOR_INTERVALS} different FLOPs has no interval: draws of so few repeat each other, and the interval "
-        "would be far too narrow. Checkpoints of one run depend on each other: intervals over them are about a third "
-        f"to a half as wide as they should be (simulated, docs/analysis.md). Lines with fewer than {FEWEST_POINTS} "
+        "would be far too narrow. Checkpoints of one run depend on each other, so that fits to them have no interval "
+        "(docs/analysis.md), and neither has a parameter at the end of its range, which the points do not determine. "
+        f"Lines with fewer than {FEWEST_POINTS} "
         f"different FLOPs are not fitted."
     )
 
@@ -162,7 +165,7 @@ def _describe_marks(curves: pd.DataFrame) -> str:
     banded = fits["low"].notna().groupby(fits["line"].astype(str)).any()
     what = "Dots: runs at their checkpoints; line: fit"
     if not banded.any():
-        return f"{what}; no band with fewer than {FEWEST_FOR_INTERVALS} different FLOPs"
+        return what
     some = "" if banded.all() else f" of lines with {FEWEST_FOR_INTERVALS} or more different FLOPs"
     return f"{what}; band: 95 % bootstrap interval of the fit{some}"
 
