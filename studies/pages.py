@@ -80,6 +80,7 @@ def render_page(
     environment.filters |= {
         "percent": percent, "number": number, "count": count, "interval": interval, "readable": readable,
         "least_prevalence": least_prevalence,
+        "ranged": ranged,
         "text": lambda value: MISSING if pd.isna(value) else str(value),
         "one_order_of_each": lambda rows: one_order_of_each(pd.DataFrame(rows)).to_dict("records"), **(filters or {}),
     }  # fmt: skip
@@ -104,8 +105,16 @@ def count(value: float) -> str:
     return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k" if value >= 1e4 else f"{value:,.0f}"
 
 
-def interval(row: Mapping[str, float], name: str, digits: int = 2, scale: float = 1.0) -> str:
+def interval(
+    row: Mapping[str, float], name: str, digits: int = 2, scale: float = 1.0, form: str = "{} ({} to {})"
+) -> str:
     """Write a number with its interval: ``name`` with ``low`` and ``high``, or ``name_low`` and ``name_high``."""
     low, high = (f"{name}_low", f"{name}_high") if f"{name}_low" in row else ("low", "high")
     texts = [number(scale * row[key], digits) for key in (name, low, high)]
-    return texts[0] if MISSING in texts else f"{texts[0]} ({texts[1]} to {texts[2]})"
+    return texts[0] if MISSING in texts else form.format(*texts)
+
+
+def ranged(row: Mapping[str, float], name: str, digits: int = 2, scale: float = 1.0) -> str:
+    """Write a number with the lowest and the highest of the runs, alone where they are equal: this is no interval."""
+    value, _, span = interval(row, name, digits, scale, "{}, {} to {}").partition(", ")
+    return value if span in ("", f"{value} to {value}") else f"{value}, {span}"

@@ -29,7 +29,9 @@ _SHOWN = (
       for name in ("margin_median", "margin_q05", "margin_q95")),
     Column("d_prime", "d'", "number"),
 )  # fmt: skip
-_FIGURE_NOTE = "Line: median margin of the pairs, mean over runs; band: from the 25 % to the 75 % quantile; dotted: 0."
+_FIGURE_NOTE = (
+    "Line: median margin of the pairs, mean over runs; band: quartiles of the pairs, mean over runs; dotted: 0."
+)
 
 
 @questions.section(questions.PAIRS, place=3, page="docs/items.md")

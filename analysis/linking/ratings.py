@@ -155,9 +155,9 @@ def rated_scores(
     """Join the scores of a benchmark with ratings (``pair``, ``side``, ``person``, ``z``) of its sentences.
 
     The first table has the scores of each rated sentence, once, as both members of a pair
-    (``eval.metrics.ratings.rating_pairs``), with ``rating`` and ``drawn``, a number that it shares with the sentences of
-    its pair and of pairs of the same cluster (``pair_clusters``); the second the places of the members of each pair of
-    which both are rated, ``good`` and ``bad``.
+    (``eval.metrics.ratings.rating_pairs``), with ``rating`` and ``drawn``, a number that it shares with the sentences
+    of its pair and of pairs of the same cluster (``pair_clusters``); the second the places of the members of each pair
+    of which both are rated, ``good`` and ``bad``.
     """
     table = (
         pairs[["pair", *_PAIR_COLUMNS]]
