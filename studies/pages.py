@@ -11,6 +11,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from studies.dips import one_order_of_each
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import readable
+from ucurve.errors import UserError
 from ucurve.eval.metrics.significance import least_prevalence
 from ucurve.storage.files import write_text
 
@@ -41,10 +42,20 @@ class StudyPage:
     data: str = ""  # the folder of the CSV files in ``data/``
     prefix: str = ""  # of their names
     filters: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+    derive: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = (
+        lambda _: {}
+    )  # what follows from tables
 
     def write(self, tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:
         """Write the CSV files, and what is made of them, to a folder of documentation; return the page."""
         write_tables(tables, self.data_folder(docs), self.prefix)
+        return self.write_again(docs)
+
+    def write_again(self, docs: Path | str) -> Path:
+        """Make all that follows from the CSV files of the runs again: other CSV files, figures and the page."""
+        if not (tables := self.read_tables(docs)):
+            raise UserError(f"--out={docs}: no CSV files in {self.data_folder(docs)}; make them with --runs")
+        write_tables(self.derive(tables), self.data_folder(docs), self.prefix)
         for drawing in self.draw(self.read_tables(docs)):
             drawing.save(Path(docs) / "images" / f"{drawing.name}.png")
         page = Path(docs) / self.name

@@ -23,7 +23,7 @@ class Setting(NamedTuple):
 def read(
     seeds: Mapping[Hashable, Sequence[float]], curves: Mapping[Hashable, Sequence[float]] | None = None
 ) -> dict[Hashable, Setting]:
-    """Moderate the variances of settings (Smyth 2004); ``curves`` has two numbers of each, whose logs they go with."""
+    """Moderate the variances of settings (Smyth 2004); ``curves`` has numbers of each, whose logs they go with."""
     values = {key: np.array([one for one in own if not np.isnan(one)]) for key, own in seeds.items()}
     several = [key for key, own in values.items() if len(own) > 1]
     own = {key: float(np.var(values[key], ddof=1)) for key in several}
@@ -35,7 +35,7 @@ def read(
         logs = np.array([np.log(raised[key]) - digamma(freedom[key] / 2) + np.log(freedom[key] / 2) for key in several])
         columns = [np.ones(len(several))]
         if curves is not None and len(several) >= 12:
-            columns += [np.log([curves[key][place] for key in several]) for place in (0, 1)]
+            columns += list(np.log([curves[key] for key in several]).T)
         design = np.array(columns).T
         fit = design @ np.linalg.pinv(design) @ logs
         excess = ((logs - fit) ** 2).sum() / (len(several) - len(columns))

@@ -68,7 +68,7 @@ def differences_along(curves: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.Dat
 
 
 def _differences(curves: pd.DataFrame, runs: Sequence[Run]) -> Iterator[tuple[tuple[object, ...], pd.DataFrame]]:
-    by_phenomenon = _curves_of_lines(curves, {run.label: run.line for run in runs})
+    by_phenomenon = curves_of_lines(curves, {run.label: run.line for run in runs})
     for factor in runs[0].design.varying if runs else ():
         for (level, other), pairs in level_pairs(runs, factor).items():
             for phenomenon, lines in by_phenomenon.items():
@@ -77,10 +77,10 @@ def _differences(curves: pd.DataFrame, runs: Sequence[Run]) -> Iterator[tuple[tu
                     named = {"factor": factor, "level": level, "other": other, "phenomenon": phenomenon}
                     tokens, band, p = found
                     along = pd.DataFrame({**named, "tokens": tokens, **band})
-                    yield (*named.values(), len(known), *_tell(along), p), along
+                    yield (*named.values(), len(known), *tell_along(along), p), along
 
 
-def _curves_of_lines(curves: pd.DataFrame, line_of: Mapping[str, str]) -> dict[str, dict[str, _Line]]:
+def curves_of_lines(curves: pd.DataFrame, line_of: Mapping[str, str]) -> dict[str, dict[str, _Line]]:
     """Return the curves of the runs, by phenomenon and line."""
     found: dict[str, dict[str, _Line]] = {}
     scored = curves[curves["tokens"] > 0].dropna(subset="accuracy").sort_values("tokens", kind="stable")
@@ -138,7 +138,7 @@ def _largest_of_all(places: Array, freedom: float) -> Array:
     return np.asarray(np.abs(normal).max(axis=1) / spread)
 
 
-def _tell(along: pd.DataFrame) -> tuple[object, ...]:
+def tell_along(along: pd.DataFrame) -> tuple[object, ...]:
     """Return the ranges in which the band is on one side of 0, and the difference that is largest in its band."""
     first = along.iloc[int((along["difference"] / (along["high"] - along["low"])).abs().argmax())]
     return (

@@ -12,7 +12,7 @@ from studies.command import make_page
 
 def main() -> None:
     """Read the runs, write the page, and print where it is."""
-    make_page(__doc__, study_tables, PAGE.write)
+    make_page(__doc__, study_tables, PAGE)
 
 
 if __name__ == "__main__":

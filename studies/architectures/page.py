@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from studies.architectures.figures import draw_study
+from studies.architectures.seeds import comparisons
 from studies.pages import StudyPage
 
 
@@ -16,5 +17,10 @@ def _rows_of_each_level(rows: Sequence[Mapping[str, object]]) -> list[list[Mappi
 
 _TEMPLATE = Path(__file__).parent / "templates/page.md"
 PAGE = StudyPage(
-    "architectures-study.md", _TEMPLATE, draw_study, data="architectures", filters={"levels": _rows_of_each_level}
+    "architectures-study.md",
+    _TEMPLATE,
+    draw_study,
+    data="architectures",
+    filters={"levels": _rows_of_each_level},
+    derive=comparisons,
 )

@@ -1,80 +1,80 @@
-"""Whether architectures differ by more than seeds do, by tests that pool the spread of seeds over architectures.
+"""What architectures differ in: at equal amounts, along their curves, and in the tokens that they need.
 
-With two seeds each, a test of two architectures alone has two degrees of freedom or fewer and finds next to nothing.
+All of it is over seeds, on these pairs; the few seeds of an architecture borrow the spread of those of others
+(``ucurve.analysis.lines.over_seeds``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import f as fisher
-from scipy.stats import studentized_range
 
-from ucurve.eval.metrics.sampling import CONFIDENCE
+from ucurve.analysis.lines.along import compare_along, curves_of_lines, tell_along
+from ucurve.analysis.lines.differences import differences_between
+from ucurve.analysis.lines.over_seeds import contrast, moderate_table, of_curve
+from ucurve.analysis.lines.time_ratios import time_ratios
 from ucurve.eval.metrics.significance import holm
 
 _LEVEL = ["equal_in", "level", "last"]
+_ALONG = ["phenomenon", "of", "higher", "lower", "largest", "low", "high", "at", "p"]
 
 
-def spread_of_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
-    """Test for each phenomenon, where runs are equal in something, that all architectures have one mean.
+def comparisons(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Compare architectures by the tables ``run_curves`` and ``runs_at_equal`` of ``study_tables``.
 
-    One-way analysis of variance (Fisher 1925, Statistical Methods for Research Workers, VII). ``between`` is the
-    standard deviation of the means of the architectures, ``within`` that of seeds, pooled; ``p_holm`` is over the
-    phenomena of a level (Holm 1979), the overall number apart. NaN where no architecture has two seeds.
+    Along the curves, and in the tokens that they need, only architectures that are scored as whole sentences are
+    compared: those of a masked one have few checkpoints with a score.
     """
-    table = []
-    for key, part in of_runs.groupby([*_LEVEL, "phenomenon"], sort=False):
-        sides = _sides(part)
-        if len(sides) < 2:
-            continue
-        means = {line: float(np.mean(values)) for line, values in sides.items()}
-        best, worst = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
-        within, freedom = _pooled(sides)
-        everything = np.concatenate(list(sides.values()))
-        of_means = sum(len(values) * (means[line] - everything.mean()) ** 2 for line, values in sides.items())
-        ratio = of_means / (len(sides) - 1) / within**2 if within > 0 else np.nan
-        table.append({
-            **dict(zip([*_LEVEL, "phenomenon"], key, strict=True)), "lines": len(sides), "runs": len(everything),
-            "between": np.std(list(means.values()), ddof=1), "within": within, "F": ratio, "freedom": freedom,
-            "p": fisher.sf(ratio, len(sides) - 1, freedom) if freedom else np.nan,
-            "best": best, "best_accuracy": means[best], "worst": worst, "worst_accuracy": means[worst],
-        })  # fmt: skip
-    rows = pd.DataFrame(table)
-    family = [*(rows[name] for name in _LEVEL), rows["phenomenon"] == "all"]
-    return rows.assign(p_holm=rows.dropna(subset=["p"]).groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
+    curves = tables["run_curves"]
+    at_equal = _with_courses(tables["runs_at_equal"], curves)
+    dense = curves[curves["scorer"] == "sentence"]
+    differences = differences_between(at_equal, _LEVEL, "line")
+    return {
+        "at_equal": mean_at_equal(at_equal),
+        "differences": differences[differences["last"] & differences["difference"].notna()],
+        "along": differences_along_curves(dense),
+        "time_ratios": time_ratios(dense),
+    }
 
 
-def differences_of_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
-    """Compare every two architectures for each phenomenon, at the last level of each quantity.
+def mean_at_equal(at_equal: pd.DataFrame) -> pd.DataFrame:
+    """Average ``runs_at_equal`` over the runs of an architecture, with 95 % over seeds, ``low`` to ``high``."""
+    keys = [*_LEVEL, "phenomenon", "line"]
+    cells, table = moderate_table(at_equal, keys), []
+    for key, part in at_equal.groupby(keys, sort=False):
+        estimate = contrast([cells[key]], [1.0])
+        table.append((*key, len(part), part["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
+    return pd.DataFrame(table, columns=[*keys, "runs", "tokens", "accuracy", "low", "high"])
 
-    ``low``, ``high`` and ``p`` are of Tukey's range test for unequal numbers of runs (Kramer 1956, Biometrics 12). They
-    hold for all pairs of one phenomenon and level together, and are NaN where no architecture has two seeds.
+
+def differences_along_curves(curves: pd.DataFrame) -> pd.DataFrame:
+    """Compare every two architectures along their whole curves (``ucurve.analysis.lines.along``).
+
+    ``higher`` and ``lower`` are the tokens at which the first one is so, ``largest`` is the difference that is largest
+    in its band, which holds the whole difference with 95 %, ``low`` to ``high`` the band there, and ``at`` its tokens;
+    ``p_holm`` is over the pairs and phenomena, those of ``all`` apart.
     """
-    table = []
-    for key, part in of_runs[of_runs["last"]].groupby([*_LEVEL, "phenomenon"], sort=False):
-        sides = _sides(part)
-        within, freedom = _pooled(sides)
-        for one, other in combinations(sides, 2):
-            difference = float(np.mean(sides[one]) - np.mean(sides[other]))
-            error = within * np.sqrt((1 / len(sides[one]) + 1 / len(sides[other])) / 2)
-            low, high, p = np.nan, np.nan, np.nan
-            if error > 0:
-                half = error * studentized_range.ppf(CONFIDENCE, len(sides), freedom)
-                low, high = difference - half, difference + half
-                p = studentized_range.sf(abs(difference) / error, len(sides), freedom)
-            table.append((*key, f"{one} - {other}", difference, low, high, p))
-    return pd.DataFrame(table, columns=[*_LEVEL, "phenomenon", "of", "difference", "low", "high", "p"])
+    table = pd.DataFrame(_along(curves), columns=_ALONG)
+    family = table["phenomenon"] == "all"
+    return table.assign(p_holm=table.groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
 
 
-def _sides(part: pd.DataFrame) -> dict[str, Sequence[float]]:
-    known = part[part["accuracy"].notna()]
-    return {str(line): rows["accuracy"].tolist() for line, rows in known.groupby("line", sort=False)}
+def _along(curves: pd.DataFrame) -> Iterator[tuple[object, ...]]:
+    line_of = dict(zip(curves["run"], curves["line"], strict=True))
+    for phenomenon, lines in curves_of_lines(curves, line_of).items():
+        for one, other in combinations(lines, 2):
+            if found := compare_along([(lines[one], lines[other])]):
+                tokens, band, p = found
+                yield phenomenon, f"{one} - {other}", *tell_along(pd.DataFrame({"tokens": tokens, **band})), p
 
 
-def _pooled(sides: Mapping[str, Sequence[float]]) -> tuple[float, int]:
-    """Return the standard deviation of seeds, pooled over architectures, and its degrees of freedom (0 without any)."""
-    freedom = sum(len(values) - 1 for values in sides.values())
-    squares = sum(float(np.var(values)) * len(values) for values in sides.values())
-    return (float(np.sqrt(squares / freedom)), freedom) if freedom else (float("nan"), 0)
+def _with_courses(at_equal: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+    """Add how rough and steep the curve of each run is where it is read."""
+    trained = curves[curves["tokens"] > 0].sort_values("tokens")
+    of_run = dict(iter(trained.groupby(["run", "phenomenon"])))
+    parts = []
+    for key, part in at_equal.groupby(["run", "phenomenon"], sort=False):
+        places, values = (of_run[key][name].to_numpy(np.float64) for name in ("tokens", "accuracy"))
+        parts.append(part.assign(**of_curve(places, values, part["tokens"].to_numpy(np.float64))))
+    return pd.concat(parts).sort_index()

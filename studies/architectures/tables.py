@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from studies.architectures.seeds import differences_of_lines, spread_of_lines
 from ucurve.analysis.curves.mean import interpolate_run
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
@@ -31,16 +30,12 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     rows = in_order(rows[rows["run"].isin(lines)].assign(line=rows["run"].map(lines)))
     bits = checkpoint_bits(study.metrics, study.held_out, [run for run in runs if is_causal(run, rows)])
     bits = bits.assign(line=bits["run"].map(lines))
-    at_equal = runs_at_equal(rows, bits, runs)
     return {
         "runs": run_table(runs, rows, bits),
         "missing": missing_runs(study.runs, lines),
         "curves": curve_table(rows, bits, runs),
         "run_curves": rows[["line", *_CURVE]],
-        "at_equal": mean_at_equal(at_equal),
-        "runs_at_equal": at_equal,
-        "spread": spread_of_lines(at_equal),
-        "differences": differences_of_lines(at_equal),
+        "runs_at_equal": runs_at_equal(rows, bits, runs),
         "ngrams": ngram_table(runs, study.benchmarks()[0]),
     }
 
@@ -174,15 +169,6 @@ def loss_levels(bits: pd.DataFrame) -> Levels:
     if others["line"].nunique() < 2:
         return shared
     return [*shared, *((level, places) for level, places in equal_in_loss(others) if level < shared[-1][0])]
-
-
-def mean_at_equal(at_equal: pd.DataFrame) -> pd.DataFrame:
-    """Average ``runs_at_equal`` over the runs of an architecture; ``lowest`` and ``highest`` are of single runs."""
-    keys = ["equal_in", "level", "last", "phenomenon", "line"]
-    return at_equal.groupby(keys, as_index=False, sort=False).agg(
-        runs=("run", "nunique"), tokens=("tokens", "mean"), accuracy=("accuracy", "mean"),
-        lowest=("accuracy", "min"), highest=("accuracy", "max"),
-    )  # fmt: skip
 
 
 def ngram_table(runs: Sequence[Run], scored: BenchmarkScores) -> pd.DataFrame:
