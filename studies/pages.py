@@ -48,14 +48,16 @@ class StudyPage:
 
     def write(self, tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:
         """Write the CSV files, and what is made of them, to a folder of documentation; return the page."""
-        write_tables(tables, self.data_folder(docs), self.prefix)
-        return self.write_again(docs)
+        return self._write({**tables, **self.derive(tables)}, docs)
 
     def write_again(self, docs: Path | str) -> Path:
         """Make all that follows from the CSV files of the runs again: other CSV files, figures and the page."""
         if not (tables := self.read_tables(docs)):
             raise UserError(f"--out={docs}: no CSV files in {self.data_folder(docs)}; make them with --runs")
-        write_tables(self.derive(tables), self.data_folder(docs), self.prefix)
+        return self._write(self.derive(tables), docs)
+
+    def _write(self, tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:
+        write_tables(tables, self.data_folder(docs), self.prefix)
         for drawing in self.draw(self.read_tables(docs)):
             drawing.save(Path(docs) / "images" / f"{drawing.name}.png")
         page = Path(docs) / self.name

@@ -4,7 +4,7 @@ Tokens of two tokenizers are different amounts of text, so neither tokens nor th
 share; bits per byte of the same held-out text are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import comb
 
 import numpy as np
@@ -12,10 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ucurve.analysis.data.runs import Run
+from ucurve.analysis.lines.differences import differences_between
 from ucurve.analysis.lines.levels import shared_levels, tokens_at_bits
-from ucurve.analysis.lines.over_seeds import mean_over_seeds
+from ucurve.analysis.lines.over_seeds import contrast, moderate_table
 
 Array = npt.NDArray[np.float64]
+_SETTING = ["bits_per_byte", "phenomenon", "tokenizer"]
 
 
 def runs_at_levels(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
@@ -38,14 +40,36 @@ def runs_at_levels(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) 
 
 
 def accuracy_at_levels(found: pd.DataFrame) -> pd.DataFrame:
-    """Average ``runs_at_levels`` over the runs of a tokenizer, with 95 % intervals by Student's t over seeds."""
-    keys = ["bits_per_byte", "phenomenon", "tokenizer"]
-    table = []
-    for key, part in found.groupby(keys, sort=False):
-        reached = part[part["accuracy"].notna()]
-        estimate = mean_over_seeds(reached["accuracy"].tolist())
-        table.append((*key, len(reached), reached["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
-    return pd.DataFrame(table, columns=[*keys, "runs", "tokens", "accuracy", "low", "high"])
+    """Average ``runs_at_levels`` over the ``runs`` of a tokenizer that reach a level; ``sd`` is that of these runs."""
+    reached = found[found["accuracy"].notna()]
+    return reached.groupby(_SETTING, as_index=False, sort=False).agg(
+        runs=("accuracy", "size"), tokens=("tokens", "mean"), accuracy=("accuracy", "mean"), sd=("accuracy", "std")
+    )
+
+
+def compare_at_levels(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Add 95 % over seeds to ``accuracy_at_levels``, and compare the tokenizers (``differences_between``).
+
+    Both are made of the mean and the standard deviation of the runs, which is all that a t says of them, so that they
+    can be made again where the runs are not at hand.
+    """
+    means = tables["accuracy_at_equal_loss"]
+    seeds = means.loc[means.index.repeat(means["runs"])].assign(
+        accuracy=np.concatenate([_alike(*row) for row in means[["runs", "accuracy", "sd"]].itertuples(index=False)])
+    )
+    cells = moderate_table(seeds, _SETTING)
+    bounds = [contrast([cells[key]], [1.0])[1:] for key in means[_SETTING].itertuples(index=False, name=None)]
+    low, high = np.clip(np.array(bounds).T, 0, 1)
+    return {
+        "accuracy_at_equal_loss": means.assign(low=low, high=high),
+        "differences_at_equal_loss": differences_between(seeds, _SETTING[:1], "tokenizer"),
+    }
+
+
+def _alike(runs: int, mean: float, sd: float) -> Array:
+    """Return as many numbers as there are runs, with their mean and their standard deviation."""
+    places = np.arange(runs, dtype=np.float64) - (runs - 1) / 2
+    return mean + sd * places / places.std(ddof=1) if runs > 1 else np.array([mean])
 
 
 def onsets_in_bits(onsets: pd.DataFrame, rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from studies.pages import MISSING, StudyPage, percent
+from studies.tokenizers.at_equal_loss import compare_at_levels
 from studies.tokenizers.figures import draw_study
 from ucurve.analysis.linking.tables import SPLITS
 
@@ -16,4 +17,6 @@ def _splits(row: Mapping[str, float], whose: str, digits: int = 1) -> str:
 
 
 _TEMPLATE = Path(__file__).parent / "templates/study.md"
-PAGE = StudyPage("study.md", _TEMPLATE, draw_study, prefix="study_", filters={"splits": _splits})
+PAGE = StudyPage(
+    "study.md", _TEMPLATE, draw_study, prefix="study_", filters={"splits": _splits}, derive=compare_at_levels
+)

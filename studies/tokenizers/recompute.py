@@ -64,6 +64,8 @@ LINKINGS = (*EXPONENTS, "pen_lp", "slor")
 ALPHAS = np.arange(21) / 20
 SEEDS = 3
 SPLITS = ("equal", "good_longer", "bad_longer")
+Setting = tuple[float, str, str]  # bits per byte, phenomenon, tokenizer
+_SETTING = ["bits_per_byte", "phenomenon", "tokenizer"]
 
 
 def linked(linking: str | float, lp: Array, n: Array, unigram: Array) -> Array:
@@ -227,36 +229,53 @@ def _accuracies_at(runs: list[RunScores], level: float) -> Iterator[tuple[str, s
             yield tokenizer, phenomenon, tokens, found
 
 
-def accuracy_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> Rows:
-    """Read accuracies where the loss comes down to a level."""
-    for level in levels:
-        for tokenizer, phenomenon, tokens, found in _accuracies_at(runs, level):
-            bounds = interval(found, "accuracy")
-            row = {"bits_per_byte": level, "phenomenon": phenomenon, "tokenizer": tokenizer, "tokens": np.mean(tokens)}
-            low_high = {end: np.clip(bounds[f"accuracy_{end}"], 0, 1) for end in ("low", "high")}
-            yield row | {"runs": len(found), "accuracy": bounds["accuracy"]} | low_high
+def accuracy_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> pd.DataFrame:
+    """Read accuracies where the loss comes down to a level, with the standard deviation of the seeds and 95 %."""
+    levels = list(levels)
+    read = [(level, *found) for level in levels for found in _accuracies_at(runs, level)]
+    means = pd.DataFrame([
+        {
+            "bits_per_byte": level, "phenomenon": phenomenon, "tokenizer": tokenizer, "tokens": np.mean(tokens),
+            "runs": len(values), "accuracy": np.mean(values), "sd": np.std(values, ddof=1),
+        }
+        for level, tokenizer, phenomenon, tokens, values in read
+    ])  # fmt: skip
+    return with_intervals(means, {(level, name, one): values for level, one, name, _, values in read})
+
+
+def with_intervals(means: pd.DataFrame, read: dict[Setting, list[float]]) -> pd.DataFrame:
+    """Add 95 % over the seeds that were read at each level, with moderated variances."""
+    cells = _moderated(read)
+    bounds = [second_seeds.weigh([cells[key]], [1.0]) for key in means[_SETTING].itertuples(index=False, name=None)]
+    return means.assign(**{end: np.clip([one[end] for one in bounds], 0, 1) for end in ("low", "high")})
 
 
 def differences_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> pd.DataFrame:
-    """Subtract the accuracies of two tokenizers; variances moderated, Holm over the phenomena of a level."""
+    """Subtract the accuracies of two tokenizers where the loss comes down to a level."""
     levels = list(levels)
-    read = {
+    return differences_of({
         (level, phenomenon, name): values
         for level in levels for name, phenomenon, _, values in _accuracies_at(runs, level)
-    }  # fmt: skip
-    cells = second_seeds.read({key: values for key, values in read.items() if key[1] == "all"})
-    cells |= second_seeds.read({key: values for key, values in read.items() if key[1] != "all"})
-    rows = []
-    for level in levels:
-        for one, other in combinations(by_tokenizer(runs), 2):
-            for phenomenon, _ in runs[0].parts():
-                sides = [cells[level, phenomenon, name] for name in (one, other)]
-                bounds = second_seeds.weigh(sides, (1.0, -1.0))
-                where = {"bits_per_byte": level, "phenomenon": phenomenon, "of": f"{one} - {other}"}
-                rows.append({**where, "difference": bounds.pop("value"), **bounds})
+    })  # fmt: skip
+
+
+def differences_of(read: dict[Setting, list[float]]) -> pd.DataFrame:
+    """Subtract the seeds of every two tokenizers; variances moderated, Holm over the phenomena of a level."""
+    cells, rows = _moderated(read), []
+    names = list(dict.fromkeys(name for _, _, name in read))
+    for level, phenomenon in dict.fromkeys((level, phenomenon) for level, phenomenon, _ in read):
+        for one, other in combinations(names, 2):
+            bounds = second_seeds.weigh([cells[level, phenomenon, name] for name in (one, other)], (1.0, -1.0))
+            where = {"bits_per_byte": level, "phenomenon": phenomenon, "of": f"{one} - {other}"}
+            rows.append({**where, "difference": bounds.pop("value"), **bounds})
     table = pd.DataFrame(rows)
     family = [table["bits_per_byte"], table["phenomenon"] == "all"]
-    return table.assign(p_holm=table.groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
+    return table.assign(p_holm=table.dropna(subset="p").groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
+
+
+def _moderated(read: dict[Setting, list[float]]) -> dict[Hashable, second_seeds.Setting]:
+    cells = second_seeds.read({key: values for key, values in read.items() if key[1] == "all"})
+    return cells | second_seeds.read({key: values for key, values in read.items() if key[1] != "all"})
 
 
 def _best_alphas(run: RunScores) -> Iterator[tuple[Checkpoint, dict[str, float]]]:

@@ -23,7 +23,6 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.histories import read_histories
-from ucurve.analysis.lines.differences import differences_between
 from ucurve.analysis.lines.over_seeds import mean_over_seeds
 from ucurve.analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
 from ucurve.analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
@@ -66,7 +65,6 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "runs": run_table(study.runs, bits),
         "curves": curves,
         "accuracy_at_equal_loss": accuracy_at_levels(at_levels),
-        "differences_at_equal_loss": differences_between(at_levels, ["bits_per_byte"], "tokenizer"),
         "onsets": onsets,
         "learned_first": first_learners(onsets, list(dict.fromkeys(tokenizer_of(study.runs).values()))),
         "best_alpha": alpha_over_seeds(alphas),

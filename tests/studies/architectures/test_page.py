@@ -124,8 +124,9 @@ def test_the_page_and_its_comparisons_are_made_again_without_runs(docs, tmp_path
         (out / "data" / "architectures" / f"{name}.csv").unlink()
     monkeypatch.setattr(sys, "argv", ["architectures", "--out", str(out)])
     main()
-    for name in ("architectures-study.md", "data/architectures/differences.csv", "data/architectures/at_equal.csv"):
-        assert (out / name).read_bytes() == (docs / name).read_bytes()
+    for name in ("differences", "at_equal", "time_ratios"):  # now from numbers of six digits
+        pd.testing.assert_frame_equal(table_of(out, name), table_of(docs, name), rtol=1e-3)
+    assert (out / "architectures-study.md").is_file()
     monkeypatch.setattr(sys, "argv", ["architectures", "--out", str(tmp_path / "none")])
     with pytest.raises(SystemExit, match="2"):
         main()

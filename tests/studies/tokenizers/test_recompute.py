@@ -41,6 +41,22 @@ def test_differences_of_tokenizers_have_welchs_interval():
     assert "d_low" not in recompute.contrast(([0.1], [0.2]), (1, -1), "d")
 
 
+def test_the_committed_tables_at_equal_loss_are_computed_again_from_means_and_deviations():
+    data = Path(__file__).parents[3] / "docs" / "data"
+    means, page = (pd.read_csv(data / f"study_{name}_at_equal_loss.csv") for name in ("accuracy", "differences"))
+    keys = means[["bits_per_byte", "phenomenon", "tokenizer"]].itertuples(index=False, name=None)
+    values = means[["accuracy", "sd"]].itertuples(index=False, name=None)
+    assert set(means["runs"]) == {3}
+    seeds = {key: [mean - sd, mean, mean + sd] for key, (mean, sd) in zip(keys, values, strict=True)}
+    again = recompute.with_intervals(means[["bits_per_byte", "phenomenon", "tokenizer"]], seeds)
+    assert again[["low", "high"]].to_numpy() == pytest.approx(means[["low", "high"]].to_numpy(), rel=2e-5, abs=1e-6)
+    both = page.merge(recompute.differences_of(seeds), on=["bits_per_byte", "phenomenon", "of"], validate="1:1")
+    assert len(both) == len(page)
+    for name in ("difference", "low", "high", "p", "p_holm"):
+        found, again = both[f"{name}_x"].to_numpy(), both[f"{name}_y"].to_numpy()
+        assert found == pytest.approx(again, rel=1e-4, abs=1e-6, nan_ok=True), name
+
+
 @pytest.mark.parametrize(
     ("good", "bad", "split"),
     [

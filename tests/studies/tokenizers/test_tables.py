@@ -7,13 +7,15 @@ import pytest
 from studies.dips import LinkingShapes, dip_table, named_orders
 from studies.tokenizers.alpha import alpha_changes, alpha_over_seeds
 from studies.tokenizers.at_equal_loss import (
+    accuracy_at_levels,
+    compare_at_levels,
     first_learners,
     onsets_in_bits,
 )
 from tests.facts import run_facts
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.lines.differences import differences_between
-from ucurve.analysis.lines.over_seeds import mean_over_seeds, moderate, p_of_contrast
+from ucurve.analysis.lines.over_seeds import contrast, mean_over_seeds, moderate, moderate_table, p_of_contrast
 from ucurve.analysis.shape.tables import Shapes
 
 FROM_START = 9.0
@@ -97,6 +99,26 @@ def test_differences_at_a_level_have_moderated_variances_and_holm_over_phenomena
     assert table.loc["BA", "p_holm"] == pytest.approx(plain["BA"])
     assert table.loc["all", "p_holm"] == table.loc["all", "p"]  # a family apart
     assert (table.loc["passive", "difference"], table.loc["passive", "of"]) == (pytest.approx(0.4), "char - word")
+
+
+def test_means_and_deviations_say_of_levels_what_the_runs_do():
+    found = at_levels(
+        char={"all": [0.7, 0.72, 0.74], "BA": [0.5, 0.6, np.nan], "passive": [0.9, 0.91, 0.92], "x": [0.1, 0.2, 0.4]},
+        word={"all": [0.6, 0.61, 0.65], "BA": [0.4, np.nan, np.nan], "passive": [0.2, 0.2, 0.2], "x": [0.3, 0.3, 0.5]},
+    )
+    means = accuracy_at_levels(found)
+    assert means["runs"].tolist() == [3, 2, 3, 3, 3, 1, 3, 3]
+    made = compare_at_levels({"accuracy_at_equal_loss": means})
+    of_runs = differences_between(found, ["bits_per_byte"], "tokenizer")
+    pd.testing.assert_frame_equal(made["differences_at_equal_loss"], of_runs, check_exact=False, rtol=1e-9)
+    cells = moderate_table(found, ["bits_per_byte", "phenomenon", "tokenizer"])
+    bounds = [contrast([seeds], [1.0])[1:] for seeds in cells.values()]
+    averages = made["accuracy_at_equal_loss"]
+    np.testing.assert_allclose(averages[["low", "high"]], np.clip(bounds, 0, 1))
+    assert averages[["low", "high"]].isna().any(axis=1).tolist() == [False] * 5 + [True] + [False] * 2
+    pd.testing.assert_frame_equal(
+        compare_at_levels({"accuracy_at_equal_loss": averages})["accuracy_at_equal_loss"], averages
+    )
 
 
 def test_seeds_that_are_all_alike_are_not_tested():
