@@ -22,6 +22,7 @@ from studies import second_seeds
 from studies.second_compare import Comparison
 
 Array = npt.NDArray[np.float64]
+Times = dict[tuple[str, str, str, str], list[float]]  # of phenomenon, two lines and one of them: log10 of tokens
 WIDTH = 0.15  # decades of tokens, of the smoothing
 SHARED = 0.05  # of accuracy that two lines must share
 DRAWS, BLOCKS = 200_000, 50
@@ -57,16 +58,14 @@ def settings(curves: pd.DataFrame, at: pd.DataFrame) -> dict[Hashable, second_se
     of_run = {key: own.sort_values("tokens") for key, own in curves.groupby(["run", "phenomenon"])}
     found: dict[Hashable, second_seeds.Setting] = {}
     for _, part in at.groupby(at["phenomenon"] == "all"):
-        seeds, courses = {}, {}
+        seeds, courses = dict[Hashable, list[float]](), dict[Hashable, list[float]]()
         for key, own in part.groupby([*_AT, "line"]):
             seeds[key] = own["accuracy"].tolist()
-            each = [
-                second_seeds.of_curve(
-                    *(of_run[run, key[2]][name].to_numpy() for name in ("tokens", "accuracy")), tokens
-                )
-                for run, tokens in zip(own["run"], own["tokens"], strict=True)
-            ]
-            courses[key] = np.mean(each, axis=0)
+            each = []
+            for run, tokens in zip(own["run"], own["tokens"], strict=True):
+                curve = of_run[run, key[2]]
+                each.append(second_seeds.of_curve(curve["tokens"].to_numpy(), curve["accuracy"].to_numpy(), tokens))
+            courses[key] = np.mean(each, axis=0).tolist()
         found |= second_seeds.read(seeds, courses)
     return found
 
@@ -80,7 +79,7 @@ def at_equal(at: pd.DataFrame, cells: dict[Hashable, second_seeds.Setting]) -> p
 
 def differences(page: pd.DataFrame, cells: dict[Hashable, second_seeds.Setting]) -> pd.DataFrame:
     """Compare the pairs of lines of the page."""
-    sides = [[cells[*key, name] for name in of.split(" - ")] for *key, of in _keys(page, [*_AT, "of"])]
+    sides = [[cells[*key, name] for name in str(of).split(" - ")] for *key, of in _keys(page, [*_AT, "of"])]
     found = pd.DataFrame([second_seeds.weigh(two, [1, -1]) for two in sides]).rename(columns={"value": "difference"})
     table = pd.concat([page[[*_AT, "of"]].reset_index(drop=True), found], axis=1)
     return with_holm(table, [table["equal_in"], table["phenomenon"] == "all"])
@@ -94,36 +93,46 @@ def with_holm(table: pd.DataFrame, family: list[pd.Series]) -> pd.DataFrame:
 
 def time_ratios(curves: pd.DataFrame) -> pd.DataFrame:
     """Find the tokens at which every two lines come half way, and their ratio."""
-    rows, times = [], {}
+    levels, times = dict[tuple[str, str, str], float](), dict[tuple[str, str, str, str], list[float]]()
     for phenomenon, part in curves.groupby("phenomenon"):
-        lines = {
-            line: [_course(run) for _, run in own.groupby("run")] for line, own in part.groupby("line", sort=False)
-        }
-        start = {line: np.mean([run[2] for run in own]) for line, own in lines.items()}
-        end = {line: np.mean([run[1][-1] for run in own]) for line, own in lines.items()}
+        lines = {line: list(map(_course, runs)) for line, runs in _lines(part).items()}
+        start = {line: float(np.mean([run[2] for run in own])) for line, own in lines.items()}
+        end = {line: float(np.mean([run[1][-1] for run in own])) for line, own in lines.items()}
         for two in combinations(lines, 2):
             starts, ends = [start[one] for one in two], [end[one] for one in two]
             up = min(ends) - max(starts) >= SHARED
             if not up and min(starts) - max(ends) < SHARED:
                 continue
             level = (max(starts) + min(ends)) / 2 if up else (min(starts) + max(ends)) / 2
+            levels[str(phenomenon), *two] = level
             for line in two:
-                times[phenomenon, *two, line] = [_passes(run, level, up) for run in lines[line]]
-            rows.append({"phenomenon": phenomenon, "line": two[0], "other": two[1], "level": level})
+                times[str(phenomenon), *two, line] = [_passes(run, level, up) for run in lines[line]]
     cells: dict[Hashable, second_seeds.Setting] = {}
     for is_all in (True, False):
         own = {key: seeds for key, seeds in times.items() if (key[0] == "all") == is_all}
         cells |= second_seeds.read({key: seeds if np.isfinite(seeds).all() else [] for key, seeds in own.items()})
-    for row in rows:
-        two = [(row["phenomenon"], row["line"], row["other"], row[side]) for side in ("line", "other")]
-        found = second_seeds.weigh([cells[key] for key in two], [1, -1])
-        row |= {name: 10 ** found[own] for name, own in (("ratio", "value"), ("low", "low"), ("high", "high"))}
-        row |= {"p": found["p"], "tokens": 10 ** cells[two[0]].mean, "tokens_other": 10 ** cells[two[1]].mean}
-        row |= {
-            f"passed{end}": int(np.isfinite(times[key]).sum()) for end, key in zip(("", "_other"), two, strict=True)
-        }
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame([_ratio(*key, level, times, cells) for key, level in levels.items()])
     return with_holm(table, [table["phenomenon"] == "all"])
+
+
+def _ratio(
+    phenomenon: str, line: str, other: str, level: float, times: Times, cells: dict[Hashable, second_seeds.Setting]
+) -> dict[str, object]:
+    """Compare two lines by the times of their runs, and count the runs that pass the level."""
+    two = [(phenomenon, line, other, one) for one in (line, other)]
+    found = second_seeds.weigh([cells[key] for key in two], [1, -1])
+    passed = [int(np.isfinite(times[key]).sum()) for key in two]
+    return {
+        "phenomenon": phenomenon, "line": line, "other": other, "level": level, "ratio": 10 ** found["value"],
+        "low": 10 ** found["low"], "high": 10 ** found["high"], "p": found["p"], "tokens": 10 ** cells[two[0]].mean,
+        "tokens_other": 10 ** cells[two[1]].mean, "passed": passed[0], "passed_other": passed[1],
+        "runs": len(times[two[0]]), "runs_other": len(times[two[1]]),
+    }  # fmt: skip
+
+
+def _lines(part: pd.DataFrame) -> dict[str, list[pd.DataFrame]]:
+    """Return the runs of each line, in the order of the page."""
+    return {str(line): [run for _, run in own.groupby("run")] for line, own in part.groupby("line", sort=False)}
 
 
 def _course(run: pd.DataFrame) -> tuple[Array, Array, float]:
@@ -146,43 +155,38 @@ def _passes(run: tuple[Array, Array, float], level: float, up: bool) -> float:
 
 def along(curves: pd.DataFrame) -> pd.DataFrame:
     """Compare every two lines along their curves; what depends on draws has ``_least`` and ``_most``."""
-    rows, quantiles = [], {}
+    rows, quantiles = [], dict[float, Array]()
     for phenomenon, part in curves[curves["tokens"] > 0].groupby("phenomenon"):
-        read = {
-            line: [_smoothed(run) for _, run in own.groupby("run")] for line, own in part.groupby("line", sort=False)
-        }
-        for two in combinations(read, 2):
-            tokens = np.sort(part.loc[part["line"] == two[0], "tokens"].unique())
-            places, runs = np.log10(tokens), [np.array(read[line]) for line in two]
-            slopes = [np.gradient(own.mean(axis=0), places) for own in runs]
-            keys = [(side, place) for side in (0, 1) for place in range(len(tokens))]
-            cells = _with_slopes({key: runs[key[0]][:, key[1]].tolist() for key in keys}, keys, slopes)
-            value = np.array([cells[0, at].mean - cells[1, at].mean for at in range(len(tokens))])
-            parts = [[cells[side, at] for side in (0, 1)] for at in range(len(tokens))]
-            error = np.sqrt([one.variance + other.variance for one, other in parts])
-            freedom = min(
-                (one.variance + other.variance) ** 2 / sum(each.variance**2 / each.freedom for each in (one, other))
-                for one, other in parts
-            )
-            freedom = min(freedom, 2 * sum(len(own) - 1 for own in runs))
-            key = (len(tokens), round(freedom, 6))
-            if key not in quantiles:
-                quantiles[key] = _largest(places, freedom)
-            rows.append(
-                {"phenomenon": phenomenon, "of": " - ".join(two), **_told(value, error, tokens, quantiles[key])}
-            )
+        tokens = np.sort(part["tokens"].unique())  # of all runs: they are scored at the same ones
+        read = {line: np.array(list(map(_smoothed, runs))) for line, runs in _lines(part).items()}
+        for one, other in combinations(read, 2):
+            value, error, freedom = _compare(np.log10(tokens), [read[one], read[other]])
+            if freedom not in quantiles:
+                quantiles[freedom] = _largest(np.log10(tokens), freedom)
+            told = _told(value, error, tokens, quantiles[freedom])
+            rows.append({"phenomenon": phenomenon, "of": f"{one} - {other}", **told})
     return pd.DataFrame(rows)
+
+
+def _compare(places: Array, runs: list[Array]) -> tuple[Array, Array, float]:
+    """Return the difference of two lines at each place, its error, and the degrees of freedom of the band."""
+    slopes = [np.gradient(own.mean(axis=0), places) for own in runs]
+    keys = [(side, place) for side in (0, 1) for place in range(len(places))]
+    seeds: dict[Hashable, list[float]] = {(side, place): runs[side][:, place].tolist() for side, place in keys}
+    cells = second_seeds.read(seeds, {(side, place): [slopes[side][place] ** 2 + 4e-4] for side, place in keys})
+    sides = [(cells[0, place], cells[1, place]) for place in range(len(places))]
+    freedom = min(
+        (one.variance + other.variance) ** 2 / sum(each.variance**2 / each.freedom for each in (one, other))
+        for one, other in sides
+    )
+    difference = np.array([one.mean - other.mean for one, other in sides])
+    error = np.sqrt([one.variance + other.variance for one, other in sides])
+    return difference, error, round(min(freedom, 2 * sum(len(own) - 1 for own in runs)), 6)
 
 
 def _smoothed(run: pd.DataFrame) -> Array:
     tokens, accuracy = run.sort_values("tokens")[["tokens", "accuracy"]].to_numpy(float).T
     return smooth(np.log10(tokens), accuracy)
-
-
-def _with_slopes(
-    seeds: dict[Hashable, list[float]], keys: list[tuple[int, int]], slopes: list[Array]
-) -> dict[Hashable, second_seeds.Setting]:
-    return second_seeds.read(seeds, {(side, at): [slopes[side][at] ** 2 + 4e-4] for side, at in keys})
 
 
 def _largest(places: Array, freedom: float) -> Array:
@@ -232,13 +236,10 @@ def _count(tokens: float) -> str:
 
 def _as_on_page(again: pd.DataFrame, page: pd.DataFrame) -> pd.DataFrame:
     """Take the stretches of the page where they are among those that the draws leave open; add Holm's p."""
-    shown = page.set_index(["phenomenon", "of"])
     for name in ("higher", "lower"):
-        of_page = [shown.loc[key, name] for key in _keys(again, ["phenomenon", "of"])]
-        again[name] = [
-            one if one in options else " or ".join(sorted(options))
-            for one, options in zip(of_page, again[name], strict=True)
-        ]
+        shown = dict(zip(_keys(page, ["phenomenon", "of"]), page[name].astype(str), strict=True))
+        options = zip(_keys(again, ["phenomenon", "of"]), again[name], strict=True)
+        again[name] = [shown[key] if shown[key] in own else " or ".join(sorted(own)) for key, own in options]
     family = again["phenomenon"] == "all"
     for end in ("", "_least", "_most"):
         adjusted = again.groupby(family)[f"p{end}"].transform(lambda p: multipletests(p, method="holm")[1])
