@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ucurve.analysis.acquisition.order import FROM_START, LEARNED, LEVEL, NOT_LEARNED, TOO_FEW, Order
+from ucurve.analysis.acquisition.section import read_order
 from ucurve.analysis.curves.learning import curve_table, learning_figure
 from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.frames import stack
@@ -20,14 +22,13 @@ from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report.html import FirstScreen
 from ucurve.analysis.shape.classify import NOT_TESTED, TURNS, Row
-from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE
 from ucurve.analysis.shape.power import MOST_SEEDS
 from ucurve.analysis.shape.section import MOST_PICTURED, classified_curves, draw_smoothed, read_shapes
 from ucurve.analysis.shape.tables import SEEDS_ONLY, Shapes, unproven_turn
 from ucurve.analysis.summary import format_range, headline
 from ucurve.fields import format_count
 
-_LEVEL = f"{50 + 100 * ONSET_ABOVE_CHANCE:.0f} %"  # from which on a phenomenon is learned
+_LEVEL = f"{100 * LEVEL:.0f} %"  # from which on a phenomenon is learned
 _MOST_NAMED, _MOST_TURNS, _MOST_TOLD, _MOST_BENCHMARKS = 3, 3, 2, 3
 _NOTE = (
     "Line: smoothed accuracy, mean over runs; band: 95 % for the whole curve; dots: checkpoints; triangle: a turn that "
@@ -46,12 +47,12 @@ class Story:
 
 def tell_benchmark(scored: BenchmarkScores) -> Story:
     """Tell what was learned of a benchmark and which curves turn, with pictures of the curves."""
-    shapes = read_shapes(scored)
-    if shapes is None or shapes.classes.empty:
+    shapes, order = read_shapes(scored), read_order(scored)
+    if shapes is None or order is None:
         rows = scored.curve_rows()
         table = rows if rows.empty else curve_table(rows, scored.study.runs)
         return Story(tuple(_describe_accuracies(scored)), (), tuple(_draw_plain(scored, table)))
-    learned = (*_describe_accuracies(scored), *_describe_order(shapes))
+    learned = (*_describe_accuracies(scored), *_describe_order(order))
     return Story(
         learned, tuple(describe_turns(shapes, read_histories(scored))), tuple(_draw_classified(scored, shapes))
     )
@@ -251,37 +252,37 @@ def _describe_accuracies(scored: BenchmarkScores) -> Iterator[str]:
     )
 
 
-def _describe_order(shapes: Shapes) -> Iterator[str]:
-    """Name the phenomena of each line that were learned first and last, with the tokens.
+def _describe_order(order: Order) -> Iterator[str]:
+    """Name the phenomena of each line that were learned first and last, with the tokens, and those without an order.
 
-    What lies above the level from the first checkpoint on need not have been learned: an untrained model may have it.
+    What lies above the level from the start need not have been learned: an untrained model may have it.
     """
-    tested = shapes.classes[(shapes.classes["phenomenon"] != "all") & (shapes.classes["class"] != NOT_TESTED)]
-    lines = list(tested.groupby("line", sort=False))
+    lines = list(order.table.groupby("name", sort=False))
     if len(lines) > _MOST_TOLD:
         return
     for line, rows in lines:
-        curves = shapes.curves[(shapes.curves["line"] == line) & (shapes.curves["tokens"] > 0)]
-        at_once = rows["onset"] <= curves["tokens"].min()
-        known = rows[~at_once].dropna(subset="onset").sort_values("onset", kind="stable")
-        names = [
-            f"{readable(name)} ({_count(onset)})"
-            for name, onset in zip(known["phenomenon"].astype(str), known["onset"], strict=True)
-        ]
-        from_start, never = (
-            sorted(readable(name) for name in rows.loc[chosen, "phenomenon"].astype(str))
-            for chosen in (at_once, rows["onset"].isna())
-        )
         of_line = f" by {line}" if len(lines) > 1 else ""
-        if len(names) > 1:
-            most = min(_MOST_NAMED, len(names) // 2)
-            yield f"First learned{of_line}, with tokens: {_join(names[:most])}. Last: {_join(names[-most:])}."
-        if from_start:
-            yield f"Above {_LEVEL} from the first checkpoint on{of_line}, learned or not: {_join(_some(from_start))}."
-        if never:
-            yield f"Not learned{of_line}: {_join(_some(never))}."
-    if len(tested):
-        yield f"Learned: the accuracy comes above {_LEVEL} to stay, from below it."
+        yield from _describe_learned(rows.dropna(subset="rank"), of_line)
+        for state in (FROM_START, NOT_LEARNED, TOO_FEW):
+            if names := sorted(map(readable, rows.loc[rows["state"] == state, "phenomenon"])):
+                yield f"{state[:1].upper()}{state[1:]}{of_line}: {_join(_some(names))}."
+    if lines:
+        yield (
+            f"Learned: the accuracy comes above {_LEVEL} to stay, from below it; first and last: in the first and the "
+            "last half of the order, with 95 %."
+        )
+
+
+def _describe_learned(ranked: pd.DataFrame, of_line: str) -> Iterator[str]:
+    """Name what was learned in the first and in the last half of an order, where the intervals of the ranks say so."""
+    middle, rows = (len(ranked) + 1) / 2, ranked[ranked["state"] == LEARNED]
+    is_early, is_late = rows["rank_high"] < middle, rows["rank_low"] > middle
+    parts = {"First learned": is_early, "Last": is_late, "Learned": ~is_early & ~is_late}
+    for what, chosen in parts.items():
+        names = [f"{readable(row['phenomenon'])} ({_count(row['onset'])})" for row in rows[chosen].to_dict("records")]
+        untold = ", not told apart" if what == "Learned" and len(rows) > 1 else ""
+        if names:
+            yield f"{what}{of_line}, with tokens: {_join(_some(names))}{untold}."
 
 
 def _some(names: Sequence[str]) -> list[str]:

@@ -75,7 +75,7 @@ ORDER = {
         "items tokens linking models",
         "paradigms",
         "curves shape scaling",
-        "pairs languages ngrams change_points summary",
+        "acquisition pairs languages ngrams change_points summary",
         "lines",
         "overview power run_list",
         "notebook",

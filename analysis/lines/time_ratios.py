@@ -5,25 +5,21 @@ Accuracies at one amount of tokens say little where lines learn the same things 
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ucurve.analysis.curves.mean import local_linear
+from ucurve.analysis.acquisition.times import LEAST_CHANGE, RunCurve, read_curves, starts_and_ends, time_at
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.over_seeds import DIFFERENCE, Seeds, contrast, moderate, p_of_contrast
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
-from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.eval.metrics.significance import holm
 
 COLUMNS = (
     "phenomenon", "line", "other", "level", "runs", "passed", "runs_other", "passed_other", "tokens", "tokens_other",
     "ratio", "low", "high", "p", "p_holm",
 )  # fmt: skip
-LEAST_CHANGE = 0.05  # of accuracy that both lines pass; on a shorter stretch no level tells their times
 _SHOWN = (
     Column("line", "Line"), Column("ratio", "Times the tokens", "number"), *interval_columns("number"),
     Column("other", "Of"), Column("level", "Half way (%)", "percent"), Column("tokens", "Tokens", "count"),
@@ -35,16 +31,7 @@ _NOTE = (
     "the CSV has every two lines and every phenomenon. Intervals are 95 % over seeds, on these pairs. Tokens of two "
     "tokenizers are other amounts of text. "
 )
-Array = npt.NDArray[np.float64]
 _Sides = tuple[Sequence[float], ...]  # log10 of the tokens of each run, of both lines
-
-
-class _Curve(NamedTuple):
-    """One run's curve."""
-
-    places: Array  # log10 of tokens, of trained checkpoints with a score
-    smoothed: Array
-    untrained: float  # the accuracy before training; of the first checkpoint where there is none
 
 
 def time_ratios(curves: pd.DataFrame) -> pd.DataFrame:
@@ -93,11 +80,11 @@ def _slower_first(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _pairs(curves: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str, float], _Sides]]:
     """Yield phenomenon, both lines and the level at which they are compared, with the times of their runs."""
-    for phenomenon, lines in _read(curves).items():
+    for phenomenon, lines in read_curves(curves).items():
         for line, other in combinations(lines, 2):
             level, rises = _level([lines[line], lines[other]])
             if not np.isnan(level):
-                sides = tuple([_time(run, level, rises) for run in lines[name]] for name in (line, other))
+                sides = tuple([time_at(run, level, rises=rises) for run in lines[name]] for name in (line, other))
                 yield (phenomenon, line, other, level), sides
 
 
@@ -121,37 +108,11 @@ def _ratio(first: Seeds, second: Seeds) -> tuple[float, ...]:
     return *tokens, *ratio, p_of_contrast([first, second], DIFFERENCE)
 
 
-def _read(curves: pd.DataFrame) -> dict[str, dict[str, list[_Curve]]]:
-    """Smooth the curves of all runs, by phenomenon and line."""
-    found: dict[str, dict[str, list[_Curve]]] = {}
-    scored = curves.dropna(subset="accuracy")
-    for (phenomenon, line, _), own in scored.groupby(["phenomenon", "line", "run"], sort=False):
-        tokens, accuracy = own.sort_values("tokens")[["tokens", "accuracy"]].to_numpy(np.float64).T
-        places = np.log10(tokens[tokens > 0])
-        if len(places) > 1:
-            smoothed = local_linear(places, accuracy[tokens > 0], SMOOTHING)
-            one = _Curve(places, smoothed, float(accuracy[0]))
-            found.setdefault(str(phenomenon), {}).setdefault(str(line), []).append(one)
-    return found
-
-
-def _level(lines: Sequence[Sequence[_Curve]]) -> tuple[float, bool]:
+def _level(lines: Sequence[Sequence[RunCurve]]) -> tuple[float, bool]:
     """Return the level at which the times of lines are read, and whether they rise to it; NaN where there is none."""
-    starts = [float(np.mean([run.untrained for run in runs])) for runs in lines]
-    ends = [float(np.mean([run.smoothed[-1] for run in runs])) for runs in lines]
+    starts, ends = starts_and_ends(lines)
     if min(ends) - max(starts) >= LEAST_CHANGE:
         return (max(starts) + min(ends)) / 2, True
     if min(starts) - max(ends) >= LEAST_CHANGE:
         return (min(starts) + max(ends)) / 2, False
     return np.nan, False
-
-
-def _time(run: _Curve, level: float, rises: bool) -> float:
-    """Return log10 of the tokens at which a run passes a level for good; infinite where it does not, or before all."""
-    before = np.flatnonzero(run.smoothed < level if rises else run.smoothed > level)
-    if not len(before) or before[-1] == len(run.places) - 1:
-        return float("inf")
-    last = slice(before[-1], before[-1] + 2)
-    height = run.smoothed[last]
-    share = (level - height[0]) / (height[1] - height[0])
-    return float(run.places[last][0] + share * np.diff(run.places[last])[0])

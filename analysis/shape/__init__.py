@@ -1,1 +1,1 @@
-"""The shape of learning curves (rising, U-shaped, falling, flat), onsets, and the order of acquisition."""
+"""The shape of learning curves: rising, U-shaped, falling, flat; and their onsets."""

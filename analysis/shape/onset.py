@@ -1,8 +1,9 @@
-"""When a curve leaves chance for good, and when it has arrived.
+"""When a curve leaves chance for good, when it has gone half of its way, and when it has arrived.
 
-Onset: the tokens at which the curve crosses a level above chance for the last time upwards. Saturation: the tokens from
-which the smoothed curve stays within a margin of its last value, where that is not chance. Both are read between
-checkpoints by a straight line over log tokens.
+Onset: the tokens at which the curve crosses a level above chance for the last time upwards. Half way: the tokens at
+which it does so at the middle of the untrained and the last accuracy. Saturation: the tokens from which the smoothed
+curve stays within a margin of its last value, where that is not chance. All are read between checkpoints by a straight
+line over log tokens.
 """
 
 from dataclasses import dataclass
@@ -38,12 +39,42 @@ def onset(curve: Curve, draws: int = DRAWS) -> Milestone:
     one-sided test at 5 %. The interval has the percentiles of draws of the curve's error and reaches on both sides to
     the next checkpoint, as the curve may rise anywhere between two of them, and at least two widths of the kernel.
     """
+    height, deviations = _above_level(curve, draws)
+    found = _milestone(curve, height, deviations, _ends_above(height, deviations, 0), np.inf)
+    return _reach_out(found, curve.log_tokens)
+
+
+def ends_below(curve: Curve, draws: int = DRAWS) -> bool:
+    """Test at 5 %, one-sided, whether a curve ends below 0.55, so that nothing was learned."""
+    height, deviations = _above_level(curve, draws)
+    return _ends_above(-height, -deviations, 0)
+
+
+def draw_onsets(curve: Curve, seed: int, draws: int = DRAWS) -> Array:
+    """Draw decimal logarithms of the onset from the curve's error, float64[draws].
+
+    They lie anywhere between the checkpoints around the crossing, as the curve may rise anywhere between two of them.
+    Negative infinity where the drawn curve is above the level from the first checkpoint on, infinity where it ends
+    below.
+    """
+    height, deviations = _above_level(curve, draws, seed)
     logs = curve.log_tokens
-    weights = smoothing_weights(logs, _ONSET_SMOOTHING)
-    height, deviations = weights @ curve.mean - CHANCE, curve_draws(curve, weights, draws)
-    reached = _ends_above(height, deviations, ONSET_ABOVE_CHANCE)
-    found = _milestone(curve, height - ONSET_ABOVE_CHANCE, deviations, reached, np.inf)
-    return found if np.isnan(found.tokens) or found.high <= 10 ** logs[0] else _reach_out(found, logs)
+    found = last_crossing(logs, height + deviations)
+    after = np.searchsorted(logs, found).clip(1, len(logs) - 1)
+    between = np.random.default_rng([seed, draws]).uniform(logs[after - 1], logs[after])
+    return np.where(np.isfinite(found), between, found)
+
+
+def half_way(curve: Curve, untrained: float, draws: int = DRAWS) -> Milestone:
+    """Return the tokens at which the curve comes half way from the untrained accuracy to its last one, to stay.
+
+    NaN where it does not end above the untrained accuracy, by the one-sided test at 5 %. That accuracy is taken as it
+    is: the interval has the error of the trained checkpoints, and reaches as far as that of an onset.
+    """
+    weights = smoothing_weights(curve.log_tokens, _ONSET_SMOOTHING)
+    rise, deviations = weights @ curve.mean - untrained, curve_draws(curve, weights, draws)
+    halves = rise - rise[-1] / 2, deviations - deviations[:, -1:] / 2
+    return _reach_out(_milestone(curve, *halves, _ends_above(rise, deviations, 0), np.inf), curve.log_tokens)
 
 
 def saturation(curve: Curve, draws: int = DRAWS) -> Milestone:
@@ -61,6 +92,12 @@ def saturation(curve: Curve, draws: int = DRAWS) -> Milestone:
     return _milestone(curve, inside, drawn_inside - inside, left, _LATEST_SATURATION * curve.tokens[-1])
 
 
+def _above_level(curve: Curve, draws: int, seed: int = 0) -> tuple[Array, Array]:
+    """Return how far the hardly smoothed curve lies above 0.55, float64[T], and its drawn errors, float64[draws, T]."""
+    weights = smoothing_weights(curve.log_tokens, _ONSET_SMOOTHING)
+    return weights @ curve.mean - CHANCE - ONSET_ABOVE_CHANCE, curve_draws(curve, weights, draws, seed)
+
+
 def _ends_above(heights: Array, deviations: Array, level: float) -> bool:
     """Test at 5 %, one-sided, whether a curve ends above a level, from the deviations of its draws."""
     return bool(heights[-1] > level and np.mean(heights[-1] + deviations[:, -1] <= level) <= 1 - CONFIDENCE)
@@ -69,16 +106,21 @@ def _ends_above(heights: Array, deviations: Array, level: float) -> bool:
 def _milestone(curve: Curve, height: Array, deviations: Array, reached: bool, latest: float) -> Milestone:
     """Return where ``height`` becomes positive for good, unless that is after ``latest`` tokens."""
     logs = curve.log_tokens
-    (place,) = _last_crossing(logs, height[None, :])
+    (place,) = np.maximum(logs[0], last_crossing(logs, height[None, :]))
     if not reached or not 10**place <= latest:
         return Milestone(np.nan, np.nan, np.nan)
-    drawn = np.sort(_last_crossing(logs, height + deviations))
+    drawn = np.sort(np.maximum(logs[0], last_crossing(logs, height + deviations)))
     low, high = (drawn[round(share * (len(drawn) - 1))] for share in (TAIL, 1 - TAIL))
     return Milestone(10**place, 10 ** min(low, place), 10 ** max(high, place))
 
 
 def _reach_out(found: Milestone, logs: Array) -> Milestone:
-    """Widen the interval of an onset to the checkpoints around it, and by two widths of the kernel at least."""
+    """Widen an interval to the checkpoints around it, and by two widths of the kernel at least.
+
+    One that ends at the first checkpoint stays as it is.
+    """
+    if not found.high > 10 ** logs[0]:
+        return found
     low, high = np.log10(found.low), np.log10(found.high)
     before = logs[logs <= low + _NEAR].max()
     after = logs[logs >= high - _NEAR].min(initial=np.inf)
@@ -87,8 +129,11 @@ def _reach_out(found: Milestone, logs: Array) -> Milestone:
     return Milestone(found.tokens, 10**low, 10 ** (min(high, logs[-1]) if np.isfinite(after) else np.inf))
 
 
-def _last_crossing(logs: Array, heights: Array) -> Array:
-    """Return where each row of ``heights`` comes above 0 for good, on the log axis; infinite where it ends below."""
+def last_crossing(logs: Array, heights: Array) -> Array:
+    """Return where each row of ``heights``, float64[rows, T], comes above 0 for good, on the log axis.
+
+    Infinity where it ends below 0, negative infinity where it is never below.
+    """
     below = heights < 0
     steps = len(logs)
     last = steps - 1 - below[:, ::-1].argmax(axis=1)
@@ -98,4 +143,4 @@ def _last_crossing(logs: Array, heights: Array) -> Array:
     share = np.divide(-left, right - left, out=np.zeros_like(left), where=right > left)
     crossing = logs[inner] + share * (logs[inner + 1] - logs[inner])
     crossing = np.where(below[:, -1], np.inf, crossing)
-    return np.asarray(np.where(below.any(axis=1), crossing, logs[0]))
+    return np.asarray(np.where(below.any(axis=1), crossing, -np.inf))

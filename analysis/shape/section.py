@@ -1,7 +1,7 @@
-"""The shape of learning in the report: classes, onsets, smoothed curves, and whether orders of acquisition agree."""
+"""The shape of learning in the report: classes, onsets and smoothed curves."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -19,7 +19,6 @@ from ucurve.analysis.plotting.line_styles import LineStyle, LineStyles
 from ucurve.analysis.plotting.style import TokenAxis, readable
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
-from ucurve.analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
 from ucurve.analysis.shape.below import AT_THE_END, LATEST, STABLE
 from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
@@ -48,15 +47,6 @@ _PARADIGMS = (
     Column("below", "Below chance"), Column("end", "End (%)", "percent"), Column("holm_below", "p (Holm)", "p"),
     Column("below_from", "Below 50 % from (tokens)", "count"), Column("runs", "Runs", "count"),
     Column("items", "Pairs", "count"), Column("drawn", "Drawn"),
-)  # fmt: skip
-_ORDER = (
-    Column("name", "Model"), Column("rank", "Rank", "number"), Column("phenomenon", "Phenomenon"),
-    Column("onset", "Onset (tokens)", "count"),
-)  # fmt: skip
-_MEANS = (
-    Column("between", "Between"), Column("differs_in", "Differ in"), Column("pairs", "Pairs", "count"),
-    Column("tau", "Mean tau-b", "number"), Column("tau_low", "lowest", "number"),
-    Column("tau_high", "highest", "number"),
 )  # fmt: skip
 _MILESTONES = (
     f"Onset: tokens at which the curve, hardly smoothed, comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, "
@@ -93,10 +83,6 @@ _BELOW = (
     f"curves of this table (one-sided, level {LEVEL:g}, over pairs within paradigms and, with several runs, seeds), "
     f"and which stayed below from {LATEST:.0%} of the training tokens on or earlier; {AT_THE_END}, where it came below "
     "later. The CSV has the checkpoint from which on the smoothed curve lies below 50 %. "
-)
-_AGREEMENT = (
-    "Agreement of these orders: Kendall's tau-b between every two models (lines) and every two runs, mean by what the "
-    "two differ in; 1 is the same order, 0 none. The CSV has every pair."
 )
 _ENDS = (
     "A turn within about 0.6 decades of the first or the last checkpoint usually reads as rising or falling. Where "
@@ -137,14 +123,6 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     if found is None:
         return
     yield _shape_section(scored, found)
-
-
-@questions.section(questions.LEARNED, place=2, page="docs/shape.md")
-def acquisition_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
-    """Report the order in which the phenomena of a benchmark were learned; nothing where none was tested."""
-    found = read_shapes(scored)
-    if found is not None and len(found.run_onsets):
-        yield _acquisition_section(scored, found)
 
 
 def classified_curves(shapes: Shapes) -> pd.DataFrame:
@@ -210,30 +188,6 @@ def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableVi
     )
     shown = below.assign(**{name: below[name].map(readable) for name in ("phenomenon", "paradigm")})
     yield TableView(note, _PARADIGMS, shown, files, "holm_below")
-
-
-def _acquisition_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
-    """Rank the phenomena of each line, and compare the orders of every two lines and every two runs."""
-    lines = found.classes[(found.classes["phenomenon"] != "all") & (found.classes["class"] != NOT_TESTED)]
-    order = acquisition_order(lines.rename(columns={"line": "name"})[["name", "phenomenon", "onset"]])
-    pairs = _agreements(scored.study.runs, order, found.run_onsets)
-    note = (
-        "Phenomena in the order of their onsets; those that are never reached come last and share a rank. A model is "
-        f"the mean of its runs that differ in the seed only. {scored.title}."
-    )
-    views = [TableView(note, _ORDER, order, {f"acquisition_{scored.file_name}": order})]
-    if len(pairs):
-        files = {f"acquisition_agreement_{scored.file_name}": pairs}
-        views.append(TableView(_AGREEMENT, _MEANS, mean_agreement(pairs), files))
-    return ReportSection(f"Order of acquisition on {scored.heading}", tuple(views))
-
-
-def _agreements(runs: Sequence[Run], lines: pd.DataFrame, run_onsets: pd.DataFrame) -> pd.DataFrame:
-    """Compare lines, and runs too where there are more of them than lines."""
-    tables = [order_agreement(lines, "lines", differences(runs, by_line=True))]
-    if run_onsets["name"].nunique() > lines["name"].nunique():
-        tables.append(order_agreement(acquisition_order(run_onsets), "runs", differences(runs, by_line=False)))
-    return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
 
 
 def test_note(classes: pd.DataFrame, margin: float) -> str:

@@ -16,6 +16,7 @@ from tests.analysis.report.browser import open_page
 from tests.analysis.report.demo import CURVES, make_demo_runs
 from tests.axe import axe_findings
 from tests.chart_boxes import chart_faults, count_lines
+from ucurve.analysis.acquisition.order import FROM_START, LEARNED, NOT_LEARNED, TOO_FEW, Order
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
@@ -26,7 +27,6 @@ from ucurve.analysis.plotting.style import drawing_style
 from ucurve.analysis.report.html import FirstScreen, ReportSection
 from ucurve.analysis.run import analyze
 from ucurve.analysis.sections import make_report
-from ucurve.analysis.shape.tables import Shapes
 
 SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 _CLIPPED = """() => [...document.querySelectorAll('h1, h2, h3, p, th, td, summary, a, button')].filter(one => {
@@ -65,8 +65,9 @@ def test_the_first_screen_tells_what_was_trained_learned_and_turns(
     assert "3 runs of 14m" in facts["What was trained"][0]
     assert "seeds 0, 1 and 2" in facts["What was trained"][0]
     assert "before training and" in facts["What was learned"][0]
-    assert "First learned" in facts["What was learned"][1]
-    assert "Not learned: ellipsis." in facts["What was learned"]
+    assert facts["What was learned"][1].startswith("Last, with tokens: compound classifier (")
+    assert "not told apart" in facts["What was learned"][2]
+    assert "Too few pairs to say: ellipsis." in facts["What was learned"]
     assert facts["Which curves turn"][0].startswith("Compound classifier falls from ")
     assert "U-shaped over pairs and 3 seeds (p " in facts["Which curves turn"][0]
     assert first.turns == facts["Which curves turn"]
@@ -76,18 +77,23 @@ def test_the_first_screen_tells_what_was_trained_learned_and_turns(
     assert len([axes for axes in phenomena.figure.axes if axes.axison]) == len(CURVES)
 
 
-def test_what_an_untrained_model_has_already_is_not_learned_first() -> None:
-    onsets = {"all": 4000.0, "npi": 1024.0, "passive": 1024.0, "BA": 5000.0, "anaphor": 80_000.0, "question": np.nan}
-    classes = pd.DataFrame([
-        {"line": "14m", "phenomenon": name, "class": "rising", "onset": onset} for name, onset in onsets.items()
-    ])  # fmt: skip
-    curves = pd.DataFrame({"line": "14m", "phenomenon": "npi", "tokens": [0.0, 1024.0, 4096.0]})
-    nothing = pd.DataFrame()
-    assert list(_describe_order(Shapes(classes, nothing, curves, nothing, (), {}))) == [
-        "First learned, with tokens: BA (5K). Last: anaphor (80K).",
-        "Above 55 % from the first checkpoint on, learned or not: npi and passive.",
-        "Not learned: question.",
-        "Learned: the accuracy comes above 55 % to stay, from below it.",
+def test_only_what_is_surely_first_or_last_is_told_as_that() -> None:
+    ranks = {
+        "BA": (5000, LEARNED, 1, 1), "anaphor": (80_000, LEARNED, 4, 4), "quantifiers": (9000, LEARNED, 2, 3),
+        "ellipsis": (12_000, LEARNED, 2, 3), "question": (np.nan, NOT_LEARNED, 5, 5),
+        "npi": (1024, FROM_START, np.nan, np.nan), "raising": (np.nan, TOO_FEW, np.nan, np.nan),
+    }  # fmt: skip
+    table = pd.DataFrame.from_dict(ranks, "index", columns=["onset", "state", "rank_low", "rank_high"])
+    table = table.rename_axis("phenomenon").reset_index().assign(name="14m", rank=table["rank_low"].to_numpy())
+    assert list(_describe_order(Order(table, pd.DataFrame()))) == [
+        "First learned, with tokens: BA (5K).",
+        "Last, with tokens: anaphor (80K).",
+        "Learned, with tokens: quantifiers (9K) and ellipsis (12K), not told apart.",
+        "Above 55 % from the start: npi.",
+        "Not learned at the end: question.",
+        "Too few pairs to say: raising.",
+        "Learned: the accuracy comes above 55 % to stay, from below it; first and last: in the first and the last half of "
+        "the order, with 95 %.",
     ]
 
 

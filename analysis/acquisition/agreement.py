@@ -1,4 +1,4 @@
-"""Order of acquisition: which phenomena are learned first, and whether models agree on it."""
+"""Whether models agree on the order in which they learn phenomena."""
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -10,18 +10,6 @@ from ucurve.analysis.data.runs import Run
 
 AGREEMENT_COLUMNS = ("between", "first", "second", "differs_in", "phenomena", "reached_by_both", "tau", "p")
 # Seeds of the initialization and of the data order are not distinguished here; run.json gives both.
-
-
-def acquisition_order(onsets: pd.DataFrame) -> pd.DataFrame:
-    """Rank the phenomena of each ``name`` (a line or a run) by ``onset`` (tokens, NaN when not reached).
-
-    Phenomena at equal onsets share the mean of their ranks, and so do those that were never reached, which come last.
-    """
-    late = onsets["onset"].fillna(np.inf)
-    ranks = late.groupby(onsets["name"], sort=False).rank(method="average")
-    place = pd.factorize(onsets["name"])[0]
-    ranked = onsets.assign(rank=ranks, place=place).sort_values(["place", "rank", "phenomenon"], ignore_index=True)
-    return ranked.drop(columns="place")
 
 
 def order_agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], str]) -> pd.DataFrame:
@@ -38,10 +26,10 @@ def order_agreement(order: pd.DataFrame, between: str, differs: Callable[[str, s
 
 
 def mean_agreement(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Average the agreement by what the two differ in; ``tau_low`` and ``tau_high`` are its smallest and largest."""
+    """Average the agreement by what the two differ in; ``range`` has the smallest and the largest of several pairs."""
     known = pairs[pairs["tau"].notna()]
     return known.groupby(["between", "differs_in"], sort=False, as_index=False).agg(
-        pairs=("tau", "count"), tau=("tau", "mean"), tau_low=("tau", "min"), tau_high=("tau", "max")
+        pairs=("tau", "count"), tau=("tau", "mean"), range=("tau", _format_range)
     )
 
 
@@ -57,6 +45,10 @@ def differences(runs: Sequence[Run], *, by_line: bool) -> Callable[[str, str], s
         return " and ".join(differ) or "other settings"
 
     return differs
+
+
+def _format_range(taus: pd.Series) -> str:
+    return f"{taus.min():.2f} to {taus.max():.2f}" if len(taus) > 1 else ""
 
 
 def _tau(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:

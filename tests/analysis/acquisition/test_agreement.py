@@ -3,13 +3,14 @@ import pandas as pd
 import pytest
 
 from tests.analysis.synthetic import MakeRun, score_row
+from ucurve.analysis.acquisition.agreement import differences, mean_agreement, order_agreement
+from ucurve.analysis.acquisition.order import FROM_START, LEARNED, acquisition_order
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.shape.acquisition import acquisition_order, differences, mean_agreement, order_agreement
 
 
 def onsets(**of_name: list[float]) -> pd.DataFrame:
     rows = [(name, f"p{place}", value) for name, values in of_name.items() for place, value in enumerate(values)]
-    return pd.DataFrame(rows, columns=["name", "phenomenon", "onset"])
+    return pd.DataFrame(rows, columns=["name", "phenomenon", "onset"]).assign(state=LEARNED)
 
 
 def compare(**of_name: list[float]) -> pd.DataFrame:
@@ -20,6 +21,13 @@ def test_phenomena_are_ranked_by_onset_and_those_never_reached_are_tied_last() -
     order = acquisition_order(onsets(a=[3e6, np.nan, 1e6, np.nan, 2e6]))
     assert order["phenomenon"].tolist() == ["p2", "p4", "p0", "p1", "p3"]
     assert order["rank"].tolist() == [1, 2, 3, 4.5, 4.5]
+
+
+def test_what_a_model_has_from_the_start_has_no_rank_and_stands_below() -> None:
+    found = onsets(a=[1e3, 3e6, np.nan, 1e6])
+    order = acquisition_order(found.assign(state=[FROM_START, *found["state"][1:]]))
+    assert order["phenomenon"].tolist() == ["p3", "p1", "p2", "p0"]
+    assert order["rank"].fillna(0).tolist() == [1, 2, 3, 0]
 
 
 def test_equal_orders_agree_fully_and_reversed_ones_not_at_all() -> None:
@@ -51,7 +59,9 @@ def test_means_are_by_what_two_models_differ_in() -> None:
     table = compare(a=[1, 2, 3, 4], b=[1, 2, 3, 4], c=[4, 3, 2, 1])
     mean = mean_agreement(table)
     assert mean["pairs"].tolist() == [3]
-    assert mean[["tau", "tau_low", "tau_high"]].iloc[0].tolist() == pytest.approx([-1 / 3, -1, 1])
+    assert mean["tau"].tolist() == pytest.approx([-1 / 3])
+    assert mean["range"].tolist() == ["-1.00 to 1.00"]
+    assert mean_agreement(table[:1])["range"].tolist() == [""]  # one pair has no range
 
 
 def test_what_two_runs_or_lines_differ_in_is_read_from_their_records(make_run: MakeRun, tmp_path) -> None:
