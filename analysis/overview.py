@@ -279,10 +279,15 @@ def _describe_learned(ranked: pd.DataFrame, of_line: str) -> Iterator[str]:
     is_early, is_late = rows["rank_high"] < middle, rows["rank_low"] > middle
     parts = {"First learned": is_early, "Last": is_late, "Learned": ~is_early & ~is_late}
     for what, chosen in parts.items():
-        names = [f"{readable(row['phenomenon'])} ({_count(row['onset'])})" for row in rows[chosen].to_dict("records")]
+        names = [f"{readable(row['phenomenon'])} ({_tell_onset(row)})" for row in rows[chosen].to_dict("records")]
         untold = ", not told apart" if what == "Learned" and len(rows) > 1 else ""
         if names:
             yield f"{what}{of_line}, with tokens: {_join(_some(names))}{untold}."
+
+
+def _tell_onset(row: Row) -> str:
+    """Write an onset; where its interval reaches the first checkpoint, only its upper end is known."""
+    return f"at most {_count(row['onset_high'])}" if row["onset_censored"] == "left" else _count(row["onset"])
 
 
 def _some(names: Sequence[str]) -> list[str]:

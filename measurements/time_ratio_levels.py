@@ -9,6 +9,7 @@ most .05 of single phenomena, of any phenomenon after Holm, and of all pairs, an
 """
 
 import argparse
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -27,24 +28,31 @@ def main() -> None:
     studies = parser.parse_args().studies
     for seeds, spread, ratio in product((2, 3, 5), (0.0, 0.1, 0.2), (1.0, 2.0)):
         draw = np.random.default_rng(1)
-        tables = [time_ratios(simulate(draw, seeds, spread, ratio)) for _ in range(studies)]
+        tables = [time_ratios(simulate(draw, seeds, spread, (np.log10(ratio), 0.0))) for _ in range(studies)]
         what = f"{seeds} seeds, times differ by {spread} decades, ratio {ratio:g}"
         print(f"{what}: {_describe(tables, ratio)}", flush=True)
 
 
-def simulate(draw: np.random.Generator, seeds: int, spread: float, ratio: float) -> pd.DataFrame:
-    """Make the curves of a study, as ``time_ratios`` reads them; the first line needs ``ratio`` times the tokens."""
+def simulate(
+    draw: np.random.Generator, seeds: int, spread: float, later: Sequence[float], phenomena: int = _PHENOMENA,
+    within: tuple[float, float] = (1, 3),
+) -> pd.DataFrame:  # fmt: skip
+    """Make the curves of a study, as ``time_ratios`` reads them.
+
+    ``later`` has a number for each line, by how many decades it learns later, and ``within`` are the decades in which
+    the middles of the phenomena lie.
+    """
     places = np.linspace(0, DECADES, 6 * DECADES)
-    middles, ends = draw.uniform(1, 3, _PHENOMENA), draw.uniform(0.65, 1, _PHENOMENA)
+    middles, ends = draw.uniform(*within, phenomena), draw.uniform(0.65, 1, phenomena)
     parts = []
-    for line, seed in product(range(2), range(seeds)):
-        later = np.log10(ratio) * (line == 0) + spread * draw.standard_normal()
-        rises = 1 / (1 + np.exp(-(places - middles[:, None] - later) / 0.15))
-        noise = np.empty((_PHENOMENA, len(places)))
-        noise[:, 0] = draw.standard_normal(_PHENOMENA)
+    for (line, of_line), seed in product(enumerate(later), range(seeds)):
+        shift = of_line + spread * draw.standard_normal()
+        rises = 1 / (1 + np.exp(-(places - middles[:, None] - shift) / 0.15))
+        noise = np.empty((phenomena, len(places)))
+        noise[:, 0] = draw.standard_normal(phenomena)
         for step in range(1, len(places)):
-            noise[:, step] = 0.8 * noise[:, step - 1] + 0.6 * draw.standard_normal(_PHENOMENA)
-        level = 0.02 * draw.standard_normal((_PHENOMENA, 1))
+            noise[:, step] = 0.8 * noise[:, step - 1] + 0.6 * draw.standard_normal(phenomena)
+        level = 0.02 * draw.standard_normal((phenomena, 1))
         truth = np.clip(0.5 + (ends[:, None] - 0.5) * rises + level + 0.01 * noise, 0, 1)
         accuracy = draw.binomial(PAIRS, truth) / PAIRS
         curves = {"all": accuracy.mean(axis=0)} | {str(place): own for place, own in enumerate(accuracy)}

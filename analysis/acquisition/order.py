@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.stats import rankdata
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.shape.classify import NOT_TESTED, Row
 from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, draw_onsets, ends_below, half_way
-from ucurve.analysis.shape.smoothing import DRAWS, Curve, with_known_error
+from ucurve.analysis.shape.smoothing import DRAWS, Array, Curve, with_known_error
 from ucurve.analysis.shape.tables import Shapes
 from ucurve.eval.metrics.sampling import TAIL
 from ucurve.eval.metrics.significance import CHANCE
@@ -21,8 +20,6 @@ LEVEL = CHANCE + ONSET_ABOVE_CHANCE
 LEARNED, NOT_LEARNED, TOO_FEW = "learned", "not learned at the end", "too few pairs to say"
 FROM_START = f"above {100 * LEVEL:.0f} % from the start"
 BEFORE_COLUMNS = ("line", "first", "second", "p_before")
-_NEAR = 1e-9  # as far as numbers of tokens that were logarithms may be off
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -52,10 +49,12 @@ def find_order(shapes: Shapes) -> Order:
     tables, before = [], []
     for line, rows in tested.groupby("line", sort=False):
         curves = {name: with_known_error(shapes.estimates[str(line), name]) for name in rows["phenomenon"].astype(str)}
-        own = acquisition_order(pd.DataFrame(_milestones(rows, curves, _untrained(shapes.curves, str(line)))))
+        first = shapes.curves[shapes.curves["line"] == line].groupby("phenomenon")["accuracy"].first()
+        own = acquisition_order(pd.DataFrame(_milestones(rows, curves, first)))
         ranked = own.loc[own["rank"].notna(), "phenomenon"]
-        drawn = [draw_onsets(curves[name], place) for place, name in enumerate(ranked)]
-        draws = np.column_stack([np.empty((DRAWS, 0)), *drawn])
+        draws = np.column_stack(
+            [np.empty((DRAWS, 0)), *(draw_onsets(curves[name], place) for place, name in enumerate(ranked))]
+        )
         tables.append(_with_certainty(own, draws))
         for one, other in combinations(range(len(ranked)), 2):
             names = ranked.iloc[[one, other]].tolist()
@@ -78,10 +77,10 @@ def acquisition_order(onsets: pd.DataFrame) -> pd.DataFrame:
 
 def is_first(tokens: float, first: float) -> bool:
     """Return whether a milestone is at the first checkpoint."""
-    return tokens <= first * (1 + _NEAR)
+    return bool(np.isclose(tokens, first))
 
 
-def _milestones(rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: Mapping[str, float]) -> Iterator[Row]:
+def _milestones(rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: pd.Series) -> Iterator[Row]:
     for row in rows.to_dict("records"):
         curve, start = curves[row["phenomenon"]], untrained[row["phenomenon"]]
         first, middle = curve.tokens[0], half_way(curve, start)
@@ -107,11 +106,6 @@ def _state(row: Row, curve: Curve, untrained: float) -> str:
         return NOT_LEARNED if ends_below(curve) else TOO_FEW
     at_start = is_first(row["onset_low" if untrained > LEVEL else "onset"], curve.tokens[0])
     return FROM_START if at_start else LEARNED
-
-
-def _untrained(curves: pd.DataFrame, line: str) -> dict[str, float]:
-    """Return the first accuracy of each curve of a line, which is the untrained one where that is scored."""
-    return curves[curves["line"] == line].groupby("phenomenon")["accuracy"].first().to_dict()
 
 
 def _with_certainty(table: pd.DataFrame, draws: Array) -> pd.DataFrame:

@@ -67,17 +67,19 @@ def acquisition_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     views = [TableView(f"{_NOTE}{scored.title}.", _ORDER, _tell(order.table), files)]
     pairs = _agreements(scored, order.table, shapes.run_onsets)
     if len(pairs):
-        files = {f"acquisition_agreement_{scored.file_name}": pairs}
-        views.append(TableView(_AGREEMENT, _MEANS, mean_agreement(pairs), files))
+        name = f"acquisition_agreement_{scored.file_name}"
+        views.append(TableView(_AGREEMENT, _MEANS, mean_agreement(pairs), {name: pairs}))
     yield ReportSection(f"Order of acquisition on {scored.heading}", tuple(views))
 
 
 def _tell(table: pd.DataFrame) -> pd.DataFrame:
     """Add the columns that are for people."""
     rows = table.to_dict("records")
-    learned = [tell_tokens(row, "onset") if row["state"] == LEARNED else row["state"] for row in rows]
-    halves = [tell_tokens(row, "half_way") for row in rows]
-    return table.assign(phenomenon=table["phenomenon"].map(readable), learned=learned, half=halves)
+    texts = {
+        "learned": [tell_tokens(row, "onset") if row["state"] == LEARNED else row["state"] for row in rows],
+        "half": [tell_tokens(row, "half_way") for row in rows],
+    }
+    return table.assign(phenomenon=table["phenomenon"].map(readable), **texts)
 
 
 def tell_tokens(row: Row, name: str) -> str:

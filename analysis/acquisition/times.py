@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ucurve.analysis.curves.mean import local_linear
 from ucurve.analysis.shape.onset import last_crossing
-from ucurve.analysis.shape.smoothing import SMOOTHING
+from ucurve.analysis.shape.smoothing import SMOOTHING, Array
 
 LEAST_CHANGE = 0.05  # of accuracy; on a shorter stretch no level tells when runs pass it
-Array = npt.NDArray[np.float64]
 
 
 class RunCurve(NamedTuple):
@@ -53,5 +51,4 @@ def time_at(run: RunCurve, level: float, *, rises: bool = True) -> float:
     Infinity where it does not, negative infinity where it is on the other side from its first trained checkpoint on.
     """
     height = run.smoothed - level if rises else level - run.smoothed
-    (time,) = last_crossing(run.places, height[None])
-    return float(time)
+    return float(last_crossing(run.places, height[None])[0])

@@ -56,7 +56,7 @@ def loss_scaling_sections(study: Study) -> Iterable[ReportSection]:
         yield ReportSection(heading, (*notes, *drawings, fits), left_out=_why_no_law(fits.table))
 
 
-@questions.section(questions.MODELS, place=5)
+@questions.section(questions.MODELS, place=6)
 def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Fit accuracy over FLOPs; nothing where no line has enough points."""
     points = accuracy_points(scored.curve_rows())
@@ -67,7 +67,7 @@ def accuracy_scaling_sections(scored: BenchmarkScores) -> Iterable[ReportSection
         yield ReportSection(heading, (*drawings, fits), left_out=_why_no_law(fits.table))
 
 
-@questions.section(questions.MODELS, place=6)
+@questions.section(questions.MODELS, place=7)
 def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     """Set accuracy against bits per byte; nothing where the runs hold no training metrics."""
     bits = checkpoint_bits(scored.study.metrics, scored.study.held_out, scored.study.runs)

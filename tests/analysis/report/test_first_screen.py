@@ -85,8 +85,9 @@ def test_only_what_is_surely_first_or_last_is_told_as_that() -> None:
     }  # fmt: skip
     table = pd.DataFrame.from_dict(ranks, "index", columns=["onset", "state", "rank_low", "rank_high"])
     table = table.rename_axis("phenomenon").reset_index().assign(name="14m", rank=table["rank_low"].to_numpy())
+    table = table.assign(onset_high=2 * table["onset"], onset_censored=["left", *[""] * 6])
     assert list(_describe_order(Order(table, pd.DataFrame()))) == [
-        "First learned, with tokens: BA (5K).",
+        "First learned, with tokens: BA (at most 10K).",
         "Last, with tokens: anaphor (80K).",
         "Learned, with tokens: quantifiers (9K) and ellipsis (12K), not told apart.",
         "Above 55 % from the start: npi.",
