@@ -50,8 +50,7 @@ _KAPPA = (
     "Cohen's kappa (1960) of every two runs that differ in the seed only, on which pairs are right: agreement beyond "
     "that of two independent runs of these accuracies; 1 is full agreement, 0 none beyond chance. Line: mean over "
     "every two runs; band: from the lowest to the highest. It is missing where two runs are right on all pairs or "
-    "none. Where nearly all answers are alike, kappa is near 0 although runs agree; the correlation of the margins "
-    "(Pearson, mean over every two runs), which is in the table, does not have this fault."
+    "none. The correlation of the margins, in the table, is Pearson's, mean over every two runs."
 )
 
 
@@ -101,6 +100,7 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
     table, name = agreement_table(lines), f"seed_agreement_{scored.file_name}"
     note = f"Agreement of runs on single pairs, {scored.title}. {_KAPPA}"
     rows = table[table["between"] == ALL_RUNS]
+    yield _tell_agreement(_last(rows[rows["phenomenon"] == "all"], ["line"]))
     yield from overall_and_phenomena(
         rows, name, "Agreement between seeds", note, partial(_describe_kappa, look=scored.study.look)
     )
@@ -108,6 +108,19 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
     last = _last(table.assign(apart=1 - table["agreement"]), ["line", "phenomenon", "between"])
     yield TableView(note, _AGREEMENT, last, {name: table}, "apart")
     yield from _components(scored, lines)
+
+
+def _tell_agreement(last: pd.DataFrame) -> str:
+    """Say how far the seeds of the lines agree over all pairs at the end, and what kappa does not say."""
+    agreed, kappa, margins = (
+        " to ".join(dict.fromkeys(form.format(value) for value in last[name].agg(["min", "max"]).dropna())) or "–"
+        for name, form in (("agreement", "{:.1%}"), ("kappa", "{:.2f}"), ("margin_correlation", "{:.2f}"))
+    )
+    return (
+        f"At the last checkpoint, runs that differ in the seed agree on {agreed.replace('%', ' %')} of all pairs, with "
+        f"a kappa of {kappa}, and their margins correlate by {margins}. Where nearly all answers are alike, kappa is "
+        "near 0 although runs agree; margins have no such limit."
+    )
 
 
 def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView]:
