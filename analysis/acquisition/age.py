@@ -47,8 +47,8 @@ def age_of_acquisition(curves: pd.DataFrame, factors: pd.DataFrame) -> pd.DataFr
     the runs do not tell two factors apart, there is no ratio.
     """
     times, ends = half_way_times(curves)
-    known = np.isfinite(times)
-    times = times.loc[:, known.any()]
+    known = np.isfinite(times.to_numpy())
+    times = times.loc[:, known.any(axis=0).tolist()]
     if times.shape[1] < 2:
         return pd.DataFrame(columns=[*COLUMNS, "p_holm"])
     late = pd.Series(lateness(times.to_numpy(), ends.to_numpy()), times.index).where(known.any(axis=1))
@@ -63,7 +63,8 @@ def half_way_times(curves: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Infinity where it does not, negative infinity where it is above from its first checkpoint on. With it come log10 of
     the tokens of the first and the last checkpoint of each run.
     """
-    times, ends = {}, {}
+    times: dict[str, dict[str, float]] = {}
+    ends: dict[str, Array] = {}
     for phenomenon, lines in read_curves(curves[curves["phenomenon"] != "all"]).items():
         start, end = (float(np.mean(values)) for values in starts_and_ends(list(lines.values())))
         for run in chain(*lines.values()):
@@ -89,8 +90,7 @@ def lateness(times: Array, ends: Array) -> Array:
         beyond = side * (expected - bound) / spread
         hazard = np.exp(-(beyond**2) / 2 - log_ndtr(beyond)) / np.sqrt(2 * np.pi)
         filled = np.where(side, expected + side * spread * hazard, bound)
-        unknown = np.where(side, 1 - beyond * hazard - hazard**2, 0) * spread**2
-        squares = (filled - expected) ** 2 + unknown
+        squares = (filled - expected) ** 2 + np.where(side, 1 - beyond * hazard - hazard**2, 0) * spread**2
         spread = max(_LEAST_SPREAD, float(np.sqrt(squares.sum() / np.prod(np.array(times.shape) - 1))))
     return np.asarray(filled.mean(axis=1))
 

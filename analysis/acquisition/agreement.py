@@ -9,11 +9,15 @@ import pandas as pd
 from ucurve.analysis.data.runs import Run
 
 AGREEMENT_COLUMNS = ("between", "first", "second", "differs_in", "phenomena", "reached_by_both", "tau", "p")
+FEWEST_PHENOMENA = 4  # of which an order can be told; two have one of two orders by chance
 # Seeds of the initialization and of the data order are not distinguished here; run.json gives both.
 
 
 def order_agreement(order: pd.DataFrame, between: str, differs: Callable[[str, str], str]) -> pd.DataFrame:
-    """Compare every two orders by Kendall's tau-b, with its two-sided p; both NaN without two different ranks."""
+    """Compare every two orders by Kendall's tau-b, with its two-sided p.
+
+    Both are NaN of fewer than four phenomena that have a rank in both, and without two different ranks.
+    """
     ranks = order.pivot_table(index="phenomenon", columns="name", values="rank", sort=False)
     onsets = order.pivot(index="phenomenon", columns="name", values="onset")
     rows = []
@@ -54,7 +58,7 @@ def _format_range(taus: pd.Series) -> str:
 def _tau(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
     from scipy.stats import kendalltau
 
-    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
+    if len(first) < FEWEST_PHENOMENA or np.ptp(first) == 0 or np.ptp(second) == 0:
         return np.nan, np.nan
     result = kendalltau(first, second, variant="b")
     return float(result.statistic), float(result.pvalue)

@@ -50,7 +50,7 @@ def find_order(shapes: Shapes) -> Order:
     for line, rows in tested.groupby("line", sort=False):
         curves = {name: with_known_error(shapes.estimates[str(line), name]) for name in rows["phenomenon"].astype(str)}
         first = shapes.curves[shapes.curves["line"] == line].groupby("phenomenon")["accuracy"].first()
-        own = acquisition_order(pd.DataFrame(_milestones(rows, curves, first)))
+        own = acquisition_order(pd.DataFrame(list(_milestones(rows, curves, first))))
         ranked = own.loc[own["rank"].notna(), "phenomenon"]
         draws = np.column_stack(
             [np.empty((DRAWS, 0)), *(draw_onsets(curves[name], place) for place, name in enumerate(ranked))]
@@ -80,7 +80,7 @@ def is_first(tokens: float, first: float) -> bool:
     return bool(np.isclose(tokens, first))
 
 
-def _milestones(rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: pd.Series) -> Iterator[Row]:
+def _milestones(rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: pd.Series) -> Iterator[dict[str, object]]:
     for row in rows.to_dict("records"):
         curve, start = curves[row["phenomenon"]], untrained[row["phenomenon"]]
         first, middle = curve.tokens[0], half_way(curve, start)
@@ -92,11 +92,13 @@ def _milestones(rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: pd.S
         }  # fmt: skip
 
 
-def _lay_out(name: str, first: float, tokens: float, low: float, high: float) -> Row:
+def _lay_out(name: str, first: float, tokens: float, low: float, high: float) -> dict[str, object]:
     """Return the columns of a milestone, of which ``_censored`` says where its interval leaves the checkpoints."""
     outside = {"left": is_first(low, first), "right": np.isinf(high)}
-    censored = " and ".join(side for side, is_outside in outside.items() if is_outside)
-    return {name: tokens, f"{name}_low": low, f"{name}_high": high, f"{name}_censored": censored}
+    return {
+        name: tokens, f"{name}_low": low, f"{name}_high": high,
+        f"{name}_censored": " and ".join(side for side, is_outside in outside.items() if is_outside),
+    }  # fmt: skip
 
 
 def _state(row: Row, curve: Curve, untrained: float) -> str:

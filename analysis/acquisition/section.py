@@ -105,5 +105,5 @@ def _order_runs(onsets: pd.DataFrame, order: pd.DataFrame, lines: dict[str, str]
     """Order the phenomena of each run that have a rank in its line, but those that it has from the start."""
     of_line = order.set_index(["name", "phenomenon"])[["state", "first_checkpoint"]]
     found = onsets.assign(line=onsets["name"].map(lines)).join(of_line, on=["line", "phenomenon"])
-    at_first = [is_first(*pair) for pair in zip(found["onset"], found["first_checkpoint"], strict=True)]
+    at_first = np.array([is_first(*pair) for pair in zip(found["onset"], found["first_checkpoint"], strict=True)])
     return acquisition_order(found.assign(state=found["state"].mask(at_first, FROM_START)))

@@ -47,10 +47,16 @@ def test_only_phenomena_of_both_are_compared() -> None:
     both = onsets(a=[1, 2, 3], b=[1, 2, 3])
     table = order_agreement(acquisition_order(both.drop(index=5)), "lines", lambda *_: "size")
     assert table["phenomena"].tolist() == [2]
+    assert table["tau"].isna().all()  # two are no order
+
+
+@pytest.mark.parametrize(("phenomena", "known"), [(3, False), (4, True)])
+def test_an_order_has_at_least_four_phenomena(phenomena: int, known: bool) -> None:
+    assert compare(a=list(range(phenomena)), b=list(range(phenomena)))["tau"].notna().tolist() == [known]
 
 
 def test_an_order_of_ties_only_has_no_agreement() -> None:
-    table = compare(a=[np.nan, np.nan, np.nan], b=[1, 2, 3])
+    table = compare(a=[np.nan] * 4, b=[1, 2, 3, 4])
     assert table["tau"].isna().all()
     assert mean_agreement(table).empty
 

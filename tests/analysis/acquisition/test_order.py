@@ -113,13 +113,14 @@ def test_an_untrained_accuracy_above_the_level_counts_unless_the_curve_was_surel
 
 
 def test_the_table_of_the_report_tells_states_in_place_of_numbers(make_run: MakeRun, tmp_path: Path) -> None:
-    pairs = pd.concat([pair_table({name: name}, 200) for name in ("early", "late", "had")], ignore_index=True)
-    make_curve_runs(make_run, pairs, CURVES, STEPS, 2, 5)
+    curves = {"late": CURVES["late"], "had": CURVES["had"], **{f"at {place}": rise(place / 10) for place in (2, 4, 6)}}
+    pairs = pd.concat([pair_table({name: name}, 200) for name in curves], ignore_index=True)
+    make_curve_runs(make_run, pairs, curves, STEPS, 2, 5)
     (section,) = acquisition_sections(scored_of(tmp_path))
     view, _ = section.content
     shown = view.table.set_index("phenomenon")["learned"]
     assert shown["had"] == FROM_START
-    assert " to " in shown["late"]
+    assert " to " in shown["at 4"]
     assert set(section.tables) == {f"{name}_{BENCHMARK}" for name in ("acquisition", "order", "acquisition_agreement")}
     runs = section.tables[f"acquisition_agreement_{BENCHMARK}"]
-    assert runs[["between", "phenomena", "tau"]].to_numpy().tolist() == [["runs", 2, 1.0]]  # without "had"
+    assert runs[["between", "phenomena", "tau"]].to_numpy().tolist() == [["runs", 4, 1.0]]  # without "had"
