@@ -7,6 +7,7 @@ from ucurve.analysis.plotting.style import TokenAxis, percent_ticks
 HEIGHT = "height"  # the expression of a panel's height, where it stands alone
 TOKENS, ACCURACY = "Training tokens (log scale)", "Accuracy (%)"
 _INSET = 5  # CSS pixels between 0 or 100 % and the edge of the panel, so that no point is cut
+_TICKS = 8  # about, of a linear axis
 _MARGIN = 0.03  # between the marks and the ends of a log axis, as a share of its length
 _EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
 _DIGIT = f"round(datum.value / pow(10, {_EXPONENT}))"
@@ -40,7 +41,7 @@ def linear_axis(field: str, title: str, ends: tuple[float, float], *, falling: b
     """Return a linear axis with some room beside its ends, on request from the greatest number to the least."""
     margin = _MARGIN * (ends[1] - ends[0])
     scale = alt.Scale(domain=[ends[0] - margin, ends[1] + margin], nice=False, zero=False, reverse=falling)
-    return alt.X(field=field, type="quantitative", title=title, scale=scale)
+    return alt.X(field=field, type="quantitative", title=title, scale=scale, axis=alt.Axis(tickCount=_TICKS))
 
 
 def percent_axis(bottom: float, field: str = "accuracy", height: str = HEIGHT) -> alt.Y:

@@ -149,7 +149,8 @@ def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[Repo
     views = [class_view(found, name, _class_columns(one), note), *_depths_view(scored, found, one)]
     drawings = draw_shapes(scored, found, name, f"Shapes of the mean over {one}s", figure)
     texts = (count_classes(found.classes), *_tell_turns(found.classes, one), *found.notes)
-    yield ReportSection(heading, (*texts, *drawings, *views))
+    shown, written = (drawings, ()) if one == SIZE else ((), drawings)  # all lines stand in the first picture already
+    yield ReportSection(heading, (*texts, *shown, *views), not_shown=tuple(written))
 
 
 def _class_columns(one: str) -> tuple[Column, ...]:

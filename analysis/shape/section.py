@@ -28,6 +28,7 @@ from ucurve.analysis.shape.smoothing import ENOUGH_CLUSTERS, SMOOTHING
 from ucurve.analysis.shape.tables import ITEMS_ONLY, SEEDS_ONLY, SEEN, Shapes, explain_reservations
 
 FindShapes = Callable[[Iterable[tuple[Run, Items | None]], str, float], Shapes]
+_MOST_SHAPES = 6  # with their reservations, in a sentence that counts them
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = (
     Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
@@ -231,9 +232,10 @@ def _drawn_note(classes: pd.DataFrame) -> str:
 
 
 def count_classes(classes: pd.DataFrame) -> str:
-    """Count the curves of each class in a sentence."""
+    """Count the curves of each class in a sentence, with the reservations of the classes where these are few."""
     tested = classes[classes["class"] != NOT_TESTED]
-    counts = Counter(tested.sort_values("class", key=lambda names: names.map(SHAPES.index))["shape"])
+    ordered = tested.sort_values("class", key=lambda names: names.map(SHAPES.index))
+    counts = Counter(ordered["shape" if ordered["shape"].nunique() <= _MOST_SHAPES else "class"])
     named = ", ".join(f"{count} {shape}" for shape, count in counts.items())
     text = f"Of {len(tested)} curves: {named}." if named else "No curve could be tested."
     few = len(classes) - len(tested)
@@ -311,7 +313,9 @@ def _describe_classes(rows: pd.DataFrame) -> str:
 
 
 def _abbreviate(shape: str) -> str:
-    short = shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
+    short = shape.replace("U-shaped", "U").replace("inverted-U", "inverted U").replace("; these pairs)", ")")
+    if short == "undetermined (these pairs)":
+        return "undetermined"
     return short.removeprefix("undetermined (").removesuffix(")") if short.startswith("undetermined (") else short
 
 
