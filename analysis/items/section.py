@@ -127,7 +127,8 @@ def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str 
     """Say what init and order contribute to each line, or why that cannot be told."""
     found = [(line, seed_components(line)) for line in lines]
     why = pd.Series({line.line: why_not_crossed(line) for line, table in found if table.empty}, dtype=str)
-    yield from (f"{'; '.join(same.index)}: {reason}" for reason, same in why.groupby(why, sort=False))
+    for reason, same in why.groupby(why, sort=False):
+        yield f"{'All lines' if len(same) == len(found) > 1 else '; '.join(same.index)}: {reason}"
     table = stack(table for _, table in found if len(table))
     if table.empty:
         return

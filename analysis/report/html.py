@@ -26,7 +26,7 @@ MISSING = "–"  # in place of a value that is not there
 _SMALLEST_P = 0.0001
 MOST_COLUMNS = 8  # of a table; its CSV has all
 # Of a section in the report of several lines: rows of a table that is shown whole, first rows of a longer one, tables.
-_MOST_ROWS, _FIRST_ROWS, _MOST_TABLES = 8, 5, 2
+_MOST_ROWS, _FIRST_ROWS, _MOST_TABLES = 8, 4, 2
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
 _SHORT_NOTE, _FIRST_SENTENCE = 220, 70  # letters; of a longer note the first sentence is shown, the rest is folded
 _ROWS_ALIKE = 4  # of so many rows, a column that is the same in all becomes a sentence

@@ -90,8 +90,8 @@ def test_a_brief_section_has_its_sentences_one_figure_the_rows_that_matter_and_l
     assert [type(item) for item in section.content] == [str, Drawing, TableView]
     text = report_html("t", [replace(section, question=Question("q", "Which?"))], {"one": b"", "two": b""})
     page = Page(text)
-    assert [row[0] for row in page.tables[0]] == ["Name", *(f"n{place}" for place in range(19, 14, -1))]
-    assert "First 5 of 20 rows." in page.text
+    assert [row[0] for row in page.tables[0]] == ["Name", *(f"n{place}" for place in range(19, 15, -1))]
+    assert "First 4 of 20 rows." in page.text
     assert "How: docs/shape.md." in page.text
     links = [attributes["href"] for tag, attributes in page.tags if tag == "a"]
     assert [link for link in links if link != "#q"] == ["one.csv", "ranked.csv", "long.csv", "one.pdf", "two.pdf"]
