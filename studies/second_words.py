@@ -24,24 +24,27 @@ def _label(row: Mapping[Hashable, object]) -> str:
     name, runs = str(row["class"]), int(str(row["runs"]))
     if name == NOT_TESTED:
         return name
-    also = f", also {next(turn for turn in TURNS if turn != name)}" if row["both"] and name in TURNS else ""
-    notes = []
-    if name != "undetermined":
-        notes = ["this run"] * (runs == 1) + ["2 runs: indicative"] * (runs == 2 and name in TURNS)
-    notes += _narrower(row, name)[:1] + ["these pairs"] * bool(row["these_pairs"])
+    scope = "these pairs" if row["these_pairs"] and name != "undetermined" else ""
+    narrower = {words: str(row[column]) for words, column in _NARROWER.items() if str(row[column]) not in OPEN}
+    if name == "undetermined" and narrower:
+        scope = next((words for words, said in narrower.items() if said in TURNS), next(iter(narrower)))
+        name = narrower[scope]
+    also = (
+        f", also {next(turn for turn in TURNS if turn != name)}" if row["both"] and name in TURNS and not scope else ""
+    )
+    notes = ["this run"] * (runs == 1 and name != "undetermined")
+    notes += ["2 runs: indicative"] * (runs == 2 and name in TURNS and scope != "these runs")
+    notes += [scope] * bool(scope) + _besides(row, name, scope)
     return f"{name}{also}" + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def _narrower(row: Mapping[Hashable, object], name: str) -> list[str]:
-    """Say what is shown in a narrower scope only, what is seen and not shown, and that nothing could be shown."""
-    shown = {scope: str(row[column]) for scope, column in _NARROWER.items()}
-    if row["these_pairs"]:
-        del shown["these pairs"]
-    if name != "undetermined":
-        shown = {scope: said for scope, said in shown.items() if scope == "these pairs" and said in TURNS}
-    turns = [f"{scope}: {said}" for scope, said in shown.items() if said in TURNS and name not in TURNS]
-    others = [f"{scope}: {said}" for scope, said in shown.items() if said not in (*TURNS, *OPEN, name)]
+def _besides(row: Mapping[Hashable, object], name: str, scope: str) -> list[str]:
+    """Say what is shown for these pairs beside a class for others, or what is seen and not shown."""
     dip, bump = float(str(row["dip"])), float(str(row["bump"]))
-    is_seen = name not in TURNS and max(dip, bump) >= SEEN
-    seen = [f"{'dips' if dip >= bump else 'bulges'}, unproven"] if is_seen else []
-    return turns + seen + others
+    if name in TURNS:
+        return []
+    if not scope and row["class_these_pairs"] in TURNS:
+        return [f"these pairs: {row['class_these_pairs']}"]
+    if row["class"] not in TURNS and max(dip, bump) >= SEEN:
+        return [f"{'dips' if dip >= bump else 'bulges'}, unproven"]
+    return []

@@ -69,8 +69,8 @@ _TWO_RUNS = (
 _SCOPES = (
     "The shape is a claim about other seeds and other pairs of these templates. Two narrower claims are tested "
     "too: these pairs, in other seeds (the benchmark as it is; of other pairs or templates it says nothing), and these "
-    "runs, on other pairs (it says nothing of other seeds). Undetermined (these pairs: rising) means that only "
-    "the narrower claim is shown; undetermined (dips, unproven) that the smoothed curve falls by "
+    "runs, on other pairs (it says nothing of other seeds). Rising (these pairs) means that only the narrower "
+    "claim is shown; (dips, unproven) that the smoothed curve falls by "
     f"{100 * SEEN:.0f} points or more and comes back, which may be chance. "
 )
 _LIMITS = (
@@ -313,9 +313,7 @@ def _describe_classes(rows: pd.DataFrame) -> str:
 
 
 def _abbreviate(shape: str) -> str:
-    short = shape.replace("U-shaped", "U").replace("inverted-U", "inverted U").replace("; these pairs)", ")")
-    if short == "undetermined (these pairs)":
-        return "undetermined"
+    short = shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
     return short.removeprefix("undetermined (").removesuffix(")") if short.startswith("undetermined (") else short
 
 

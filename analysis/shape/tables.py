@@ -20,7 +20,6 @@ from ucurve.analysis.shape.classify import (
 from ucurve.analysis.shape.onset import onset, saturation
 from ucurve.analysis.shape.pooled import SizeContrast
 from ucurve.analysis.shape.smoothing import (
-    ENOUGH_CLUSTERS,
     Curve,
     drawn_together,
     with_known_error,
@@ -43,15 +42,10 @@ NUMBERS = (
     "onset", "onset_low", "onset_high", "saturation", "saturation_low", "saturation_high", "effective_items",
     "clusters",
 )  # fmt: skip
-_SINGLE_RUNS = "These runs: of one run of each kind only, which says nothing about other seeds."
 _RESERVATIONS = {  # the words of ``reading``, and what they mean
-    "these pairs:": "These pairs: shown for these pairs in other seeds, not for other pairs.",
-    "these pairs)": f"These pairs: the class is of these pairs in other seeds, as fewer than {ENOUGH_CLUSTERS} edits "
-    "say too little of other pairs.",
-    "these runs:": "These runs: shown for these runs on other pairs, not for other seeds.",
+    "these pairs": "These pairs: shown for these pairs in other seeds, not for other pairs.",
+    "these runs": "These runs: shown for these runs on other pairs, not for other seeds.",
     "this run": "This run: of one run only, which says nothing about other seeds.",
-    "these runs)": _SINGLE_RUNS,
-    "these runs;": _SINGLE_RUNS,
     "indicative": "Indicative: two runs say little about how much seeds differ.",
     "unproven": "Unproven: the smoothed curve does so, which may be chance.",
     "too few": f"Too few: fewer than {FEWEST_CLUSTERS} clusters of pairs do not allow any claim about other pairs.",
@@ -119,15 +113,16 @@ def unproven_turn(row: Row) -> str:
 
 
 def reading(row: Row) -> str:
-    """Say what the class of a row of ``shape_table`` means with so many runs."""
-    name, narrower = str(row["class"]), _narrower_class(row)
-    if name == NOT_TESTED:
-        return name
-    other = ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] else ""
-    indicative = "2 runs: indicative" if row["runs"] == 2 and name in TURNS else ""
+    """Say the widest class of a row of ``shape_table`` that is shown, and how far it goes."""
+    if row["class"] == NOT_TESTED:
+        return NOT_TESTED
+    name, scope = _widest_class(row)
+    other = (
+        ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] and name == row["class"] else ""
+    )
+    indicative = "2 runs: indicative" if row["runs"] == 2 and name in TURNS and scope != "these runs" else ""
     alone = "this run" if row["runs"] == 1 and name != "undetermined" else indicative
-    these_pairs = "these pairs" if row["variation"] == SEEDS_ONLY else ""
-    said = "; ".join(filter(None, [alone, narrower, these_pairs]))
+    said = "; ".join(filter(None, [alone, scope, _besides(row, name, scope)]))
     return f"{name}{other} ({said})" if said else f"{name}{other}"
 
 
@@ -138,20 +133,25 @@ def explain_reservations(shapes: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _narrower_class(row: Row) -> str:
-    """Say what is shown in a narrower scope only: any class of an undetermined curve, of others a turn."""
-    narrower = {"these pairs": row["class_these_pairs"], "these runs": row["class_these_runs"]}
-    if row["variation"] == SEEDS_ONLY:  # the class is of these pairs
-        del narrower["these pairs"]
+def _widest_class(row: Row) -> tuple[str, str]:
+    """Return the class of a row, or of an undetermined one that of a narrower scope, a turn first; with the scope."""
     if row["class"] != "undetermined":
-        narrower = {scope: shape for scope, shape in narrower.items() if scope == "these pairs" and shape in TURNS}
-    shown = {scope: shape for scope, shape in narrower.items() if shape not in (row["class"], NOT_TESTED)}
-    turns = [f"{scope}: {shape}" for scope, shape in shown.items() if shape in TURNS and row["class"] not in TURNS]
-    seen = [f"{turn}, unproven"] if (turn := unproven_turn(row)) else []
-    others = [f"{scope}: {shape}" for scope, shape in shown.items() if shape not in (*TURNS, "undetermined")]
+        return row["class"], "these pairs" if row["variation"] == SEEDS_ONLY else ""
+    narrower = [(row[f"class_{scope}"], scope.replace("_", " ")) for scope in ("these_pairs", "these_runs")]
+    shown = [one for one in narrower if one[0] not in ("undetermined", NOT_TESTED)]
+    return min(shown, key=lambda one: one[0] not in TURNS, default=("undetermined", ""))
+
+
+def _besides(row: Row, name: str, scope: str) -> str:
+    """Say what else is to be known: a turn of these pairs, one that is seen, or that nothing could be shown."""
+    if name in TURNS:
+        return ""
+    if row["class_these_pairs"] in TURNS and not scope:
+        return f"these pairs: {row['class_these_pairs']}"
+    if turn := unproven_turn(row):
+        return f"{turn}, unproven"
     # Without a p of an undetermined curve there were too few clusters to judge other pairs, and one run.
-    few = [f"too few {row['drawn']}"] if row["class"] == "undetermined" and np.isnan(row["p_rise"]) else []
-    return next(iter([*turns, *seen, *others, *few]), "")
+    return f"too few {row['drawn']}" if name == "undetermined" and np.isnan(row["p_rise"]) else ""
 
 
 def curve_rows(

@@ -62,7 +62,7 @@ def test_the_words_in_brackets_are_explained_below_a_figure_of_one_line(make_run
     assert section.tables[f"shapes_flops_{BENCHMARK}"]["shape"].str.contains("(these runs", regex=False).any()
     for drawing in section.drawings:
         below = " ".join(text.get_text() for text in drawing.figure.texts).replace("\n", " ")
-        assert "These runs: of one run of each kind only, which says nothing about other seeds." in below
+        assert "These runs: shown for these runs on other pairs, not for other seeds." in below
 
 
 def test_budgets_are_one_curve_of_finished_runs_and_each_has_one_at_equal_tokens(make_run: MakeRun, tmp_path) -> None:
