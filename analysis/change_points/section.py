@@ -30,7 +30,7 @@ _CHANGES = (
     Column("p_holm", "p (Holm)", "p"), Column("runs", "Runs", "count"),
 )  # fmt: skip
 _NOTE = (
-    f"Changes of slope against log tokens, at least a factor of {10**LEAST_APART:.0f} apart, by the double maximum "
+    f"Changes of slope against log tokens, at least a factor of {10**LEAST_APART:.0f} apart. By the double maximum "
     "test of Bai and Perron (1998) with draws of the curve's own error (Holm over all curves of lines of one run, and "
     f"over all of lines of several; level {LEVEL:g}); their number is found by the sequential test. At most "
     f'{MOST_CHANGES} are looked for, fewer on short curves: "{MOST_CHANGES} or more" is no count. Slopes are points of '

@@ -21,9 +21,7 @@ def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw accuracy against tokens; the section says so where only models from elsewhere were scored."""
     nothing = "No checkpoints of a training run were scored on it: no curves."
     curves = _draw_curves(scored) or (nothing,)
-    yield ReportSection(
-        f"Curves on {scored.heading}", (*scored.describe_scorers(), *_describe_unequal(scored), *curves)
-    )
+    yield ReportSection(f"Curves on {scored.heading}", (*_describe_unequal(scored), *curves))
 
 
 @questions.section(questions.MODELS, place=1)

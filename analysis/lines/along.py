@@ -174,7 +174,8 @@ def describe_along(table: pd.DataFrame, factor: str, better: str, worse: str) ->
                 f"{one} is higher {row[side]}" for one, side in zip((better, worse), sides, strict=True) if row[side]
             ]
             low, high = sorted(abs(100 * row[bound]) for bound in ("largest_low", "largest_high"))
-            most = f"most clearly by {abs(100 * row['largest']):.1f} points (band: {low:.1f} to {high:.1f})"
+            most = f"most clearly by {abs(100 * row['largest']):.1f} points (band: {low:.1f} to {high:.1f}) at "
+            most += _count(row["largest_at"])
             return f"Along the curves, {' and '.join(told)} tokens, {most}." if told else _NOWHERE
     return ""
 

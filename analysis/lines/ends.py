@@ -213,4 +213,6 @@ def line_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate the lines at the end of their training; nothing where there is one line."""
     ends = line_ends(study) if len(study.scores) else None
     if ends and len(ends.table) > 1:
-        yield ReportSection("The lines at the end", (*describe_ends(study, ends), lines_view(ends.table, study.design)))
+        scorers = dict.fromkeys(text for scored in study.benchmarks() for text in scored.describe_scorers())
+        view = lines_view(ends.table, study.design)
+        yield ReportSection("The lines at the end", (*describe_ends(study, ends), *scorers, view))

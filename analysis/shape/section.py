@@ -232,12 +232,13 @@ def _drawn_note(classes: pd.DataFrame) -> str:
 
 
 def count_classes(classes: pd.DataFrame) -> str:
-    """Count the curves of each class in a sentence, with the reservations of the classes where these are few."""
+    """Count the curves of each class, with the reservations of the classes, and what these mean, where they are few."""
     tested = classes[classes["class"] != NOT_TESTED]
     ordered = tested.sort_values("class", key=lambda names: names.map(SHAPES.index))
     counts = Counter(ordered["shape" if ordered["shape"].nunique() <= _MOST_SHAPES else "class"])
     named = ", ".join(f"{count} {shape}" for shape, count in counts.items())
     text = f"Of {len(tested)} curves: {named}." if named else "No curve could be tested."
+    text = " ".join([text, *explain_reservations(counts)])
     few = len(classes) - len(tested)
     why = f"with fewer than {LEAST_CHECKPOINTS} trained checkpoints or less than tenfold tokens"
     return text + (f" Not tested: {few}, {why}." if few else "")
