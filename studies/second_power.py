@@ -72,14 +72,12 @@ def limits(curve: Scored, level: float) -> dict[str, object]:
     error = with_known_error(curve.error)
     where = {"line": curve.line, "phenomenon": curve.phenomenon}
     if not error.knows_pairs:
-        return where | _capped(np.inf, np.inf, np.inf) | {"limited_by": "edits"}
-    randoms = [np.random.default_rng(_SEED + number) for number in range(REPETITIONS)]
-    found = np.array([Power(curve.tokens, error, random).smallest(level) for random in randoms])
-    depth, least, most = _of_repetitions(np.log(found))
-    row = where | _capped(*np.exp([depth, least, most]))
+        return where | capped(np.inf, np.inf, np.inf) | {"limited_by": "edits"}
+    depth, least, most = smallest_dips(curve.tokens, error, level)
+    row = where | capped(depth, least, most)
     if np.median(np.diff(np.log10(curve.tokens))) > FARTHEST:
         return row | {"limited_by": "checkpoints"}
-    tried = min(float(np.exp(depth)), DEEPEST)
+    tried = min(depth, DEEPEST)
     more = (_with_more(curve, error, 2, 1), _with_more(curve, error, 1, 2))
     apart = []
     for number in range(REPETITIONS):
@@ -89,6 +87,14 @@ def limits(curve: Scored, level: float) -> dict[str, object]:
         apart.append(by_seeds - by_pairs)
     _, low, high = _of_repetitions(np.array(apart))
     return row | {"limited_by": "seeds" if low >= 0 else "edits" if high < 0 else ""}
+
+
+def smallest_dips(tokens: Array, error: Error, level: float) -> tuple[float, float, float]:
+    """Return the depth of the dip that is found with power .8, and between which numbers that of other draws is."""
+    randoms = [np.random.default_rng(_SEED + number) for number in range(REPETITIONS)]
+    found = np.array([Power(tokens, error, random).smallest(level) for random in randoms])
+    depth, least, most = np.exp(_of_repetitions(np.log(found))).tolist()
+    return depth, least, most
 
 
 def _of_repetitions(values: Array) -> tuple[float, float, float]:
@@ -101,7 +107,7 @@ def _of_repetitions(values: Array) -> tuple[float, float, float]:
     return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
 
 
-def _capped(depth: float, least: float, most: float) -> dict[str, object]:
+def capped(depth: float, least: float, most: float) -> dict[str, object]:
     """Name the columns; more than 50 points are said to be infinite."""
     number, low, high = (one if one <= DEEPEST else np.inf for one in (depth, least, most))
     return {"detectable_dip": number, "detectable_dip_least": low, "detectable_dip_most": high}

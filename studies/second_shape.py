@@ -65,7 +65,8 @@ def drawn(beyond: int, draws: int, ends_early: bool = False) -> Estimate:
     """
     p = (1 + beyond) / (1 + draws)
     theirs = min(_PROGRAM_DRAWS, max(_PROGRAM_BLOCK, _PROGRAM_BEYOND / p)) if ends_early else _PROGRAM_DRAWS
-    return Estimate(p, STANDARD_ERRORS * float(np.sqrt(p * (1 - p) * (1 / draws + 1 / theirs))) + 1 / theirs)
+    variance = p * max(1 - p, 1 / (1 + draws))  # where all draws are beyond, other ones may not be
+    return Estimate(p, STANDARD_ERRORS * float(np.sqrt(variance * (1 / draws + 1 / theirs))) + 1 / theirs)
 
 
 @dataclass(frozen=True, eq=False)

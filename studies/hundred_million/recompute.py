@@ -24,6 +24,7 @@ from scipy.stats import t as student
 from studies import second_seeds
 from studies.second_compare import Comparison
 from studies.second_intervals import intervals, of_bands
+from studies.second_lines import compare_lines
 from studies.second_ngrams import (
     ALL_RUNS,
     DIP,
@@ -563,6 +564,7 @@ def main() -> None:
         if len(own):
             comparison.tables(name, own, stored[name], KEYS[name])
     compare_tests(pairs, lines, stored, comparison)
+    compare_lines(stored, comparison)
     comparison.end(stored)
 
 

@@ -153,6 +153,7 @@ def test_the_error_of_two_estimates_is_four_standard_errors_of_both():
     assert found.p == 0.05
     assert found.apart == pytest.approx(4 * np.sqrt(0.05 * 0.95 * (1 / 9_999 + 1 / 10_000)) + 1 / 10_000)
     assert second_shape.drawn(499, 9_999, ends_early=True).apart > found.apart  # the program may have made 1,000
+    assert 1 - second_shape.drawn(500, 500).apart < 0.998  # of other draws, some may not be beyond
 
 
 def table_with(p_of_rises):
