@@ -221,13 +221,13 @@ class NotebookStudy(Study):
     def shapes(self, benchmark: str | None = None, linking: str | None = None, *, over: str = "tokens") -> pd.DataFrame:
         """Classify every curve: rising, falling, U-shaped, flat; one row a curve, those that dip first.
 
-        ``p`` is of the test that names the shape and ``p_dip`` of the dip, both after Holm over the curves. ``dip`` is
-        the depth of the deepest dip with its 95 % interval (fractions of 1), ``dip_tokens`` where it is lowest,
-        ``onset`` the tokens from which the curve stays above chance. ``shape`` is a claim about other seeds and other
-        pairs of these templates, ``these_pairs`` about these very pairs in other seeds, ``these_runs`` about these runs
-        on other pairs. ``detectable_dip`` is the depth of a dip that these runs would show in 80 % of cases;
-        ``limited_by`` says what an undetermined curve lacks most, and ``more_seeds`` how many seeds more would show the
-        turn that is seen. The test is described in docs/shape.md.
+        ``p`` is of the test that names the shape and ``p_dip`` of the dip, both after Holm over the curves, and
+        ``q_dip`` the q value of the dip, to explore. ``dip`` is the depth of the deepest dip with its 95 % interval
+        (fractions of 1), ``dip_tokens`` where it is lowest, ``onset`` the tokens from which the curve stays above
+        chance. ``shape`` is a claim about other seeds and other pairs of these templates, ``these_pairs`` about these
+        very pairs in other seeds, ``these_runs`` about these runs on other pairs. ``detectable_dip`` is the depth of a
+        dip that these runs would show in 80 % of cases; ``limited_by`` says what an undetermined curve lacks most, and
+        ``more_seeds`` how many seeds more would show the turn that is seen. The test is described in docs/shape.md.
 
         With ``over="sizes"`` the curves are means over the model sizes, and ``p_sizes_differ`` is the p value of a
         difference between the sizes in the turn of the mean. With ``over="lines"`` it is the mean over all lines of the

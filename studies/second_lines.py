@@ -52,7 +52,14 @@ def _family(curves: pd.DataFrame, items: pd.Series) -> pd.DataFrame:
     for name in _TESTS.values():
         for end in _ENDS:
             table[f"{name}_holm{end}"] = holm(table[f"{name}{end}"].to_numpy(float))
+    for end in _ENDS:
+        table[f"q_dip{end}"] = q_values(table[f"p_dip{end}"].to_numpy(float))
     return table
+
+
+def q_values(p: Array) -> Array:
+    """Return the least false discovery rate at which each of the tests is found (Benjamini and Hochberg 1995)."""
+    return np.array([min(len(p) * bound / (p <= bound).sum() for bound in p[p >= own]) for own in p])
 
 
 def _row(phenomenon: str, runs: pd.DataFrame, items: int, tests: int) -> dict[str, object]:

@@ -9,7 +9,7 @@ import pandas as pd
 from ucurve.analysis.change_points.bends import Changes, can_bend, find_changes, noise_covariance
 from ucurve.analysis.curves.loss import loss_by_run
 from ucurve.analysis.data.study import Study
-from ucurve.analysis.shape.classify import LEVEL, Row, holm_by_runs
+from ucurve.analysis.shape.classify import LEVEL, Row, adjust_by_runs
 from ucurve.analysis.shape.smoothing import Array, Curve, with_known_error
 
 ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS = "accuracy", "held-out loss", "training loss"
@@ -39,7 +39,7 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
     if not curves:
         return pd.DataFrame(columns=list(_COLUMNS))
     found = [find_changes(curve) for *_, curve in curves]
-    adjusted = holm_by_runs(pd.Series([one.p for one in found]), pd.Series([curve.seeds for *_, curve in curves]))
+    adjusted = adjust_by_runs(pd.Series([one.p for one in found]), pd.Series([curve.seeds for *_, curve in curves]))
     rows = []
     for (line, measure, phenomenon, curve), changes, p in zip(curves, found, adjusted.tolist(), strict=True):
         of_curve = {

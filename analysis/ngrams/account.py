@@ -20,10 +20,11 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.ngrams.agreement import ratio
-from ucurve.analysis.shape.classify import LEVEL, holm_of_tested
+from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.smoothing import Array, Design, design_of, strata_of_clusters
 from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import TAIL
+from ucurve.eval.metrics.significance import holm
 
 LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
 LEAST_FIT = 0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
@@ -65,7 +66,7 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
         "order": orders, "wrong": dip.wrong.mean(axis=1), "raw_share": raw, "share": share, "share_low": low,
         "share_high": high, "fit": _correlation(wrong @ loss, (wrong**2).sum(axis=1), (loss**2).sum()),
         "fits_best": np.mean(fits == fits.max(axis=1, keepdims=True), axis=0), "p_loss": p_loss, "p_follows": p_follows,
-        "p": holm_of_tested(np.maximum(p_loss, p_follows)),
+        "p": holm(np.maximum(p_loss, p_follows)),
     })  # fmt: skip
     is_large = (table["share"] >= LEAST_SHARE) & (table["fit"] >= LEAST_FIT)
     table["accounts"] = is_large & (table["p"] <= LEVEL)

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from ucurve.analysis.data.pair_scores import HALVES
-from ucurve.analysis.shape.classify import LEVEL, Row, holm_by_runs
+from ucurve.analysis.shape.classify import LEVEL, Row, adjust_by_runs
 from ucurve.analysis.shape.smoothing import Array, estimate_level, smoothing_weights
 from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
@@ -61,8 +61,8 @@ def name_below(tests: pd.DataFrame) -> pd.DataFrame:
     otherwise empty.
     """
     adjusted = tests.assign(
-        holm_below=holm_by_runs(tests["p_below"], tests["runs"]),
-        _these_runs=holm_by_runs(tests["p_below_these_runs"], tests["runs"]),
+        holm_below=adjust_by_runs(tests["p_below"], tests["runs"]),
+        _these_runs=adjust_by_runs(tests["p_below_these_runs"], tests["runs"]),
     )
     named = adjusted.assign(below=[_name(row) for row in adjusted.to_dict("records")])
     return named.drop(columns="_these_runs")

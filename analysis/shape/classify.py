@@ -13,13 +13,14 @@ The p values of many curves are adjusted by Holm's procedure, for each of the fi
 of one run, whose p values are over items only, are a family of their own.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
+from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
 from ucurve.analysis.data.settings import FLAT_MARGIN
@@ -136,29 +137,30 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
     ``tests`` has a row per curve, with the columns of ``ShapeTest`` and ``runs``. A curve that was not tested has NaN
     and counts in no family; one whose error is not known has NaN p, counts in no family and is undetermined. Without
     ``runs`` all are taken for curves of several runs, without ``p_flat`` none is shown to be flat. Of the new columns
-    ``both`` says that both turns are significant, and ``holm_rise`` and so on are adjusted p.
+    ``both`` says that both turns are significant, ``holm_rise`` and so on are adjusted p, and ``q_u`` is the q value of
+    a dip in the same families (Benjamini and Hochberg 1995).
     """
     tests = tests.assign(**{name: value for name, value in _UNKNOWN.items() if name not in tests})
-    adjusted = {f"holm_{name}": holm_by_runs(tests[f"p_{name}"], tests["runs"]) for name in ALTERNATIVES}
+    adjusted = {f"holm_{name}": adjust_by_runs(tests[f"p_{name}"], tests["runs"]) for name in ALTERNATIVES}
+    adjusted["q_u"] = adjust_by_runs(tests["p_u"], tests["runs"], _q_values)
     table = tests.assign(**adjusted)
     both = (table["holm_u"] <= LEVEL) & (table["holm_inverted_u"] <= LEVEL)
     return table.assign(shape=[_name(row) for row in table.to_dict("records")], both=both)
 
 
-def holm_by_runs(p: pd.Series, runs: pd.Series) -> Array:
+def adjust_by_runs(p: pd.Series, runs: pd.Series, adjust: Callable[[Array], Array] = holm) -> Array:
     """Adjust p values, NaN where not tested; lines of one run are a family, and those of several another."""
     values, alone = p.to_numpy(np.float64), (runs == 1).to_numpy()
     adjusted = np.empty(len(values))
     for family in (alone, ~alone):
-        adjusted[family] = holm_of_tested(values[family])
+        adjusted[family] = adjust(values[family])
     return adjusted
 
 
-def holm_of_tested(p: Array) -> Array:
-    """Adjust the p values that are not NaN."""
-    adjusted = np.full(len(p), np.nan)
-    adjusted[~np.isnan(p)] = holm(p[~np.isnan(p)])
-    return adjusted
+def _q_values(p: Array) -> Array:
+    q, known = np.full_like(p, np.nan), np.isfinite(p)
+    q[known] = false_discovery_control(p[known])
+    return q
 
 
 def _name(row: Row) -> str:

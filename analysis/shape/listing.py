@@ -16,8 +16,8 @@ from ucurve.progress import log_line
 _SHAPES = {
     "line": "line", "phenomenon": "phenomenon", "shape": "shape", "class_these_pairs": "these_pairs",
     "class_these_runs": "these_runs", "p": "p", "dip": "dip", "dip_depth_low": "dip_low",
-    "dip_depth_high": "dip_high", "dip_place": "dip_tokens", "holm_u": "p_dip", "start": "start", "end": "end",
-    "onset": "onset",
+    "dip_depth_high": "dip_high", "dip_place": "dip_tokens", "holm_u": "p_dip", "q_u": "q_dip", "start": "start",
+    "end": "end", "onset": "onset",
 }  # fmt: skip
 
 

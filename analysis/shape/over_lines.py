@@ -17,12 +17,13 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
 from ucurve.analysis.shape.cases import Case, Cell, find_curves, have_same_pairs
-from ucurve.analysis.shape.classify import LEVEL, TURNS, Row, holm_of_tested, is_testable
+from ucurve.analysis.shape.classify import LEVEL, TURNS, Row, is_testable
 from ucurve.analysis.shape.pooled import SizeContrast, common_tokens
 from ucurve.analysis.shape.section import class_view, count_classes, draw_shapes, test_benchmark
 from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.analysis.shape.tables import Shapes
 from ucurve.eval.metrics.clusters import EDIT
+from ucurve.eval.metrics.significance import holm
 
 SIZE, LINE = "size", "line"  # what is averaged
 ALL_LINES = "all lines"
@@ -87,7 +88,7 @@ def _find_means(means: Mapping[str, Mapping[str, Sequence[Items]]], one: str, cl
     own = [_contrast(found, row) for row in found.classes.to_dict("records")]
     p = np.array([np.nan if one is None else one.p for one in own])
     # Where no turn is shown there is nothing in which the cells could differ, and no test to pay for.
-    adjusted = holm_of_tested(np.where(found.classes["class"].isin(TURNS), p, np.nan))
+    adjusted = holm(np.where(found.classes["class"].isin(TURNS), p, np.nan))
     classes = found.classes.rename(columns={"cells": f"{one}s"})
     return replace(found, classes=classes.assign(**{f"p_{one}s": p, f"holm_{one}s": adjusted}))
 

@@ -16,7 +16,7 @@ from ucurve.analysis.shape.smoothing import Array, Curve, smoothing_weights, wit
 
 _NAMES = {
     "p_rise": "p_rise", "holm_rise": "p_rise_holm", "p_fall": "p_fall", "holm_fall": "p_fall_holm", "dip": "dip",
-    "dip_place": "bottom", "p_u": "p_dip", "holm_u": "p_dip_holm", "bump": "bump", "bump_place": "peak",
+    "dip_place": "bottom", "p_u": "p_dip", "holm_u": "p_dip_holm", "q_u": "q_dip", "bump": "bump", "bump_place": "peak",
     "p_inverted_u": "p_bump", "holm_inverted_u": "p_bump_holm",
 }  # fmt: skip
 _COLUMNS = ["phenomenon", "named", "lines", "runs", "items", "start", "end", *_NAMES.values(), "detectable_dip"]
@@ -26,9 +26,10 @@ def mean_over_lines(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFram
     """Test the mean over the lines of ``run_curves``, if one has two runs; ``shapes`` has the numbers of pairs.
 
     A row of ``over_lines`` is a phenomenon, or all pairs. ``p_rise``, ``p_fall``, ``p_dip`` and ``p_bump`` are of the
-    tests of shape, ``*_holm`` over the phenomena. ``dip`` and ``bump`` (fractions) are the deepest and the highest of
-    the smoothed curve, at ``bottom`` and ``peak`` (tokens), whether they are significant or not; ``start`` and ``end``
-    are its ends. ``detectable_dip`` is the dip that would be found in 80 %, infinite above 50 points.
+    tests of shape, ``*_holm`` over the phenomena, ``q_dip`` is the q value of a dip over them. ``dip`` and ``bump``
+    (fractions) are the deepest and the highest of the smoothed curve, at ``bottom`` and ``peak`` (tokens), whether they
+    are significant or not; ``start`` and ``end`` are its ends. ``detectable_dip`` is the dip that would be found in
+    80 %, infinite above 50 points.
     """
     curves, items = tables["run_curves"], tables["shapes"].groupby("phenomenon")["items"].first()
     trained = curves[(curves["tokens"] > 0) & curves["phenomenon"].isin(items.index)]

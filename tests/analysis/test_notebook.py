@@ -219,6 +219,7 @@ def test_tables_have_a_row_for_each_curve_and_pair(study: NotebookStudy) -> None
     assert sorted(shapes["phenomenon"]) == ["BA", "all", "passive"]
     assert {"shape", "p", "dip", "dip_low", "dip_high", "these_pairs", "these_runs"} <= set(shapes)
     assert {"detectable_dip", "limited_by", "more_seeds"} <= set(shapes)
+    assert (shapes["q_dip"] <= shapes["p_dip"]).all()
     items = study.items()
     assert len(items) == 2 * 60
     assert items["good"].tolist() == 2 * PAIRS["good"].tolist()

@@ -171,6 +171,14 @@ def test_p_values_are_adjusted_over_all_curves_by_holm() -> None:
     assert table["shape"].tolist() == ["rising", "rising", "undetermined"]
 
 
+def test_a_dip_has_a_q_value_over_the_curves_with_p_and_as_many_runs() -> None:
+    """Benjamini and Hochberg of 3 curves: .01 x 3 / 1, .02 x 3 / 2, .5; of one curve its p."""
+    unknown, alone = {"p_u": np.nan}, {"p_u": 0.04, "runs": 1}
+    table = classes_of({"p_u": 0.02}, unknown, {"p_u": 0.01}, alone, {"p_u": 0.5})
+    assert table["q_u"].tolist() == pytest.approx([0.03, np.nan, 0.03, 0.04, 0.5], nan_ok=True)
+    assert table["holm_u"].tolist() == pytest.approx([0.04, np.nan, 0.03, 0.04, 0.5], nan_ok=True)
+
+
 def test_a_class_is_named_only_by_a_test_that_is_significant_after_holm() -> None:
     """Fifteen curves fall for sure; the last one's rise has the smaller p, but only its fall survives Holm."""
     table = classes_of(*[{"p_fall": 1e-6}] * 15, {"p_rise": 0.04, "p_fall": 0.045})

@@ -58,6 +58,7 @@ def test_the_published_mean_rises_in_13_of_15_phenomena() -> None:
     shown = {name: set(table.index[table[f"p_{name}_holm"] <= LEVEL]) for name in ("rise", "fall", "dip", "bump")}
     assert set(table.index) - shown["rise"] == {"anaphor", "ellipsis"}
     assert (shown["fall"], shown["dip"], shown["bump"]) == ({"ellipsis", "quantifiers"}, set(), {"classifier"})
+    assert set(table.index[table["q_dip"] <= LEVEL]) == {"classifier", "quantifiers"}
     assert table.loc["fci_licensing", ["dip", "p_dip"]].tolist() == pytest.approx([0.046, 0.33], abs=0.03)
     assert table.loc["quantifiers", ["dip", "bottom"]].tolist() == pytest.approx([0.248, 1.39e6], rel=0.01)
 
