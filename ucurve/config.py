@@ -30,7 +30,7 @@ from ucurve.config_files import NO_VALUE, choices, groups, known_keys, load, pac
 from ucurve.errors import UserError, did_you_mean, unknown_name
 
 # Where Hydra looks for more choices. Folders there would be groups, as those beside this file without an answer.
-_NO_FOLDERS = "pkg://ucurve.token_stream"
+_NO_FOLDERS = "ucurve.token_stream"
 _HYDRA_ERRORS = (HydraException, OmegaConfBaseException)
 _OTHER_ERRORS = (ValueError, TypeError, RecursionError, yaml.YAMLError)  # YAML: of a folder of --config-dir
 _QUOTE = (
@@ -60,12 +60,13 @@ def compose_command_line(
 ) -> list[Composed]:
     """Return what Hydra composes of a command line: under ``-m`` every cell, else one.
 
-    Launchers, and options such as ``--cfg`` that print and end the process, exist in ``hydra.main`` alone. A launcher
-    of Hydra's (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere``.
+    Launchers, and options such as ``--cfg`` that print and end the process, exist in ``hydra.main`` alone, which composes
+    everything twice. A launcher of Hydra's (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere``.
     """
     own = [argument for argument in arguments if argument not in MULTIRUN]
-    if len(own) < len(arguments) and not any(map(_is_for_hydra, own)):
-        return compose_cells(name, sweep(name, own))
+    if not any(map(_is_for_hydra, own)):
+        is_grid = len(own) < len(arguments)
+        return compose_cells(name, sweep(name, own) if is_grid else [with_implied_choices(name, own)])
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
     sys.argv[1:] = with_implied_choices(name, arguments)
     found: list[Composed] = []
@@ -85,14 +86,14 @@ def compose_command_line(
             found.append(cell)
 
     with _explaining_errors(name, found), _stored(name):
-        hydra.main(version_base="1.3", config_path=_NO_FOLDERS, config_name=name)(collect)()
+        hydra.main(version_base="1.3", config_path=f"pkg://{_NO_FOLDERS}", config_name=name)(collect)()
         if unresolved:
             raise unresolved[0]
     return found
 
 
 def _is_for_hydra(argument: str) -> bool:
-    return argument.startswith(("-", "hydra")) and not argument.startswith(SEARCHPATH)
+    return argument.lstrip("+~").startswith(("-", "hydra")) and not argument.startswith(SEARCHPATH)
 
 
 @contextlib.contextmanager
@@ -166,9 +167,14 @@ def _composing(name: str) -> Iterator[None]:
     with (
         _explaining_errors(name),
         _stored(name),
-        contextlib.nullcontext() if GlobalHydra().is_initialized() else hydra.initialize(None, version_base="1.3"),
+        contextlib.nullcontext() if GlobalHydra().is_initialized() else _initialized(),
     ):
         yield
+
+
+def _initialized() -> contextlib.AbstractContextManager[None]:
+    # ``hydra.initialize`` would look through the sources of all callers for the folder of the nearest one.
+    return hydra.initialize_config_module(_NO_FOLDERS, version_base="1.3")
 
 
 def sweep(name: str, arguments: Sequence[str]) -> list[list[str]]:

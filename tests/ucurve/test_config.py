@@ -142,7 +142,8 @@ def test_a_path_alone_chooses_its_group(arguments, data, tokenizer):
 def alone(monkeypatch):
     """A function that lets Hydra compose each cell for itself."""
     monkeypatch.setattr("sys.argv", ["train.py"])
-    return lambda cells: [compose_command_line("train", cell, pytest.fail)[0].values for cell in cells]
+    for_hydra = "hydra.job.chdir=false"
+    return lambda cells: [compose_command_line("train", [for_hydra, *cell], pytest.fail)[0].values for cell in cells]
 
 
 @pytest.mark.parametrize(
