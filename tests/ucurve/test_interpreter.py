@@ -220,6 +220,8 @@ def test_a_file_of_the_users_that_hides_a_library_is_named(name, tmp_path):
     assert done.stderr.splitlines()[-1].startswith(f"ImportError: {message}")
 
 
+# Of a text of one line: of the demo's, the plan would draw all sentences.
+PLANNED = ["model=tiny", "tokenizer=char", "tokens=20K", f"data.path={ROOT / 'constraints.txt'}", "dry_run=true"]
 USERS_FILES = ["train.py", "analysis.py", "launch.py", "generation.py", "utils.py"]
 USERS_FOLDERS = ["eval", "data", "models", "datasets", "tokenizers"]
 
@@ -235,7 +237,7 @@ def make_folder_of_a_user(folder):
     "words",
     [
         ["-c", "import ucurve; ucurve.train; ucurve.score; ucurve.open; print('done')"],
-        ["-m", "ucurve", "train", "experiment=demo", "dry_run=true"],
+        ["-m", "ucurve", "train", *PLANNED],
         ["-m", "ucurve", "score", "list=true"],
         ["-m", "ucurve.launch.cost", "--help"],
     ],
@@ -269,7 +271,7 @@ atexit.register(tell)
 @pytest.mark.parametrize(
     "words",
     [
-        ["train.py", "experiment=demo", "dry_run=true"],
+        ["train.py", *PLANNED],
         ["score.py", "list=true"],
         ["-m", "launch.cost", "experiment=demo", "tokens=zero"],
         ["-m", "analysis.power", "runs=none"],

@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -57,15 +58,28 @@ def test_ipython_shows_a_mistake_of_the_user_in_one_line_and_hides_nothing_else(
         assert "raise error" in re.sub(r"\x1b\[[\d;]*m", "", shown)
 
 
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        ('ucurve.open("nothing/*")', "no run folder matches 'nothing/*'"),
-        ('ucurve.score("nothing")', "run or model: no folder nothing"),
-        ('ucurve.train("modl=tiny")', "unknown key 'modl'"),
-    ],
-)
-def test_a_program_that_makes_a_mistake_gets_its_own_line_and_the_message(code: str, message: str, tmp_path) -> None:
+MISTAKES = [
+    ('ucurve.open("nothing/*")', "no run folder matches 'nothing/*'"),
+    ('ucurve.score("nothing")', "run or model: no folder nothing"),
+    ('ucurve.train("modl=tiny")', "unknown key 'modl'"),
+]
+
+
+@pytest.mark.parametrize("code_and_message", MISTAKES, ids=lambda pair: pair[0])
+def test_a_mistake_has_the_line_of_the_program_and_the_message(code_and_message: tuple[str, str]) -> None:
+    code, message = code_and_message
+    with pytest.raises(UserError) as caught:
+        exec(compile(f"import ucurve\n\n{code}\n", "program.py", "exec"))  # noqa: S102 - written above
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    told = traceback.format_exception(caught.value)
+    places = [line.splitlines()[0] for line in told if line.startswith("  File ")][1:]  # first this test
+    assert places[0] == '  File "program.py", line 3, in <module>'
+    assert len(places) == 2 and places[1].endswith("in call"), "one line of ours, which raises it again"
+    assert told[-1].startswith(f"ucurve.UserError: {message}")
+
+
+def test_a_program_that_makes_a_mistake_gets_its_own_line_and_the_message(tmp_path) -> None:
+    code, message = MISTAKES[1]
     program = tmp_path / "program.py"
     program.write_text(f"import ucurve\n\n{code}\n")
     done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)

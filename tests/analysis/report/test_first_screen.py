@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import matplotlib
 import numpy as np
@@ -17,9 +17,8 @@ from tests.analysis.report.demo import CURVES, make_demo_runs
 from tests.axe import axe_findings
 from tests.chart_boxes import chart_faults, count_lines
 from ucurve.analysis.acquisition.order import FROM_START, LEARNED, NOT_LEARNED, TOO_FEW, Order
-from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
-from ucurve.analysis.data.study import read_study
+from ucurve.analysis.data.study import Study
 from ucurve.analysis.linking.length_bias import draw_alpha
 from ucurve.analysis.overview import _describe_order
 from ucurve.analysis.plotting.figures import Drawing
@@ -28,6 +27,7 @@ from ucurve.analysis.report.html import FirstScreen, ReportSection
 from ucurve.analysis.run import analyze
 from ucurve.analysis.sections import make_report
 
+Made: TypeAlias = tuple[FirstScreen, list[ReportSection]]
 SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 _CLIPPED = """() => [...document.querySelectorAll('h1, h2, h3, p, th, td, summary, a, button')].filter(one => {
   const style = getComputedStyle(one);
@@ -42,13 +42,27 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> AnalyzeSettings:
 
 
 @pytest.fixture(scope="module")
-def made(settings: AnalyzeSettings) -> tuple[FirstScreen, list[ReportSection]]:
-    return make_report(read_study(find_runs(settings.runs), settings))
+def analyzed(settings: AnalyzeSettings) -> tuple[Path, Made]:
+    """The report, and what it was written from."""
+    made: list[Made] = []
+
+    def keep(study: Study) -> Made:
+        made.append(make_report(study))
+        return made[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ucurve.analysis.sections.make_report", keep)
+        return analyze(settings), made[0]
 
 
 @pytest.fixture(scope="module")
-def report(settings: AnalyzeSettings) -> Path:
-    return analyze(settings)
+def made(analyzed: tuple[Path, Made]) -> Made:
+    return analyzed[1]
+
+
+@pytest.fixture(scope="module")
+def report(analyzed: tuple[Path, Made]) -> Path:
+    return analyzed[0]
 
 
 @pytest.fixture
@@ -58,7 +72,7 @@ def page(browser: Any, report: Path) -> Iterator[Any]:
 
 
 def test_the_first_screen_tells_what_was_trained_learned_and_turns(
-    made: tuple[FirstScreen, list[ReportSection]],
+    made: Made,
 ) -> None:
     first, _ = made
     facts = dict(first.facts)
@@ -98,9 +112,7 @@ def test_only_what_is_surely_first_or_last_is_told_as_that() -> None:
     ]
 
 
-def test_what_one_model_cannot_answer_is_left_out_and_named(
-    made: tuple[FirstScreen, list[ReportSection]], report: Path
-) -> None:
+def test_what_one_model_cannot_answer_is_left_out_and_named(made: Made, report: Path) -> None:
     left_out = {section.heading: section.left_out for section in made[1] if section.left_out}
     assert left_out["Models side by side on zho"] == "these runs are seeds of one model"
     assert left_out["Accuracy against FLOPs on zho"].startswith("one model and budget")
@@ -200,7 +212,7 @@ def _alpha() -> Drawing:
     return draw_alpha(bands, "accuracy_unequal")
 
 
-def test_no_text_of_a_figure_is_clipped_or_overlaps_another(made: tuple[FirstScreen, list[ReportSection]]) -> None:
+def test_no_text_of_a_figure_is_clipped_or_overlaps_another(made: Made) -> None:
     drawings = [*made[0].pictures, *(drawing for section in made[1] for drawing in section.drawings), _alpha()]
     names = {drawing.name for drawing in drawings}
     assert {"against_zho", "change_points_zho_overall", "shapes_zho_phenomena", "length_bias_accuracy_unequal"} <= names

@@ -5,6 +5,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from ucurve.huggingface import registration
 from ucurve.huggingface.lstm import LSTMConfig, LSTMForCausalLM
 
 LOAD = "m = AutoModelForCausalLM.from_pretrained(sys.argv[1]); print(type(m).__name__, m.num_parameters())"
@@ -39,13 +40,24 @@ def test_a_folder_gives_the_same_model(model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "first", ["import ucurve; from transformers import Auto", "from transformers import Auto; import ucurve"]
+    "first",
+    [
+        "import ucurve; from transformers import Auto",
+        pytest.param("from transformers import Auto; import ucurve", marks=pytest.mark.long),
+    ],
 )
 def test_its_folders_load_after_importing_ucurve(model, tmp_path, first):
     model.save_pretrained(tmp_path)
     program = f"import sys; {first.replace('Auto', 'AutoModelForCausalLM')}; {LOAD}"
     done = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["LSTMForCausalLM", str(model.num_parameters())]
+
+
+def test_where_transformers_was_imported_first_they_are_known_at_once(monkeypatch):
+    known = []
+    monkeypatch.setattr(registration, "register", lambda: known.append("all"))
+    registration.register_when_imported()
+    assert known == ["all"]
 
 
 def test_importing_ucurve_imports_no_transformers():
