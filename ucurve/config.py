@@ -60,8 +60,8 @@ def compose_command_line(
 ) -> list[Composed]:
     """Return what Hydra composes of a command line: under ``-m`` every cell, else one.
 
-    Launchers, and options such as ``--cfg`` that print and end the process, exist in ``hydra.main`` alone, which composes
-    everything twice. A launcher of Hydra's (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere``.
+    Launchers, and options such as ``--cfg`` that print and end the process, exist in ``hydra.main`` alone, which
+    composes twice. A launcher of Hydra's (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere``.
     """
     own = [argument for argument in arguments if argument not in MULTIRUN]
     if not any(map(_is_for_hydra, own)):
