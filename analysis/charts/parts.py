@@ -126,23 +126,25 @@ def layered(
     marks = [layers[0].add_params(*choices), *layers[1:]]
     for place, mark in enumerate(marks):
         mark.name = f"marks{place}"
-    chart = LayeredChart(
+    # Given at once: each of Altair's methods for one of them makes all layers anew.
+    steps = [*(alt.FilterTransform(filter=keep_chosen(column)) for column in menus), _flatten(numbers)]
+    return LayeredChart(
         data=alt.NamedData(CURVES), layer=marks, width="container", height=_HEIGHT, config=_CONFIG,
-        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"), transform=steps,
     )  # fmt: skip
-    for column in menus:
-        chart = chart.transform_filter(keep_chosen(column))
-    return chart.transform_flatten(list(numbers))
+
+
+def _flatten(numbers: Sequence[str]) -> alt.FlattenTransform:
+    return alt.FlattenTransform(flatten=list(numbers))
 
 
 def small(layers: Sequence[alt.Chart], numbers: Sequence[str]) -> LayeredChart:
     """Put marks into one small panel without legend; the page sets the parameters ``at`` and ``alone``."""
     marks = [layers[0].add_params(alt.param(_AT, value=None), alt.param(_ALONE, value=None)), *layers[1:]]
-    chart = LayeredChart(
-        data=alt.NamedData(CURVES), layer=marks, width="container", height=PANEL[1],
-        config=_CONFIG, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+    return LayeredChart(
+        data=alt.NamedData(CURVES), layer=marks, width="container", height=PANEL[1], config=_CONFIG,
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"), transform=[_flatten(numbers)],
     )  # fmt: skip
-    return chart.transform_flatten(list(numbers))
 
 
 def panel_size(panels: Column) -> tuple[int, int]:
