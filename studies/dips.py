@@ -26,8 +26,8 @@ _AGREEMENT = (
 )  # fmt: skip
 _COLUMNS = ("depth", "depth_low", "depth_high", "turn_from", "place", "turn_to")
 _DIP_TABLE = [
-    "tokenizer", "phenomenon", "linking", "shape", "runs", *RUNS_WITH_DIP, "in_these_runs", "in_these_pairs", "stands",
-    "p", "p_holm", *_COLUMNS,
+    "tokenizer", "phenomenon", "linking", "shape", "class", "runs", *RUNS_WITH_DIP, "in_these_runs", "in_these_pairs",
+    "stands", "p", "p_holm", *_COLUMNS,
 ]  # fmt: skip
 
 

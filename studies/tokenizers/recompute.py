@@ -624,7 +624,6 @@ def _compare_dips(
 ) -> None:
     """Compare the table of dips, which has every curve that dips under a linking function under each of them."""
     shown = table.rename(columns={"tokenizer": "line"})
-    shown["class"] = shown["shape"].str.split(r" \(|, also", regex=True).str[0]
     for scope in ("these_pairs", "these_runs"):
         shown[f"class_{scope}"] = np.where(shown[f"in_{scope}"], "U-shaped", "other than U-shaped")
     counted = [name for name in ("p", "p_holm", "runs_with_dip", "runs_with_dip_each") if name in shown]
