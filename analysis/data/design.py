@@ -114,9 +114,7 @@ def _is_left_out(name: str, without: Sequence[str]) -> bool:
 
 def _telling(levels: pd.DataFrame) -> list[str]:
     """Return the factors that differ: the usual ones all, of the others those that tell runs apart."""
-    texts = {
-        name: _texts(levels[name]) for name in map(str, levels)
-    }  # pandas takes 40 times as long
+    texts = {name: _texts(levels[name]) for name in map(str, levels)}  # pandas takes 40 times as long
     told = [name for name in FACTORS if len(set(texts.get(name, []))) > 1]
     count = _count(texts, told)
     for name in texts:

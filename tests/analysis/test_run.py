@@ -1,8 +1,7 @@
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,8 +12,6 @@ from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.run import analyze
 from ucurve.config import check
 from ucurve.errors import UserError
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -175,16 +172,16 @@ def test_settings_are_checked_in_one_message() -> None:
         check(AnalyzeSettings, {"runs": "runs/*", "formats": ["gif"], "colour": "red"})
 
 
-def test_command_ends_by_naming_the_report(make_run: MakeRun, tmp_path: Path) -> None:
+def test_command_ends_by_naming_the_report(make_run: MakeRun, run_command: Any, tmp_path: Path) -> None:
     make_run(_curve(0.8))
-    command = [sys.executable, str(ROOT / "analyze.py"), "runs=runs/*", "out=figures"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    said = done.stdout.splitlines()
+    code, told, _ = run_command("analyze", "runs=runs/*", "out=figures")
+    assert code == 0
+    said = told.splitlines()
     assert said[0].split()[:4] == ["run", "benchmark", "before", "last"]
     assert said[1].split()[:4] == ["14m-10M-char-demo-s0", "zho", "50.0", "80.0"]
     assert said[-2] == "report: figures/report.html"
     assert re.fullmatch(r"next: ucurve workbench runs='runs/\*'", said[-1])
-    assert done.stdout.count("next: ") == 1
+    assert told.count("next: ") == 1
     assert len(said) <= 12
     assert {path.name for path in tmp_path.iterdir()} == {"runs", "figures"}
 
