@@ -85,24 +85,27 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     whose names end in ``_these_runs`` and ``_these_pairs``. To the columns of ``classify``, with its class as
     ``class``, come ``class_these_runs``, which is about other pairs and not about other seeds, and
     ``class_these_pairs``, which is about other seeds and not about other pairs (one run: not tested); and in ``shape``
-    the class with its reservations, such as ``U-shaped (this run)``, ``U-shaped (2 runs: indicative)``, ``undetermined
-    (these pairs: rising)``, ``undetermined (dips, unproven)`` and ``undetermined (too few edits)``. Then ``p``
-    (adjusted p of the class; of an undetermined curve the smaller one of rise and fall), and of the dip of a U or the
-    bump of an inverted U ``depth`` and its interval (fractions), ``turn_from``, ``place`` with its interval and
-    ``turn_to`` (tokens), NaN for other classes.
+    the widest class that is shown, with its reservations, such as ``U-shaped (this run)``, ``U-shaped (2 runs:
+    indicative)``, ``rising (these pairs)``, ``undetermined (dips, unproven)`` and ``undetermined (too few edits)``.
+    Then ``p``, the adjusted p of the test that named the shape (of an undetermined curve the smaller one of rise and
+    fall), and of the dip of a U or the bump of an inverted U, where the class is one, ``depth`` and its interval
+    (fractions), ``turn_from``, ``place`` with its interval and ``turn_to`` (tokens), NaN for other classes.
     """
     table = classify(tests.drop(columns=[*_NARROWER])).rename(columns={"shape": "class"})
-    table["class_these_runs"] = _classify_within(tests, "these_runs").where(tests["runs"] > 1, table["class"])
-    table["class_these_pairs"] = _classify_within(tests, "these_pairs").where(tests["runs"] > 1, NOT_TESTED)
+    within = {scope: _classify_within(tests, scope) for scope in SCOPES}
+    table["class_these_runs"] = within["these_runs"]["shape"].where(tests["runs"] > 1, table["class"])
+    table["class_these_pairs"] = within["these_pairs"]["shape"].where(tests["runs"] > 1, NOT_TESTED)
     rows = table.to_dict("records")
-    table["shape"] = [reading(row) for row in rows]
+    narrower = {scope: own.to_dict("records") for scope, own in within.items()}
+    p = [_p_of_shape(row, {name: own[at] for name, own in narrower.items()}) for at, row in enumerate(rows)]
+    table = table.assign(shape=[reading(row) for row in rows], p=p)
     return pd.concat([table, pd.DataFrame([_turn_of_class(row) for row in rows], index=table.index)], axis=1)
 
 
-def _classify_within(tests: pd.DataFrame, scope: str) -> pd.Series:
-    """Name the classes in a narrower scope, in which lines of several runs are a family of Holm's procedure."""
+def _classify_within(tests: pd.DataFrame, scope: str) -> pd.DataFrame:
+    """Classify in a narrower scope, in which lines of several runs are a family of Holm's procedure."""
     own = {f"p_{name}": tests[f"p_{name}_{scope}"] for name in ALTERNATIVES}
-    return classify(tests.assign(**own))["shape"]
+    return classify(tests.assign(**own))
 
 
 def unproven_turn(row: Row) -> str:
@@ -223,14 +226,15 @@ def _turn_of_class(row: Row) -> dict[str, float]:
         "depth": "", "depth_low": "_depth_low", "depth_high": "_depth_high", "turn_from": "_start", "place": "_place",
         "place_low": "_place_low", "place_high": "_place_high", "turn_to": "_end",
     }  # fmt: skip
-    values = {name: row[turn + part] if turn else np.nan for name, part in names.items()}
-    return {"p": _p_of_class(row), **values}
+    return {name: row[turn + part] if turn else np.nan for name, part in names.items()}
 
 
-def _p_of_class(row: Row) -> float:
-    """Return the adjusted p of the test that named the class."""
+def _p_of_shape(row: Row, narrower: Mapping[str, Row]) -> float:
+    """Return the adjusted p of the test that named the shape, in the scope in which it did."""
     if row["class"] == NOT_TESTED:
         return np.nan
-    if row["class"] == "undetermined":
+    name, scope = _widest_class(row)
+    if name == "undetermined":
         return float(min(row["holm_rise"], row["holm_fall"]))
-    return float(row[f"holm_{TEST_OF[row['class']]}"])
+    source = narrower[scope.replace(" ", "_")] if row["class"] == "undetermined" else row
+    return float(source[f"holm_{TEST_OF[name]}"])

@@ -250,6 +250,7 @@ def test_seeds_that_agree_about_a_few_edits_show_a_rise_of_these_pairs_only(make
     table = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
     assert table.loc["up", ["class", "class_these_pairs"]].tolist() == ["undetermined", "rising"]
     assert table.loc["up", "shape"] == "rising (these pairs)"
+    assert table.loc["up", "p"] <= 0.05 < min(table.loc["up", ["holm_rise", "holm_fall"]])
     assert "of other pairs or templates it says nothing" in note_of(shape)
 
 
@@ -300,6 +301,7 @@ def test_two_runs_that_learn_at_different_times_are_undetermined_but_rise(make_r
     shape, _ = parts_of()
     table = shape.tables[f"shapes_{BENCHMARK}"]
     assert set(table["shape"]) == {"rising (these runs)"}
+    assert (table["p"] <= 0.05).all()
     assert set(table["class"]) == {"undetermined"}
     assert "says nothing of other seeds" in note_of(shape)
 
