@@ -103,16 +103,16 @@ def describe_turns(shapes: Shapes, histories: Sequence[History] = ()) -> Iterato
 
 def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     """Say from where to where a curve falls and comes back, or rises and falls back, by the accuracies drawn."""
-    (_, before), (place, turned), (_, after) = _extremes(row, shapes)
+    (since, before), (place, turned), (_, after) = _extremes(row, shapes)
     name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
     of_line = f" of {row['line']}" if several else ""
     verbs = ("falls", "comes back") if _turn_of(row) == "dip" else ("rises", "falls back")
     own = shapes.curves[(shapes.curves["line"] == row["line"]) & (shapes.curves["phenomenon"] == row["phenomenon"])]
     untrained = own.loc[own["tokens"] == 0, "accuracy"]
-    start = f" ({100 * untrained.iloc[0]:.0f} % untrained)" if len(untrained) else ""
+    start = f" (untrained: {100 * untrained.iloc[0]:.0f} %)" if len(untrained) else ""
     return (
-        f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f}{start} to {100 * turned:.0f} % "
-        f"at {_count(place)} tokens and {verbs[1]} to {100 * after:.0f} %"
+        f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f} % at {_count(since)}{start} to "
+        f"{100 * turned:.0f} % at {_count(place)} tokens and {verbs[1]} to {100 * after:.0f} %"
     )
 
 
