@@ -51,6 +51,11 @@ class Drawing:
     chart: "LayerChart | FacetChart | None" = field(default=None, repr=False)
 
     @property
+    def is_wide(self) -> bool:
+        """Whether it is at least as wide as high."""
+        return bool(self.figure.get_figwidth() >= self.figure.get_figheight())
+
+    @property
     def pixels_wide(self) -> int:
         """Its width on a screen, in CSS pixels."""
         return round(self.figure.get_figwidth() * self.pixels_per_inch)

@@ -135,12 +135,13 @@ class _Cell(NamedTuple):
 def brief(section: ReportSection, image: str) -> ReportSection:
     """Return what the report of several lines shows of a section; the rest is in the files that it links to.
 
-    It has the sentences, the first figure and at most two tables, of which the page shows the first rows. A long table
-    is one of them only where it says by ``rank`` which of its rows matter most. ``image`` is the ending of the figures'
-    files.
+    It has the sentences, the first figure and at most two tables, of which the page shows the first rows. A picture
+    that is higher than wide would be too small to read. A long table is one of them only where it says by ``rank``
+    which of its rows matter most. ``image`` is the ending of the figures' files.
     """
     texts = [item for item in section.content if isinstance(item, str)]
-    drawings = [replace(item, note=_split_note(item.note)[0]) for item in section.content if isinstance(item, Drawing)]
+    readable = [item for item in section.content if isinstance(item, Drawing) and (item.chart or item.is_wide)]
+    drawings = [replace(item, note=_split_note(item.note)[0]) for item in readable]
     views = [item for item in section.content if isinstance(item, TableView) and not item.table.empty]
     shown = [view for view in views if view.rank or len(view.table) <= _MOST_ROWS][:_MOST_TABLES]
     files = [f"{name}.csv" for name in section.tables] + [f"{one.name}.{image}" for one in section.drawings]

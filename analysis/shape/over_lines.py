@@ -147,11 +147,16 @@ def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[Repo
         return
     name, figure = f"shapes_{one}s_{scored.file_name}", _FIGURE.format(one=one, smoothing=SMOOTHING)
     note = f"{_NOTE.format(one=one, of=_OF[one])}{scored.title}."
-    views = [class_view(found, name, _class_columns(one), note), *_depths_view(scored, found, one)]
+    view = class_view(found, name, _class_columns(one), note)
+    depths = list(_depths_view(scored, found, one))
     drawings = draw_shapes(scored, found, name, f"Shapes of the mean over {one}s", figure)
     texts = (count_classes(found.classes), *_tell_turns(found.classes, one), *found.notes)
-    shown, written = (drawings, ()) if one == SIZE else ((), drawings)  # all lines stand in the first picture already
-    yield ReportSection(heading, (*texts, *shown, *views), not_shown=tuple(written))
+    if one == SIZE:
+        yield ReportSection(heading, (*texts, view, *depths), not_shown=tuple(drawings))
+        return
+    # The report of a grid is long: of the mean over all lines it has the sentences.
+    files = {name: table for own in (view, *depths) for name, table in own.files.items()}
+    yield ReportSection(heading, tuple(texts), files, not_shown=tuple(drawings))
 
 
 def _class_columns(one: str) -> tuple[Column, ...]:

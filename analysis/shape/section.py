@@ -238,7 +238,7 @@ def count_classes(classes: pd.DataFrame) -> str:
     counts = Counter(ordered["shape" if ordered["shape"].nunique() <= _MOST_SHAPES else "class"])
     named = ", ".join(f"{count} {shape}" for shape, count in counts.items())
     text = f"Of {len(tested)} curves: {named}." if named else "No curve could be tested."
-    text = " ".join([text, *explain_reservations(counts)])
+    text = " ".join([text, *(said for said in explain_reservations(counts) if said.startswith("These"))])
     few = len(classes) - len(tested)
     why = f"with fewer than {LEAST_CHECKPOINTS} trained checkpoints or less than tenfold tokens"
     return text + (f" Not tested: {few}, {why}." if few else "")
