@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow.compute
 import pyarrow.dataset
@@ -87,10 +88,16 @@ def with_gaps(frame: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFrame:
     ``frame`` has rows of ``score_frame`` for one benchmark, scorer, linking function and split, aggregates only. In an
     added row the accuracies are NaN, so that a line drawn through it breaks; tokens and FLOPs follow those per step.
     """
-    of_runs = dict(iter(frame.groupby(frame["run"].astype(str), sort=False)))
-    grid = [_checkpoints(of_runs[run.label], run) for run in runs if run.label in of_runs]
+    rows_of = dict(iter(frame.groupby(frame["run"].astype(str), sort=False)))
+    scored = [run for run in runs if run.label in rows_of]
+    points = [_checkpoints(rows_of[run.label], run) for run in scored]
+    steps, places = (np.concatenate(parts) for parts in zip(*points, strict=True))
+    grid = pd.DataFrame({"step": steps, "tokens": places[:, 0], "flops": places[:, 1]})
+    lengths = [len(own) for own, _ in points]
+    for name, of_runs in (("run", [run.label for run in scored]), ("line", [run.line for run in scored])):
+        grid[name] = np.repeat(np.array(of_runs, dtype=object), lengths)
     phenomena = frame[["run", "phenomenon"]].drop_duplicates().astype(str)
-    rows = pd.concat(grid, ignore_index=True).merge(phenomena, on="run")
+    rows = grid.merge(phenomena, on="run")
     values = frame[["run", "phenomenon", "step", "accuracy", "ci_low", "ci_high"]]
     values = values.astype({"run": str, "phenomenon": str})
     merged = rows.merge(values, on=["run", "phenomenon", "step"], how="left")
@@ -215,8 +222,8 @@ def _concatenate(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.D
     return pd.DataFrame(stacked)
 
 
-def _checkpoints(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """Return every checkpoint of a run, scored or not, with its tokens and FLOPs; both grow evenly with the steps."""
+def _checkpoints(rows: pd.DataFrame, run: Run) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return every step of a run, scored or not, with its tokens and FLOPs, [steps, 2]; both grow evenly."""
     scored, first = np.unique(rows["step"].to_numpy(np.int64), return_index=True)
     known = rows[["tokens", "flops"]].to_numpy(np.float64)[first]  # [scored steps, 2]
     per_step = known[-1] / scored[-1] if scored[-1] > 0 else np.full(2, np.nan)
@@ -224,6 +231,4 @@ def _checkpoints(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
     whole = steps[:, None] * per_step
     places = np.searchsorted(steps, scored)
     whole[places] = np.where(np.isnan(known), whole[places], known)
-    return pd.DataFrame({
-        "step": steps, "tokens": whole[:, 0], "flops": whole[:, 1], "run": run.label, "line": run.line
-    })  # fmt: skip
+    return steps, whole
