@@ -147,16 +147,17 @@ def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[Repo
         return
     name, figure = f"shapes_{one}s_{scored.file_name}", _FIGURE.format(one=one, smoothing=SMOOTHING)
     note = f"{_NOTE.format(one=one, of=_OF[one])}{scored.title}."
-    view = class_view(found, name, _class_columns(one), note)
     depths = list(_depths_view(scored, found, one))
     drawings = draw_shapes(scored, found, name, f"Shapes of the mean over {one}s", figure)
     texts = (count_classes(found.classes), *_tell_turns(found.classes, one), *found.notes)
     if one == SIZE:
+        view = class_view(found, name, _class_columns(one), note)
         yield ReportSection(heading, (*texts, view, *depths), not_shown=tuple(drawings))
         return
     # The report of a grid is long: of the mean over all lines it has the sentences.
-    files = {name: table for own in (view, *depths) for name, table in own.files.items()}
-    yield ReportSection(heading, tuple(texts), files, not_shown=tuple(drawings))
+    files = {name: found.classes} | {name: table for own in depths for name, table in own.files.items()}
+    mean = f"{note.partition('. ')[0]}."
+    yield ReportSection(heading, (" ".join([mean, *texts]),), files, not_shown=tuple(drawings))
 
 
 def _class_columns(one: str) -> tuple[Column, ...]:
