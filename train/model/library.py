@@ -326,7 +326,6 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
 
     counted_here = {torch.ops.aten.mkldnn_rnn_layer: _recurrent_flops}
     unknown: set[str] = set()
-    inner: list[int] = []  # what is counted when the inner model returns
     with FakeTensorMode(), torch.no_grad():
         with no_init_weights():  # trunc_normal_ looks at values, which fake tensors do not have
             model = design._build(vocabulary, context, document_token=0)
@@ -340,14 +339,15 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
             _noting_unknown_operations(unknown, counted_here),
             design._explaining(),
         ):
-            model.base_model.register_forward_hook(lambda *_: inner.append(counter.get_total_flops()))
+            model.base_model(ids)
+            inner = counter.get_total_flops()
             model(ids)
     if unknown:
         raise UserError(
             f"model.architecture={design.architecture}: torch counts no FLOPs of {', '.join(sorted(unknown))}, "
             "which it computes, so the FLOPs of the run would be wrong"
         )
-    return 3.0 * inner[0], 3.0 * (counter.get_total_flops() - inner[0])
+    return 3.0 * inner, 3.0 * (counter.get_total_flops() - 2 * inner)
 
 
 def _recurrent_flops(

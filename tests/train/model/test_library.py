@@ -58,6 +58,15 @@ def test_flops_are_those_counted_by_hand(family):
     assert design(family).count_flops(VOCABULARY, LENGTH, tokens) == pytest.approx(by_hand, rel=0.01)
 
 
+def test_flops_of_a_model_that_calls_a_part_of_its_inner_model_are_counted():
+    """That of OPT calls the decoder of its inner model, and never the inner model itself."""
+    sizes = {"hidden_size": WIDTH, "word_embed_proj_dim": WIDTH, "ffn_dim": 4 * WIDTH}
+    sizes |= {"num_hidden_layers": LAYERS, "num_attention_heads": 4, "dropout": 0.0, "attention_dropout": 0.0}
+    by_hand = LAYERS * (12 * WIDTH * WIDTH + 2 * LENGTH * WIDTH) + VOCABULARY * WIDTH
+    counted = LibraryModel("opt", json.dumps(sizes)).count_flops(VOCABULARY, LENGTH, LENGTH)
+    assert counted == pytest.approx(6 * LENGTH * by_hand, rel=0.01)
+
+
 def check_parameters(design):
     """Check that parameters are counted as the built model has them, and return it."""
     model = design.build_model(VOCABULARY, LENGTH, 7, seed=0)
