@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 
@@ -10,31 +11,49 @@ from ucurve.eval.benchmarks.datacheck import data_report
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import find_in_folder
 from ucurve.eval.templates.pair import Value
+from ucurve.generation.differences import Member, describe_differences
 from ucurve.generation.maker import MAKERS, CheckOf, import_part, makers
+from ucurve.generation.word_counts import describe_word_counts
 from ucurve.text_table import format_table
 
 _SHOWN = 3
 
 
-def check_folder(folder: Path, keys: Mapping[str, object] | None = None) -> str:
-    """Check every pair in a folder and say what was found; ``keys``, of the source, name what it was made from."""
+def check_folder(folder: Path, keys: Mapping[str, object] | None = None, run: Path | None = None) -> str:
+    """Check every pair in a folder and say what was found.
+
+    ``keys``, of the source, name what it was made from; in the training text of ``run`` what differs is counted.
+    """
     cards, root = find_in_folder(folder)
     parts = []
     for card in cards:
         pairs = load_benchmark(card, root)
         rows = [_row(name, breaks, pairs) for name, breaks in _checks(card, keys or {}).items()]
-        parts.append(f"{data_report(pairs).text()}\n{format_table(rows)}")
+        parts += [data_report(pairs).text(), format_table(rows), *_differences(card, pairs, keys or {})]
+        parts += [describe_word_counts(run, pairs)] if run is not None else []
     return "\n\n".join(parts)
 
 
 def _checks(card: Benchmark, keys: Mapping[str, object]) -> dict[str, CheckOf | str]:
     """Return the checks of all pairs, of a maker and of its sources; a text says why one was not made."""
-    maker = card.made.get("source", card.maker)
-    if maker not in makers() or not (MAKERS / maker / "check.py").is_file():
+    module = _module(card.made.get("source", card.maker))
+    if module is None:
         return dict(_ALL)
-    module = import_part(maker, "check")
     with_sources = getattr(module, "source_checks", None) if card.made else None
     return {**_ALL, **module.CHECKS, **(with_sources(card.made, keys) if with_sources else {})}
+
+
+def _differences(card: Benchmark, pairs: pd.DataFrame, keys: Mapping[str, object]) -> list[str]:
+    """Say in what pairs differ beside the form of one word; in lemmas where the source knows them."""
+    find_lemmas = getattr(_module(card.made.get("source")), "lemmas", None)
+    members = [Member(*row) for row in pairs[["paradigm", "good", "bad"]].itertuples(index=False)]
+    return ["\n".join(describe_differences(members, find_lemmas(keys) if find_lemmas else None))]
+
+
+def _module(maker: object) -> ModuleType | None:
+    """Return the checks of a maker, if it has some."""
+    name = str(maker)
+    return import_part(name, "check") if name in makers() and (MAKERS / name / "check.py").is_file() else None
 
 
 def _row(name: str, breaks: CheckOf | str, pairs: pd.DataFrame) -> dict[str, Value]:

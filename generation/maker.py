@@ -16,6 +16,7 @@ import pandas as pd
 
 from ucurve.errors import unknown_name
 from ucurve.eval.templates.pair import Draw, DrawFailed, Pair, Reason, Value, draw_pairs, fault_of, seeded
+from ucurve.generation.differences import Lemmas
 from ucurve.generation.lengths import Balance, Lengths
 from ucurve.generation.order import Order, shuffled
 
@@ -61,6 +62,7 @@ class Made:
     card: Mapping[str, object]  # keys of the benchmark's card, such as language and license; name and files are added
     inputs: Sequence[Path] = ()  # the files that were read; the card names them with their hashes
     libraries: Sequence[str] = ()  # whose versions the card gives
+    lemmas: Lemmas | None = None  # of the words, where the source knows them
     across: bool = False  # whether a pair may stand in one paradigm only
     default_pairs: int | None = None  # of a paradigm, where the user does not say; None for all
     tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(default_factory=dict)  # of stages, by the file's name

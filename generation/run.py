@@ -21,6 +21,7 @@ from ucurve.fields import STRICT
 from ucurve.generation.benchmark_folder import REPORT_FILE, write_benchmark
 from ucurve.generation.check import check_folder
 from ucurve.generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity, threshold
+from ucurve.generation.differences import Member, describe_differences, find_differences
 from ucurve.generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
 from ucurve.generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome, import_part
 from ucurve.progress import ProgressBar, log_line
@@ -29,7 +30,7 @@ from ucurve.text_table import format_table
 from ucurve.yaml_files import file_names
 
 ALL = "all"
-_OWN = ("source", "out", "pairs", "longest", "lengths", "tokenizer", "seed", "check", "filter")
+_OWN = ("source", "out", "pairs", "longest", "lengths", "tokenizer", "seed", "check", "run", "filter")
 _NAMED = 5  # of the paradigms with mostly longer bad members, in the message
 
 
@@ -52,6 +53,7 @@ class GenerateSettings:
     tokenizer: Path | None = None
     seed: int = 0
     check: Path | None = None
+    run: Path | None = None
     filter: FilterSettings = FilterSettings()
 
 
@@ -60,7 +62,7 @@ def generate_command(values: dict[str, object]) -> None:
     settings = check(GenerateSettings, {name: value for name, value in values.items() if name in _OWN})
     keys = {name: value for name, value in values.items() if name not in _OWN}
     if settings.check is not None:
-        sys.stdout.write(check_folder(settings.check, keys) + "\n")
+        sys.stdout.write(check_folder(settings.check, keys, settings.run) + "\n")
         return
     if settings.source is None:
         raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
@@ -96,6 +98,8 @@ def build_benchmark(
     found = [shares(outcome.pairs, lengths) for outcome in outcomes]
     for outcome, share in zip(outcomes, found, strict=True):
         outcome.facts.update(share._asdict())
+        differences = find_differences(_members(outcome), made.lemmas)
+        outcome.facts.update({kind: len(members) for kind, members in differences.items()})
         if familiarity is not None:
             outcome.facts["threshold"] = threshold(outcome, familiarity)
     if not any(outcome.pairs for outcome in outcomes):
@@ -106,7 +110,13 @@ def build_benchmark(
     _summarize(outcomes, pairs, settings.out)
     _name_lopsided(outcomes, found, lengths)
     _name_few_edits(outcomes)
+    for sentence in describe_differences([one for outcome in outcomes for one in _members(outcome)], made.lemmas):
+        log_line(sentence)
     return outcomes
+
+
+def _members(outcome: Outcome) -> list[Member]:
+    return [Member(outcome.paradigm.name, pair.good, pair.bad) for pair in outcome.pairs]
 
 
 def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, object]) -> dict[str, object]:

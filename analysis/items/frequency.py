@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,11 +22,19 @@ _COLUMNS = ("run", "line", "pair", "phenomenon", "paradigm", "good", "bad")
 
 
 @dataclass(frozen=True, eq=False)
-class _Edited:
+class Edits:
     """What differs in each pair of a table, by the column that tells the rarest of it."""
 
     spaced: bool
     ngrams: dict[str, list[list[str]]]  # of word_good, word_bad, bigram_good, bigram_bad, those of each pair
+
+    def rarest(self, run: Path, step: int) -> pd.DataFrame:
+        """Look up the rarest word and bigram of each pair in what a run had seen at a step.
+
+        A row for each pair, with each of ``ngrams`` and ``FREQUENCIES``; see ``frequency_table``.
+        """
+        wanted = {ngram for of_pairs in self.ngrams.values() for ngrams in of_pairs for ngram in ngrams}
+        return _rarest(self, read_seen_counts(run, step, wanted, self.spaced))
 
 
 def edited_ngrams(words: Sequence[str], others: Sequence[str], longest: int = 2) -> list[list[str]]:
@@ -49,16 +58,15 @@ def frequency_table(histories: Sequence[History]) -> pd.DataFrame:
     The end is the last scored checkpoint. ``FREQUENCIES`` are log10 of (count + 1) per million words seen; NaN, and the
     word missing, where the sentence has no word of its own or no bigram at the edit.
     """
-    edits: dict[int, _Edited] = {}
+    edits: dict[int, Edits] = {}
     tables = []
     for history in histories:
         shared = history.shared
         if id(shared) not in edits:
-            edits[id(shared)] = _find_edits(shared.table)
-        edited = edits[id(shared)]
+            edits[id(shared)] = find_edits(shared.table)
         table = shared.table[["pair", "phenomenon", "paradigm", "good", "bad"]].reset_index(drop=True)
         table = table.assign(run=history.run.label, line=history.run.line)[list(_COLUMNS)]
-        tables.append(table.join(_rarest(edited, _counts(history, edited))))
+        tables.append(table.join(edits[id(shared)].rarest(history.run.folder, _last_step(history))))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -76,17 +84,18 @@ def with_frequencies(histories: Sequence[History], columns: Collection[str]) -> 
     return [replace(history, shared=pairs) for history in histories]
 
 
-def _find_edits(pairs: pd.DataFrame) -> _Edited:
+def find_edits(pairs: pd.DataFrame) -> Edits:
+    """Find the words and bigrams in which the sentences of each pair of a table differ."""
     spaced = delimits_words(pairs["good"].tolist())
     sides = [[split_words(text, spaced) for text in pairs[side]] for side in ("good", "bad")]
     found = {}
     for side, words, others in (("good", *sides), ("bad", *reversed(sides))):
         ngrams = [edited_ngrams(one, other) for one, other in zip(words, others, strict=True)]
         found[f"word_{side}"], found[f"bigram_{side}"] = ([each[kind] for each in ngrams] for kind in (0, 1))
-    return _Edited(spaced, {name: found[name] for name in ("word_good", "word_bad", "bigram_good", "bigram_bad")})
+    return Edits(spaced, {name: found[name] for name in ("word_good", "word_bad", "bigram_good", "bigram_bad")})
 
 
-def _counts(history: History, edited: _Edited) -> SeenCounts:
+def _last_step(history: History) -> int:
     run, step = history.run, int(history.checkpoints["step"].max())
     if run.facts is None:
         raise UserError(
@@ -95,11 +104,10 @@ def _counts(history: History, edited: _Edited) -> SeenCounts:
         )
     if step < 1:
         raise UserError(f"{run.label}: only step 0 is scored, at which it had seen no text")
-    wanted = {ngram for of_pairs in edited.ngrams.values() for ngrams in of_pairs for ngram in ngrams}
-    return read_seen_counts(run.folder, step, wanted, edited.spaced)
+    return step
 
 
-def _rarest(edited: _Edited, seen: SeenCounts) -> pd.DataFrame:
+def _rarest(edited: Edits, seen: SeenCounts) -> pd.DataFrame:
     columns, logs = pd.DataFrame(), pd.DataFrame()
     for name, of_pairs in edited.ngrams.items():
         counts = [[seen.counts.get(ngram, 0) for ngram in ngrams] for ngrams in of_pairs]

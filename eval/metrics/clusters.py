@@ -37,12 +37,17 @@ def names_a_column(cluster: str) -> bool:
 @lru_cache(maxsize=100_000)  # all runs of a study have the same pairs
 def edit(good: str, bad: str) -> tuple[str, str]:
     """Return what two sentences differ in between their common first and last words (characters without spaces)."""
-    spaced = " " in good or " " in bad
-    one, other = (good.split(), bad.split()) if spaced else (list(good), list(bad))
+    one, other, between = parts(good, bad)
     start = common_length(one, other)
     end = common_length(one[start:][::-1], other[start:][::-1])
-    between = " " if spaced else ""
     return between.join(one[start : len(one) - end]), between.join(other[start : len(other) - end])
+
+
+def parts(good: str, bad: str) -> tuple[list[str], list[str], str]:
+    """Cut two sentences into words, or characters where none has a space, and return what stands between them."""
+    spaced = " " in good or " " in bad
+    one, other = (good.split(), bad.split()) if spaced else (list(good), list(bad))
+    return one, other, " " if spaced else ""
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:

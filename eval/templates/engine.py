@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeVar
 
 from ucurve.eval.templates.grammar import Choice, Choices, Pool, TiedTemplate
@@ -39,11 +39,31 @@ def draw_pair(tied: TiedTemplate, rng: random.Random) -> Pair:
     template = tied.template
     good = _fill_member("good", tied.good, [None] * len(tied.good), rng)
     kept = [good[slot] if isinstance(slot, int) else None for slot in tied.bad]
-    bad = _fill_member("bad", [() if isinstance(slot, int) else slot for slot in tied.bad], kept, rng)
+    drawn = [
+        () if isinstance(slot, int) else tuple(_form_of(word, choice) for choice in slot)
+        for word, slot in zip(good, tied.bad, strict=True)
+    ]
+    bad = _fill_member("bad", drawn, kept, rng)
     pair = Pair(sentence(good, template.separator), sentence(bad, template.separator))
     if template.strict_length and length(pair.good, template.separator) != length(pair.bad, template.separator):
         raise DrawFailed(Reason.LENGTH)
     return pair
+
+
+def _form_of(good: Filled, choice: Choice) -> Choice:
+    """Narrow the words of a bad slot to those that keep and change what the slot says of the good word there."""
+    if not isinstance(choice, Pool) or not (choice.keeps or choice.changes):
+        return choice
+    words = choice.words
+    vocabulary = words.vocabulary
+    for name in choice.keeps:
+        parts = words.by(name)
+        values = () if good.row is None else vocabulary.values(good.row, name)
+        words = vocabulary.words({row for value in values if value in parts for row in parts[value].rows})
+    for name in choice.changes:
+        values = () if good.row is None else vocabulary.values(good.row, name)
+        words = words.apart(name, values) if values else vocabulary.words([])
+    return replace(choice, words=words)
 
 
 def sentence(slots: Sequence[Filled], separator: str) -> str:

@@ -16,6 +16,8 @@ class Pool:
     words: WordSet
     relations: tuple[Relation, ...]
     copies: bool  # whether it speaks of a word itself (`expression`) and so may repeat one of the sentence
+    keeps: tuple[str, ...] = ()  # properties that the good word of the slot shares
+    changes: tuple[str, ...] = ()  # properties in which it differs from that word
 
 
 @dataclass
@@ -39,6 +41,12 @@ class TiedTemplate:
     bad: tuple[int | Choices, ...]
 
 
+def draws_words(tied: TiedTemplate) -> bool:
+    """Say whether a slot of the bad member draws a word without keeping anything of the good one."""
+    slots = (slot for slot in tied.bad if not isinstance(slot, int))
+    return any(isinstance(choice, Pool) and not choice.keeps for slot in slots for choice in slot)
+
+
 class Grammar:
     """A vocabulary and the phrases over it."""
 
@@ -53,6 +61,7 @@ class Grammar:
         """Tie a template to this grammar."""
         good = self._tie_slots(template.good, f"{template.file}: good_rule")
         where = f"{template.file}: bad_rule"
+        _check_forms(template, where)
         bad = (
             self._tie_slot(position, template.bad, where) if source is None else source
             for position, source in enumerate(_sources(template))
@@ -60,6 +69,9 @@ class Grammar:
         return TiedTemplate(template, good, tuple(bad))
 
     def _tie_slots(self, slots: Sequence[Slot], where: str) -> tuple[Choices, ...]:
+        for position, slot in enumerate(slots):
+            if _forms(slot):
+                raise UserError(f"{where}[{position}]: keep and change speak of a good word; they belong to a bad_rule")
         return tuple(self._tie_slot(position, slots, where) for position in range(len(slots)))
 
     def _tie_slot(self, position: int, slots: Sequence[Slot], where: str) -> Choices:
@@ -73,7 +85,9 @@ class Grammar:
         self.vocabulary.check(rule.filters, where)
         relations = tuple(self._tie_relation(relation, position, slots, where) for relation in rule.relations)
         named = [name for name, _ in rule.filters] + [name for relation in relations for name in relation.properties]
-        return Pool(self.vocabulary.where(rule.filters), relations, SURFACE in named)
+        for name in rule.keeps + rule.changes:
+            self.vocabulary.check_property(name, where)
+        return Pool(self.vocabulary.where(rule.filters), relations, SURFACE in named, rule.keeps, rule.changes)
 
     def _tie_relation(self, relation: Relation, position: int, slots: Sequence[Slot], where: str) -> Relation:
         for name in relation.properties:
@@ -96,6 +110,17 @@ class Grammar:
             for expansion in self._phrases[phrase.name]:
                 group.expansions.append(self._tie_slots(_overridden(expansion, phrase, where), where))
         return self._groups[phrase]
+
+
+def _forms(slot: Slot) -> bool:
+    """Say whether a slot asks for a form of the good word that stands there."""
+    return any(isinstance(rule, Word) and bool(rule.keeps or rule.changes) for rule in slot)
+
+
+def _check_forms(template: Template, where: str) -> None:
+    for position, (good, bad) in enumerate(zip(template.good, template.bad, strict=True)):
+        if _forms(bad) and not any(isinstance(rule, Word) for rule in good):
+            raise UserError(f"{where}[{position}]: good_rule[{position}] holds no vocabulary word to keep or change")
 
 
 def _sources(template: Template) -> list[int | None]:

@@ -21,7 +21,8 @@ _NUMBER = r"-?\d{1,6}"  # of a slot
 _OVERRIDE = re.compile(rf"({_NUMBER}):<([^<>]*)>")
 _GRAMMAR = (
     "a slot holds alternatives separated by '|', each of them words, "
-    "or conditions property:value[/value] with mPos:N mPro:property or mmPos:N mmPro:property, "
+    "or conditions property:value[/value] with mPos:N mPro:property or mmPos:N mmPro:property "
+    "and, in a bad_rule, keep:property or change:property, "
     "or phrase:NAME with overrides N:<property:value>"
 )
 
@@ -48,6 +49,9 @@ class Word:
 
     filters: Filters
     relations: tuple[Relation, ...] = ()
+    # In a slot of the bad member: properties that the good word there shares, and properties in which it differs.
+    keeps: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,8 @@ def word_rule(conditions: Iterable[tuple[str, str]], where: str) -> Word:
         else:
             relations[agrees][part] = value
     built = tuple(_relation(agrees, parts, where) for agrees, parts in relations.items() if parts)
-    return Word(tuple(sorted(filters.items())), built)
+    keeps, changes = (filters.pop(key, ()) for key in ("keep", "change"))
+    return Word(tuple(sorted(filters.items())), built, keeps, changes)
 
 
 def _parse_alternative(text: str, where: str) -> Rule:
@@ -106,7 +111,7 @@ def _parse_alternative(text: str, where: str) -> Rule:
 def _filters(text: str, where: str) -> Filters:
     pairs = [_pair(token, where) for token in text.split()]
     rule = word_rule(pairs, where)
-    if not rule.filters or rule.relations:
+    if not rule.filters or rule != Word(rule.filters):
         raise UserError(f"{where}: an override holds conditions property:value, not {text!r}")
     return rule.filters
 

@@ -8,6 +8,7 @@ from ucurve.errors import UserError, did_you_mean, unknown_name
 from ucurve.storage.files import LINE_END, read_utf8
 
 SURFACE = "expression"  # the column that holds the word itself
+LEMMA = "lemma"  # the column that forms of one word share
 
 # Conditions on one word, all of which must hold: property, and the values of which the word has one.
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
@@ -79,6 +80,15 @@ class Vocabulary:
     def values(self, row: int, name: str) -> tuple[str, ...]:
         """Return a row's values of a property, () if its cell is empty."""
         return self._entries[row].get(name, ())
+
+    def lemmas(self) -> dict[str, set[str]] | None:
+        """Return the lemmas that each word can be a form of; None without a column for them."""
+        if LEMMA not in self._index:
+            return None
+        found: dict[str, set[str]] = {}
+        for row in range(len(self)):
+            found.setdefault(self.surface(row), set()).update(self.values(row, LEMMA))
+        return found
 
     def words(self, rows: Iterable[int]) -> WordSet:
         """Return the set of the given rows, always the same object for the same rows."""

@@ -1,14 +1,15 @@
 """The source ``templates``: templates, a vocabulary and phrases in the language of the ZhoBLiMP platform."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from pydantic.dataclasses import dataclass
 
 from ucurve.eval.templates.engine import draw_pair
-from ucurve.eval.templates.grammar import Grammar
+from ucurve.eval.templates.grammar import Grammar, TiedTemplate, draws_words
 from ucurve.eval.templates.template import all_or_error, read_phrases, read_templates
-from ucurve.eval.templates.vocabulary import read_vocabulary
+from ucurve.eval.templates.vocabulary import LEMMA, Vocabulary, read_vocabulary
 from ucurve.fields import STRICT
 from ucurve.generation.maker import Drawn, Made
 
@@ -47,7 +48,22 @@ def make(settings: Settings, seed: int) -> Made:
             for one in taken
         ],
         card={"language": settings.language},
+        lemmas=vocabulary.lemmas(),
         inputs=[settings.vocabulary, settings.phrases, *(Path(one.template.file) for one in tied)],
         default_pairs=_DEFAULT_PAIRS,
-        notes=notes,
+        notes=[*notes, *describe_free_words(taken, vocabulary)],
     )
+
+
+def describe_free_words(templates: Sequence[TiedTemplate], vocabulary: Vocabulary) -> list[str]:
+    """Say of templates with spaces between words where the bad sentence may have another word, and not another form.
+
+    Nothing is said where the vocabulary has lemmas, by which the pairs themselves can be looked at.
+    """
+    named = [one.template.uid for one in templates if one.template.separator and draws_words(one)]
+    if vocabulary.lemmas() is not None or not named:
+        return []
+    return [
+        f"{', '.join(named)}: a word of the bad sentence is drawn anew and need not be a form of the good sentence's "
+        f"word. With a column {LEMMA!r} in the vocabulary, keep:{LEMMA} change:PROPERTY in that slot makes it one"
+    ]

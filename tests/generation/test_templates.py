@@ -106,10 +106,10 @@ def test_the_report_gives_yield_and_reasons(project, command):
     assert found["paradigms"] == [
         {"paradigm": "order", "phenomenon": "verb_phrase", "candidates": 600, "kept": 10,
          "reasons": {"duplicate": 590}, "good_longer": 0, "bad_longer": 0, "equally_long": 10, "accuracy_of_shorter": 50.0,
-         "note": ""},
+         "several_places": 0, "unequal_length": 0, "note": ""},
         {"paradigm": "long", "phenomenon": "verb_phrase", "candidates": 600, "kept": 0,
          "reasons": {"length": 600}, "good_longer": 0, "bad_longer": 0, "equally_long": 0, "accuracy_of_shorter": None,
-         "note": ""},
+         "several_places": 0, "unequal_length": 0, "note": ""},
     ]  # fmt: skip
     assert sorted(file.name for file in (project / "out").iterdir()) == ["card.yaml", "order.jsonl", "report.json"]
 
@@ -148,3 +148,34 @@ def test_a_broken_slot(project, refused):
     write_template(project, "b", uid="b", good_rule=["pos:", "x", "。"])
     assert "b.json: good_rule[0]" in refused()
     assert not (project / "out").exists()
+
+
+FORMS = "expression\tpos\tlemma\tnumber\n" + "".join(
+    f"{verb}s\tV\t{verb}\tone\n{verb}\tV\t{verb}\tmany\n" for verb in ("sing", "run", "wait", "work")
+)
+VERBS = {"sep": " ", "good_rule": ["they", "pos:V number:many"]}
+
+
+def test_pairs_with_another_lemma_are_told_where_they_are_made_and_where_they_are_checked(
+    project, command, run_command
+):
+    (project / "vocabulary.tsv").write_text(FORMS, encoding="utf-8")
+    write_template(project, "a_order", uid="other", **VERBS, bad_rule=["they", "pos:V number:one"])
+    write_template(project, "b", uid="same", **VERBS, bad_rule=["they", "keep:lemma change:number"])
+    said = command("pairs=4")
+    assert "of 8 pairs have another word, not another form of one lemma, where they differ: " in said
+    other, same = report(project)["paradigms"]
+    assert other["other_lemma"] > 0
+    assert same["other_lemma"] == same["several_places"] == 0
+    keys = ["source=templates", f"vocabulary={project / 'vocabulary.tsv'}"]
+    _, checked, _ = run_command("generate", f"check={project / 'out'}", *keys)
+    assert f"{other['other_lemma']} of 8 pairs have another word" in checked
+    assert "another word" not in run_command("generate", f"check={project / 'out'}")[1]
+
+
+def test_a_vocabulary_without_lemmas_is_named_where_words_are_drawn_anew(project, command):
+    (project / "vocabulary.tsv").write_text(FORMS.replace("lemma", "stem"), encoding="utf-8")
+    write_template(project, "a_order", uid="other", **VERBS, bad_rule=["they", "pos:V number:one"])
+    write_template(project, "b", uid="same", **VERBS, bad_rule=["they", "keep:stem change:number"])
+    assert "\nother: a word of the bad sentence is drawn anew and need not be a form" in f"\n{command('pairs=4')}"
+    assert "other_lemma" not in report(project)["paradigms"][0]

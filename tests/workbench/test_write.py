@@ -78,6 +78,16 @@ def test_pairs_are_drawn_of_what_is_typed(browser):
     assert found["problems"] == found["failures"] == []
 
 
+def test_what_differs_in_the_pairs_is_told_while_one_types(browser):
+    found = browser.post("preview", text=template(["他", "了", "走", "x"], ["她", "了", "去", "xy"])).json()
+    assert found["differences"] == [
+        "1 of 1 pairs differ in more than one place: 他 … 走 … - / 她 … 去 … y",
+        "1 of 1 pairs are of unequal length in characters: 他 … 走 … - / 她 … 去 … y",
+    ]
+    other = template(["的", "pos:NN"], ["的", "pos:NN animate:1"], sep=" ")
+    assert "drawn anew" in "".join(browser.post("preview", text=other).json()["differences"])
+
+
 @pytest.mark.parametrize(
     ("good", "bad", "member", "slot", "message"),
     [

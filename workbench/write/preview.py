@@ -17,6 +17,8 @@ from ucurve.eval.templates.grammar import Grammar, TiedTemplate
 from ucurve.eval.templates.pair import Pair, Reason, draw_pairs, seeded
 from ucurve.eval.templates.template import parse_template
 from ucurve.eval.templates.vocabulary import Vocabulary, parse_vocabulary
+from ucurve.generation.differences import Member, describe_differences
+from ucurve.generation.templates.make import describe_free_words
 from ucurve.workbench.write.phrase_text import parse_phrase_text
 from ucurve.workbench.write.words import Table
 
@@ -52,12 +54,16 @@ class Failure(Problem):
 
 
 class Preview(TypedDict):
-    """Pairs of ``good`` and ``bad``, the failed draws, and what is wrong with the template or what it uses."""
+    """Pairs of ``good`` and ``bad``, the failed draws, and what is wrong with the template or what it uses.
+
+    ``differences`` are sentences on pairs that differ in more than the form of one word.
+    """
 
     pairs: list[dict[str, str]]
     draws: int
     failures: list[Failure]
     problems: list[Problem]
+    differences: list[str]
 
 
 @dataclass
@@ -92,10 +98,11 @@ def preview(grammars: Grammars, words: Table, phrases: str, text: str, seed: int
         template = parse_template(read_record(text), "template")
         if len(template.good) > _MOST_SLOTS:
             raise UserError(f"template: {len(template.good):,} slots; pairs of at most {_MOST_SLOTS} are shown")
-        tied = grammars.grammar(words, phrases).tie(template)
+        grammar = grammars.grammar(words, phrases)
+        tied = grammar.tie(template)
     except UserError as error:
-        return {"pairs": [], "draws": 0, "failures": [], "problems": placed(str(error))}
-    return _draw(tied, seed)
+        return {"pairs": [], "draws": 0, "failures": [], "problems": placed(str(error)), "differences": []}
+    return _draw(tied, grammar.vocabulary, seed)
 
 
 def placed(message: str) -> list[Problem]:
@@ -110,7 +117,7 @@ def _placed(line: str) -> Problem:
     return {"member": at["member"], "slot": int(at["slot"]), "text": line[: at.start()] + line[at.end() :]}
 
 
-def _draw(tied: TiedTemplate, seed: int) -> Preview:
+def _draw(tied: TiedTemplate, vocabulary: Vocabulary, seed: int) -> Preview:
     failures: Counter[tuple[str | None, int | None, Reason]] = Counter()
     pairs: dict[str, Pair] = {}
     end = time.monotonic() + _SECONDS
@@ -127,7 +134,15 @@ def _draw(tied: TiedTemplate, seed: int) -> Preview:
         {"member": member, "slot": slot, "reason": reason.value, "text": _MEANINGS[reason], "count": count}
         for (member, slot, reason), count in failures.most_common()
     ]
-    return {"pairs": shown, "draws": draws, "failures": described, "problems": []}
+    members = [Member(tied.template.uid, **pair) for pair in shown]
+    differences = describe_differences(members, vocabulary.lemmas()) + describe_free_words([tied], vocabulary)
+    return {
+        "pairs": shown,
+        "draws": draws,
+        "failures": described,
+        "problems": [],
+        "differences": [_cut(one) for one in differences],
+    }
 
 
 def validate(

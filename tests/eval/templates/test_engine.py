@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.eval.templates.drawn import generate
+from ucurve.errors import UserError
 from ucurve.eval.templates.grammar import Grammar
 from ucurve.eval.templates.pair import DRAWS_PER_PAIR, Reason
 from ucurve.eval.templates.rules import Direct, Phrase, Relation, Word, parse_slot
@@ -229,3 +230,53 @@ def test_property_strict_templates_give_equal_lengths(good, bad, sep):
 def test_property_good_sentences_are_all_different(good, seed):
     pairs = generate(_paradigm(_VOCABULARY, good, [*good[:-1], "zz"], False, " "), 8, seed).pairs
     assert all(one != other for one, other in pairwise(sorted(pair.good for pair in pairs)))
+
+
+FORMS = """
+dog    pos:N number:singular
+dogs   pos:N number:plural
+sings  pos:V lemma:sing number:singular tense:present
+sing   pos:V lemma:sing number:plural   tense:present
+sang   pos:V lemma:sing number:singular/plural tense:past
+runs   pos:V lemma:run  number:singular tense:present
+run    pos:V lemma:run  number:plural   tense:present
+must   pos:V lemma:must tense:present
+"""
+
+
+def test_a_bad_slot_keeps_the_lemma_of_the_good_word_and_changes_its_form(draws):
+    good = ["pos:N", "pos:V mPos:0 mPro:number tense:present"]
+    pairs = draws(good, ["pos:N", "keep:lemma change:number"], words=FORMS)
+    assert {(one[1], other[1]) for one, other in pairs} == {
+        ("sings", "sing"), ("sing", "sings"), ("runs", "run"), ("run", "runs")}  # fmt: skip
+    assert all(one[0] == other[0] for one, other in pairs)
+
+
+def test_a_kept_slot_takes_further_conditions_and_alternatives(draws):
+    pairs = draws(["pos:N", "pos:V tense:present"], ["pos:N", "keep:lemma tense:past | keep:lemma/tense"], words=FORMS)
+    assert {(one[1], other[1]) for one, other in pairs} == {
+        ("sings", "sang"), ("sing", "sang"), ("sings", "sing"), ("sing", "sings"), ("runs", "run"), ("run", "runs")
+    }  # fmt: skip
+
+
+def test_a_word_without_the_property_gives_no_pair(make_paradigm):
+    outcome = generate(make_paradigm(["lemma:must"], ["keep:lemma change:number"], words=FORMS), 3, seed=0)
+    assert outcome.pairs == []
+    assert set(outcome.reasons) == {Reason.NO_SAMPLE}
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "message"),
+    [
+        (["keep:lemma", "."], ["pos:N", "."], r"good_rule\[0\]: keep and change speak of a good word"),
+        (
+            ["dog", "."],
+            ["keep:number", "."],
+            r"bad_rule\[0\]: good_rule\[0\] holds no vocabulary word to keep or change",
+        ),
+        (["pos:N", "."], ["change:numbr", "."], r"'numbr' in .*bad_rule\[0\].*Did you mean 'number'"),
+    ],
+)
+def test_a_form_that_cannot_be_asked_for(make_paradigm, good, bad, message):
+    with pytest.raises(UserError, match=message):
+        make_paradigm(good, bad, words=FORMS)

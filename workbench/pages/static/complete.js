@@ -1,7 +1,7 @@
 // Offers properties, values and phrases while a slot is typed: a listbox below the field, driven by the arrow keys.
 import {make} from "/static/common.js";
 
-const RELATIONS = ["mPos:", "mPro:", "mmPos:", "mmPro:"];
+const RELATIONS = ["mPos:", "mPro:", "mmPos:", "mmPro:", "keep:", "change:"];
 const MOST = 12;
 let number = 0;
 
@@ -14,7 +14,7 @@ export function offers(text, caret, known) {
   let choices;
   if (mark < 0) choices = [...Object.keys(known.properties).map(one => `${one}:`), "phrase:", ...RELATIONS].filter(one => one.startsWith(part));
   else if (name === "phrase") choices = known.phrases.filter(one => one.startsWith(typed)).map(one => `phrase:${one}`);
-  else if (name === "mPro" || name === "mmPro") choices = Object.keys(known.properties).filter(one => one.startsWith(typed)).map(one => part.slice(0, last) + one);
+  else if (["mPro", "mmPro", "keep", "change"].includes(name)) choices = Object.keys(known.properties).filter(one => one.startsWith(typed)).map(one => part.slice(0, last) + one);
   else choices = (known.properties[name] || []).filter(one => one.startsWith(typed)).map(one => part.slice(0, last) + one);
   return {start, part, choices: choices.filter(one => one !== part).slice(0, MOST)};
 }

@@ -106,7 +106,7 @@ async function showPreview() {
   fill(place("template-problems"), ...elsewhere.map(text => make("p", {class: "problem"}, text)));
   fill(place("preview"), found.pairs.length
     ? table([{name: "good", title: "Good"}, {name: "bad", title: "Bad"}], found.pairs)
-    : make("p", {}, "No pair can be drawn."));
+    : make("p", {}, "No pair can be drawn."), ...found.differences.map(text => make("p", {class: "note"}, text)));
 }
 
 function atSlot(problem, text) {

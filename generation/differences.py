@@ -1,0 +1,99 @@
+"""In what the sentences of pairs differ: a minimal pair differs in one place, in a form of one word."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from difflib import SequenceMatcher
+from functools import partial
+from typing import NamedTuple
+
+from ucurve.eval.metrics.clusters import parts
+
+Lemmas = Mapping[str, Set[str]]
+"""The lemmas that a word can be a form of; words that are not known are missing."""
+
+_SHOWN = 3  # examples and paradigms of a kind
+_SAID = {
+    "several_places": "differ in more than one place",
+    "other_lemma": "have another word, not another form of one lemma, where they differ",
+    "unequal_length": "are of unequal length in characters",
+}
+_MARKS = re.compile(r"^\W+|\W+$")
+
+
+class Member(NamedTuple):
+    """A pair with the paradigm that it stands in."""
+
+    paradigm: str
+    good: str
+    bad: str
+
+
+def stretches(good: str, bad: str) -> list[tuple[list[str], list[str]]]:
+    """Return the words of each stretch in which two sentences differ (characters where none has a space)."""
+    one, other, _ = parts(good, bad)
+    found = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    return [(one[a:b], other[c:d]) for kind, a, b, c, d in found if kind != "equal"]
+
+
+def in_several_places(good: str, bad: str) -> bool:
+    """Say whether sentences differ in more than one place; words in another order are one difference."""
+    one, other, _ = parts(good.lower(), bad.lower())
+    return len(stretches(good, bad)) > 1 and sorted(one) != sorted(other)
+
+
+def in_lemma(lemmas: Lemmas, good: str, bad: str) -> bool:
+    """Say whether a word stands where the other sentence has a word of which no lemma is the same."""
+    sides = [[_lemmas_of(words, lemmas) for words in stretch] for stretch in stretches(good, bad)]
+    return any(one and other and one.isdisjoint(other) for one, other in sides)
+
+
+def find_differences(members: Sequence[Member], lemmas: Lemmas | None) -> dict[str, list[Member]]:
+    """Find the pairs whose sentences differ in more than the form of one word, by the kind of the difference.
+
+    The kinds are ``several_places``, ``other_lemma``, which is missing where ``lemmas`` is None since they are not
+    known, and ``unequal_length`` (in characters).
+    """
+    tests: dict[str, Callable[[str, str], bool]] = {
+        "several_places": in_several_places,
+        "other_lemma": partial(in_lemma, lemmas or {}),
+        "unequal_length": lambda good, bad: len(good) != len(bad),
+    }
+    if lemmas is None:
+        del tests["other_lemma"]
+    return {kind: [one for one in members if differs(one.good, one.bad)] for kind, differs in tests.items()}
+
+
+def describe_differences(members: Sequence[Member], lemmas: Lemmas | None) -> list[str]:
+    """Return a sentence for each kind of difference that some pairs have: how many, of which paradigms, examples."""
+    return [
+        f"{len(found)} of {len(members)} pairs {_SAID[kind]}{_paradigms(found)}: {_examples(found)}"
+        for kind, found in find_differences(members, lemmas).items()
+        if found
+    ]
+
+
+def _lemmas_of(words: Sequence[str], lemmas: Lemmas) -> Set[str]:
+    whole = lemmas.get(" ".join(words)) or lemmas.get("".join(words))
+    return whole or set[str]().union(*(lemmas.get(_MARKS.sub("", word), ()) for word in words))
+
+
+def _paradigms(members: Iterable[Member]) -> str:
+    counts = Counter(member.paradigm for member in members).most_common()
+    if len(counts) == 1:
+        return ""
+    more = [f"{len(counts) - _SHOWN} more"] if len(counts) > _SHOWN else []
+    return f" ({', '.join([*(f'{name} {count}' for name, count in counts[:_SHOWN]), *more])})"
+
+
+def _examples(members: Sequence[Member]) -> str:
+    """Show what differs in pairs of different paradigms first."""
+    first = {one.paradigm: one for one in reversed(members)}.values()
+    chosen = dict.fromkeys([*reversed(first), *members])
+    return "; ".join(_example(one) for one in list(chosen)[:_SHOWN])
+
+
+def _example(member: Member) -> str:
+    _, _, between = parts(member.good, member.bad)
+    sides = zip(*stretches(member.good, member.bad), strict=True)
+    return " / ".join(" … ".join(between.join(words) or "-" for words in side) for side in sides)

@@ -1,0 +1,16 @@
+"""What is checked of pairs that templates made."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ucurve.eval.templates.vocabulary import read_vocabulary
+from ucurve.generation.differences import Lemmas
+from ucurve.generation.maker import CheckOf
+
+CHECKS: Mapping[str, CheckOf] = {}
+
+
+def lemmas(keys: Mapping[str, object]) -> Lemmas | None:
+    """Return the lemmas of a vocabulary; None where the command names none, or it has no such column."""
+    vocabulary = keys.get("vocabulary")
+    return None if vocabulary is None else read_vocabulary(Path(str(vocabulary))).lemmas()
