@@ -1,5 +1,6 @@
 """Every file and command of the tutorial, exactly as the page prints them, from an empty folder to the curves."""
 
+import json
 import os
 import re
 import subprocess
@@ -11,14 +12,23 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FORMS = {  # of one verb, all that good and bad sentence may differ in
+    "english": {frozenset({verb, f"{verb}s"}) for verb in ("sing", "sleep", "run", "smile", "wait", "work")},
+    "python": {frozenset(two.split()) for two in ("is are", "has have", "does do", "contains contain")},
+}
 FILES = {"tsv", "json", "python"}  # the languages of blocks that are files; blocks without one are commands
+
+
+def difference(pair):
+    """The words that only one of the two sentences has."""
+    return set(pair["sentence_good"].split()) ^ set(pair["sentence_bad"].split())
 
 
 def files():
     """Yield the name and the content of each file; the name is the last one before its block."""
     for block in BLOCK.finditer(PAGE):
         if block[1] in FILES:
-            yield re.findall(r"`(english/[\w./]+)`", PAGE[: block.start()])[-1], block[2]
+            yield re.findall(r"`((?:english|python)/[\w./]+)`", PAGE[: block.start()])[-1], block[2]
 
 
 def commands():
@@ -27,8 +37,23 @@ def commands():
 
 
 def test_the_page_is_short_and_shows_every_file():
-    assert len(PAGE.splitlines()) < 155
-    assert len(dict(files())) == 4
+    assert len(PAGE.splitlines()) < 225
+    assert len(dict(files())) == 6
+
+
+def test_the_first_template_of_the_language_changes_the_form_of_one_verb(tmp_path, run_command):
+    page = (ROOT / "docs" / "templates.md").read_text(encoding="utf-8")
+    (template,) = (block[2] for block in BLOCK.finditer(page) if block[1] == "json")
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "one.json").write_text(template, encoding="utf-8")
+    (tmp_path / "words.tsv").write_text(dict(files())["english/vocabulary.tsv"], encoding="utf-8")
+    (tmp_path / "phrases.json").write_text("{}", encoding="utf-8")
+    keys = {"templates": "templates", "vocabulary": "words.tsv", "phrases": "phrases.json", "out": "out"}
+    given = [f"{key}={tmp_path / name}" for key, name in keys.items()]
+    assert run_command("generate", "source=templates", "pairs=90", *given)[0] == 0
+    pairs = [json.loads(line) for line in (tmp_path / "out" / "verb_agreement.jsonl").open(encoding="utf-8")]
+    assert len(pairs) == 90
+    assert {frozenset(difference(pair)) for pair in pairs} == FORMS["english"]
 
 
 @pytest.mark.long
@@ -52,9 +77,17 @@ def test_the_tutorial_ends_with_curves(tmp_path):
         if number == 0:
             for name, content in files():
                 (tmp_path / "tutorial" / name).write_text(content, encoding="utf-8")
-    quoted = re.findall(r"ends with `(.*?)`", PAGE)
+    quoted = re.findall(r"(?:ends with|says) `(.*?)`", PAGE)
     assert len(quoted) == 2
     assert [line for line in quoted if line not in said] == []
     assert "the teachers sleep .\n" in (tmp_path / "tutorial" / "english" / "text.txt").read_text(encoding="utf-8")
-    assert (tmp_path / "tutorial" / "figures" / "report.html").is_file()
-    assert (tmp_path / "tutorial" / "figures" / "learning_curves_english_phenomena.png").is_file()
+    for name in ("english", "python"):
+        figures = tmp_path / "tutorial" / "figures" / name
+        assert (figures / "report.html").is_file()
+        assert (figures / f"learning_curves_{name}_phenomena.png").is_file()
+        pairs = [
+            json.loads(line)
+            for file in (tmp_path / "tutorial" / "pairs" / name).glob("*.jsonl")
+            for line in file.read_text(encoding="utf-8").splitlines()
+        ]
+        assert {frozenset(difference(pair)) for pair in pairs} == FORMS[name]
