@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 from transformers import AutoModelForCausalLM
 
 from tests.train.model.test_library import FAMILIES, LENGTH, VOCABULARY, design
@@ -69,3 +70,26 @@ def test_in_bfloat16_a_model_computes_nearly_the_same(family):
     narrow, wide = (make_hidden_states(precision)(model, ids) for precision in ("bfloat16", "float32"))
     assert narrow.dtype == torch.bfloat16
     assert torch.linalg.vector_norm(narrow - wide) < 0.03 * torch.linalg.vector_norm(wide)
+
+
+class Seen(TorchFunctionMode):
+    """Notes the types of queries, keys, values and masks that attention is asked with."""
+
+    def __init__(self):
+        super().__init__()
+        self.types = set()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func is torch.nn.functional.scaled_dot_product_attention:
+            tensors = [one for one in (*args, *(kwargs or {}).values()) if isinstance(one, torch.Tensor)]
+            self.types |= {one.dtype for one in tensors}
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("family", ["gpt_neox", "llama"])
+def test_on_a_processor_attention_is_in_float32_also_in_bfloat16(family):
+    model = design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
+    with Seen() as seen:
+        hidden = make_hidden_states("bfloat16")(model, batches()[0, :, :-1])
+    assert hidden.dtype == torch.bfloat16
+    assert seen.types == {torch.float32}
