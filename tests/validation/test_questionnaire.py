@@ -49,18 +49,17 @@ def kinds(rows, number="1"):
 def test_items_are_pairs_of_the_benchmark_and_no_sentence_is_asked_twice(call):
     rows = read_items(call("per_paradigm=4", "controls=2", "training=3"))
     pairs = load_benchmark("mine").set_index("pair")
-    assert kinds(rows) == kinds(rows, "2") == {"item": 8, "control": 4, "catch": 3, "training": 3}
+    assert kinds(rows) == kinds(rows, "2") == {"item": 8, "control": 2, "catch": 3, "training": 3}
     for row in rows:
         if row["kind"] in ("item", "training"):
             pair = pairs.loc[int(row["pair"])]
             for name in ("benchmark", "paradigm", "phenomenon", "good", "bad"):
                 assert row[name] == pair[name]
         else:
-            assert row["pair"] == row["benchmark"] == ""
+            assert row["pair"] == row["benchmark"] == row["paradigm"] == ""
             assert row["good"] in set(pairs["good"])
             assert row["bad"] not in set(pairs["good"]) | set(pairs["bad"])
     assert max(Counter(row["good"] for row in rows if row["list"] == "1").values()) == 1
-    assert {row["paradigm"] for row in rows if row["kind"] == "control"} == {"agreement", "past"}
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_sample(call):
@@ -73,7 +72,7 @@ def test_questionnaire_json_says_how_it_was_made(call):
     about = json.loads((call("lists=4", "shares=2", "seed=3") / "questionnaire.json").read_text())
     assert about["settings"]["seed"] == 3
     assert about["settings"]["lists"] == 4
-    assert about["counts"] == {"item": 10, "catch": 1, "training": 10}
+    assert about["counts"] == {"item": 10, "catch": 2, "training": 10}
     assert about["benchmark"] == "mine"
     assert len(about["data_hash"]) == len(about["items_sha256"]) == 64
 
@@ -86,10 +85,10 @@ def test_only_the_paradigms_that_are_asked_for_are_asked(call):
 
 def test_catch_trials_controls_and_training_come_from_files_of_pairs(call, place):
     for name in ("catch", "controls", "training"):
-        pairs = [{"sentence_good": f"{name} good {n}", "sentence_bad": f"{name} bad {n}"} for n in range(3)]
+        pairs = [{"sentence_good": f"{name} good {n}", "sentence_bad": f"{name} bad {n}"} for n in range(4)]
         write_lines(place / f"{name}.jsonl", pairs)
     rows = read_items(call(*(f"{name}={name}.jsonl" for name in ("catch", "controls", "training"))))
-    assert kinds(rows) == {"item": 10, "control": 3, "catch": 3, "training": 3}
+    assert kinds(rows) == {"item": 10, "control": 4, "catch": 4, "training": 4}
     for row in rows:
         if row["kind"] != "item":
             name = "controls" if row["kind"] == "control" else row["kind"]
@@ -217,10 +216,14 @@ MISTAKES = {
     "unknown key": (["list=3"], r"list.*Did you mean 'lists'\?"),
     "lists and shares": (["lists=3", "shares=2"], r"lists=3 is no multiple of 2"),
     "too many shares": (["lists=11", "shares=11"], r"shares=11: there are only 10 items"),
+    "no room on a page": (["pairs_per_page=1"], r"catch_per_page=1 leaves none of the pairs_per_page=1 for an item"),
     "too few for training": (["per_paradigm=8", "training=10"], r"8 pairs left for 10 pairs of training \(training=\)"),
-    "too few for catch trials": (["per_paradigm=12", "training=0"], r"0 pairs left for 5 catch trials"),
-    "too few for controls": (["per_paradigm=11", "training=0", "controls=2"], r"'agreement' has only 1 pairs left"),
-    "too few pairs in a file": (["catch=one.jsonl"], r"catch: one\.jsonl has 1 pairs, and a list needs 2"),
+    "too few for catch trials": (["per_paradigm=12", "training=0"], r"0 pairs left for 6 catch trials"),
+    "too few for controls": (
+        ["per_paradigm=11", "training=0", "controls=3"],
+        r"2 pairs left for 3 controls \(controls=\)",
+    ),
+    "too few pairs in a file": (["catch=one.jsonl"], r"catch: one\.jsonl has 1 pairs, and a list needs 3"),
     "no such file": (["training=two.jsonl"], r"training: no file two\.jsonl"),
     "broken line": (["catch=broken.jsonl"], r"catch: .*/broken\.jsonl:2: not JSON"),
     "equal members": (["controls=equal.jsonl"], r"controls: equal\.jsonl: both sentences of pair 1 are 'a b'"),

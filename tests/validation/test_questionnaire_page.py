@@ -31,7 +31,7 @@ def make_questionnaire(folder, seconds):
     """The folder of a questionnaire whose pages last at least so many seconds."""
     card = write_benchmark(folder / "mine", spoiled=True)
     with pytest.MonkeyPatch.context() as patch:
-        asked = ("per_paradigm=3", "pairs_per_page=3", "training=2", f"min_seconds={seconds}", "formats=jspsych")
+        asked = ("per_paradigm=3", "pairs_per_page=4", "training=2", f"min_seconds={seconds}", "formats=jspsych")
         make(patch, f"benchmark={card}", *asked, f"out={folder / 'out'}")
     return folder / "out"
 

@@ -38,18 +38,23 @@ class Design:
 
     lists: int  # a multiple of shares
     shares: int  # parts of the items; list n shows part (n - 1) % shares
-    pairs_per_page: int  # items and controls
-    catch_per_page: int  # beside them
+    pairs_per_page: int
+    catch_per_page: int  # of them, on a page that is not of training; fewer than all
     seed: int
 
     def catch_trials(self, items: int, controls: int) -> int:
         """Return how many catch trials the longest list has."""
-        asked = math.ceil(items / self.shares) + math.ceil(controls / self.shares)
-        return math.ceil(asked / self.pairs_per_page) * self.catch_per_page
+        asked = math.ceil(items / self.shares) + controls
+        return math.ceil(asked / self.asked_per_page) * self.catch_per_page
+
+    @property
+    def asked_per_page(self) -> int:
+        """How many items and controls stand on a page."""
+        return self.pairs_per_page - self.catch_per_page
 
 
 Questions = Mapping[Kind, Sequence[Question]]
-"""All that is asked, by kind; items and controls stand paradigm by paradigm."""
+"""All that is asked, by kind; items stand paradigm by paradigm."""
 
 
 def make_lists(questions: Questions, design: Design) -> list[Trial]:
@@ -63,14 +68,14 @@ def make_lists(questions: Questions, design: Design) -> list[Trial]:
 def _make_list(questions: Questions, design: Design, number: int) -> list[Trial]:
     turn, share = divmod(number - 1, design.shares)
     chance = random.Random(f"{design.seed}/list/{number}")  # noqa: S311 - a sample, no secret
-    items, controls = (list(questions[kind][share :: design.shares]) for kind in ("item", "control"))
-    training, catch = questions["training"], questions["catch"]
+    items = questions["item"][share :: design.shares]
+    controls, training, catch = (questions[kind] for kind in ("control", "training", "catch"))
     # every other good sentence is first, and in the next turn the others
     shown = [(place, one) for of in (items, controls, training, catch) for place, one in enumerate(of)]
     first = {question.item: (place + turn) % 2 == 0 for place, question in shown}
     asked = chance.sample([*items, *controls], len(items) + len(controls))
     pages = _chunks(training, design.pairs_per_page)
-    for place, chunk in enumerate(_chunks(asked, design.pairs_per_page)):
+    for place, chunk in enumerate(_chunks(asked, design.asked_per_page)):
         caught = catch[place * design.catch_per_page : (place + 1) * design.catch_per_page]
         pages.append(_mix(chunk, caught, chance))
     placed = [(page, question) for page, chunk in enumerate(pages, start=1) for question in chunk]

@@ -101,27 +101,18 @@ def find_training(pool: Pool, training: int | Path) -> list[Question]:
 
 
 def find_controls(pool: Pool, controls: int | Path, seed: int) -> list[Question]:
-    """Make so many controls for each paradigm, with a word that does not exist, or take all pairs of a file."""
+    """Make so many controls, with a word that does not exist, or take all pairs of a file."""
     if isinstance(controls, Path):
         return list(_named(read_pairs(controls, "controls"), "control"))
-    made: list[Question] = []
-    for paradigm in pool.paradigms:
-        taken = pool.take(paradigm, controls)
-        if len(taken) < controls:
-            raise UserError(
-                f"controls={controls}: paradigm {paradigm!r} has only {len(taken)} pairs left; take fewer pairs of "
-                "each paradigm (per_paradigm=), or give a file of pairs"
-            )
-        made += [_spoiled(question, misspell(question.good, seed)) for question in taken]
-    return list(_named(made, "control"))
+    taken = pool.take_anywhere(controls, "controls (controls=)")
+    return list(_named([_spoiled(question, misspell(question.good, seed)) for question in taken], "control"))
 
 
 def find_catch(pool: Pool, catch: Path | None, count: int, seed: int) -> list[Question]:
     """Take the first pairs of a file as catch trials, or make them: a good sentence, and its words scrambled."""
     if catch is None:
         taken = pool.take_anywhere(count, "catch trials")
-        made = [_spoiled(question, scramble(question.good, seed)) for question in taken]
-        return [replace(question, paradigm="", phenomenon="") for question in _named(made, "catch")]
+        return list(_named([_spoiled(question, scramble(question.good, seed)) for question in taken], "catch"))
     pairs = read_pairs(catch, "catch")
     if len(pairs) < count:
         raise UserError(
@@ -146,7 +137,7 @@ def read_pairs(path: Path, setting: str) -> list[Question]:
 
 
 def _spoiled(question: Question, bad: str) -> Question:
-    return replace(question, bad=bad, pair=None, benchmark="")
+    return replace(question, bad=bad, pair=None, benchmark="", paradigm="", phenomenon="")
 
 
 def _named(questions: list[Question], kind: Kind) -> Iterator[Question]:

@@ -60,6 +60,14 @@ class QuestionnaireSettings:
             raise ValueError(f"lists={lists} is no multiple of {shares}, so some items would stand in fewer lists")
         return shares
 
+    @field_validator("catch_per_page")
+    @classmethod
+    def _leaves_room(cls, catch: int, info: ValidationInfo) -> int:
+        pairs = info.data.get("pairs_per_page", catch + 1)
+        if catch >= pairs:
+            raise ValueError(f"catch_per_page={catch} leaves none of the pairs_per_page={pairs} for an item")
+        return catch
+
 
 def questionnaire_command(given: dict[str, object]) -> None:
     """Make a questionnaire and say what is in it."""
@@ -146,7 +154,7 @@ def _write_farm(folder: Path, trials: list[Trial], wording: Wording, settings: Q
     """Write what PCIbex Farm takes; it shows one pair at a time, so the time of a page is divided by its pairs."""
     folder.mkdir()
     write_text(folder / "pairs.csv", items_table(trials, FARM_COLUMNS))
-    seconds = settings.min_seconds / (settings.pairs_per_page + settings.catch_per_page)
+    seconds = settings.min_seconds / settings.pairs_per_page
     training = any(trial.question.kind == "training" for trial in trials)
     write_text(folder / "main.js", farm_script(wording, seconds, training=training))
 

@@ -45,7 +45,7 @@ class Wanted:
     formats: Formats
     per_paradigm: Annotated[int, Field(strict=True, ge=1, le=200)]
     lists: Annotated[int, Field(strict=True, ge=1, le=100)]
-    pairs_per_page: Annotated[int, Field(strict=True, ge=1, le=200)]
+    pairs_per_page: Annotated[int, Field(strict=True, ge=2, le=200)]  # one of them is a catch trial
     training: Annotated[int, Field(strict=True, ge=0, le=200)]
     min_seconds: Annotated[float, Field(ge=0, le=3600)]
     paradigms: Texts

@@ -16,7 +16,7 @@ from ucurve.workbench.judge.room import judge_room
 from ucurve.workbench.settings import WorkbenchSettings
 
 ORIGIN = "http://127.0.0.1:7860"
-SMALL = {"per_paradigm": 2, "training": 2, "pairs_per_page": 2, "formats": ["pcibex", "labelstudio"]}
+SMALL = {"per_paradigm": 2, "training": 2, "pairs_per_page": 3, "formats": ["pcibex", "labelstudio"]}
 
 
 class Browser:
