@@ -17,6 +17,7 @@ from ucurve.validation.items import ITEM
 from ucurve.validation.judging.exclusion import Exclusion, judge_annotators
 from ucurve.validation.judging.human_files import human_table, rating_tables
 from ucurve.validation.judging.paradigms import find_rule, judge_items, judge_paradigms, people_skills
+from ucurve.validation.judging.people import compare_people
 from ucurve.validation.judging.raters import judge_raters, rating_file
 from ucurve.validation.loading import load_answers, load_items, load_ratings
 from ucurve.validation.tables import (
@@ -77,7 +78,9 @@ def _judge_choices(settings: AnswerSettings) -> Findings:
     rule = rule if settings.limit is None else replace(rule, limit=settings.limit)
     paradigms = judge_paradigms(counted, judged, items, rule, settings.seed)
     annotators["skill"] = annotators["annotator"].map(people_skills(counted))
-    summary = agreement_summary(judged, paradigms, annotators)
+    people = compare_people(counted)
+    annotators["expected"] = annotators["annotator"].map(people.expected)
+    summary = agreement_summary(judged, paradigms, annotators, people)
     tables = {
         "annotators": annotators,
         "items_judged": items.drop(columns=[GOOD, BAD]).merge(judged, on="item", validate="one_to_one"),

@@ -16,6 +16,7 @@ from ucurve.text_table import format_table
 from ucurve.validation.answer_files import CHOICES
 from ucurve.validation.judging.agreement import fleiss_kappa, interval_alpha, krippendorff_alpha, raw_agreement
 from ucurve.validation.judging.paradigms import Rule, wilson_interval
+from ucurve.validation.judging.people import PeopleTest
 from ucurve.validation.judging.raters import rating_matrix
 
 Summary = Mapping[str, Any]  # of summary.json: numbers, names, and None for what is not defined
@@ -30,7 +31,9 @@ class Findings:
     lines: Sequence[str]
 
 
-def agreement_summary(judged: pd.DataFrame, paradigms: pd.DataFrame, annotators: pd.DataFrame) -> Summary:
+def agreement_summary(
+    judged: pd.DataFrame, paradigms: pd.DataFrame, annotators: pd.DataFrame, people: PeopleTest
+) -> Summary:
     """Summarize all answers that count; what is not defined is None."""
     counts = judged[list(CHOICES)].to_numpy(dtype="float64")
     correct, total = int(paradigms["correct"].sum()), int(paradigms["total"].sum())
@@ -41,6 +44,8 @@ def agreement_summary(judged: pd.DataFrame, paradigms: pd.DataFrame, annotators:
         "wilson_low": low, "wilson_high": high,
         "raw": _or_none(raw_agreement(counts)), "fleiss_kappa": _or_none(fleiss_kappa(counts)),
         "krippendorff_alpha": _or_none(krippendorff_alpha(counts)),
+        "people": people.sentence, "people_chi_square": people.statistic, "people_freedom": people.freedom,
+        "people_p": _or_none(people.p),
         "paradigms": len(paradigms), "dropped": paradigms.loc[~paradigms["keep"], "paradigm"].tolist(),
         "lowest_agreement": paradigms.nsmallest(3, "raw")["paradigm"].tolist(),
     }  # fmt: skip
@@ -83,6 +88,7 @@ def choice_lines(annotators: pd.DataFrame, paradigms: pd.DataFrame, rule: Rule, 
         f"all: {summary['correct']:,} of {summary['answers']:,} answers right, {_percent(summary['accuracy'])} %; "
         f"agreement {_percent(summary['raw'])} %, kappa {_number(summary['fleiss_kappa'])}, alpha "
         f"{_number(summary['krippendorff_alpha'])}",
+        summary["people"],
         f"lowest agreement: {', '.join(summary['lowest_agreement'])}",
         f"dropped: {', '.join(summary['dropped']) or 'none'}",
     ]

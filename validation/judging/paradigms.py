@@ -12,6 +12,7 @@ from ucurve.validation.answer_files import CHOICES, GOOD
 from ucurve.validation.judging import aggregation
 from ucurve.validation.judging.aggregation import code_votes
 from ucurve.validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
+from ucurve.validation.judging.people import right_answers
 from ucurve.yaml_files import read_yaml
 
 TIE = "tie"
@@ -104,9 +105,7 @@ def judge_paradigms(
 
 def clustered_interval(answers: pd.DataFrame, seed: int) -> tuple[float, float]:
     """Return a 95 % interval of the share of right answers over people and items (pigeonhole bootstrap, Owen 2007)."""
-    right = (answers["choice"] == GOOD).astype(float).rename("right")
-    table = pd.concat([answers[["item", "annotator"]], right], axis=1)
-    matrix = table.pivot_table(index="item", columns="annotator", values="right").to_numpy(np.float64)
+    matrix = right_answers(answers).to_numpy(np.float64)
     given = ~np.isnan(matrix)
     random = np.random.default_rng(seed)
     rows, columns = (random.multinomial(size, np.full(size, 1 / size), _SAMPLES) for size in matrix.shape)

@@ -296,6 +296,7 @@ const PEOPLE = [
   {name: "excluded", title: "Verdict", show: excluded => excluded ? make("strong", {}, "excluded") : "counts"},
   {name: "answers", title: "Answers", number: true},
   share("chose_good", "Good chosen"),
+  share("expected", "By all, of these items"),
   share("catch_right", "Catch right"),
   share("control_right", "Controls right"),
   share("training_right", "Training right"),
@@ -317,6 +318,7 @@ async function judge() {
       `${summary.annotators - summary.excluded} of ${summary.annotators} people count; ` +
       `${percent(summary.accuracy)} % of ${count(summary.answers)} answers are right` +
       (summary.raw === null ? "." : `; agreement ${percent(summary.raw)} %.`)),
+    make("p", {id: "people"}, summary.people),
     make("h3", {}, "Paradigms, those to drop first"),
     sortable(paradigmColumns(found.rule_share), paradigms, "Paradigms", mark),
     make("h3", {}, "People"),
