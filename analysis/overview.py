@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ucurve.analysis.acquisition.order import FROM_START, LEARNED, LEVEL, NOT_LEARNED, TOO_FEW, Order
@@ -16,7 +17,9 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures import paper
+from ucurve.analysis.items.card import card_html, maker_of, pair_facts
 from ucurve.analysis.items.histories import History, read_histories
+from ucurve.analysis.items.seen_before import find_seen_at_once
 from ucurve.analysis.plotting.facets import panels_by
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import readable
@@ -53,9 +56,9 @@ def tell_benchmark(scored: BenchmarkScores) -> Story:
         table = rows if rows.empty else curve_table(rows, scored.study.runs)
         return Story(tuple(_describe_accuracies(scored)), (), tuple(_draw_plain(scored, table)))
     learned = (*_describe_accuracies(scored), *_describe_order(order))
-    return Story(
-        learned, tuple(describe_turns(shapes, read_histories(scored))), tuple(_draw_classified(scored, shapes))
-    )
+    maker = maker_of(scored.study.runs[0].folder, scored.benchmark)
+    turns = tuple(describe_turns(shapes, read_histories(scored), maker))
+    return Story(learned, turns, tuple(_draw_classified(scored, shapes)))
 
 
 def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
@@ -71,20 +74,22 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     if stories and len({run.line for run in study.runs}) > 1:
         pictures = tuple(_draw_lines(study))
     told_facts = tuple((heading, lines) for heading, lines in facts.items() if lines)
-    return FirstScreen(told_facts, pictures, tuple(turns[:_MOST_TURNS]))
+    sentences = tuple(text for text in turns if not isinstance(text, Markup))
+    return FirstScreen(told_facts, pictures, sentences[:_MOST_TURNS])
 
 
-def describe_turns(shapes: Shapes, histories: Sequence[History] = ()) -> Iterator[str]:
+def describe_turns(shapes: Shapes, histories: Sequence[History] = (), maker: str | None = None) -> Iterator[str]:
     """Say which curves turn and how sure that is, then what looks like a turn and is not shown to be one.
 
-    Each comes with two pairs that turned wrong on its way down, where ``histories`` has its runs.
+    Each comes with two pairs that turned wrong on its way down, where ``histories`` has its runs; the sentence is
+    followed by their cards, as ``Markup``. ``maker`` is whose checks the pairs should pass.
     """
     rows = shapes.classes.sort_values("depth", ascending=False, kind="stable").to_dict("records")
     turned = [row for row in rows if row["class"] in TURNS]
     several = shapes.classes["line"].nunique() > 1
     for row in turned[:_MOST_TURNS]:
         told = f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}. {_describe_depth(row)}"
-        yield f"{told}{_describe_lost(row, shapes, histories)}"
+        yield from _with_lost(told, row, shapes, histories, maker)
     if len(turned) > _MOST_TURNS:
         yield f"{len(turned) - _MOST_TURNS} more turn, see below."
     if not turned:
@@ -98,7 +103,7 @@ def describe_turns(shapes: Shapes, histories: Sequence[History] = ()) -> Iterato
     seen = sorted((row for row in rows if unproven_turn(row)), key=lambda row: -max(row["dip"], row["bump"]))
     for row in seen[: 1 if turned else 2]:
         told = f"{_describe_turn(row, shapes, several=several)}. {_describe_doubt(row)}"
-        yield f"{told}{_describe_lost(row, shapes, histories)}"
+        yield from _with_lost(told, row, shapes, histories, maker)
 
 
 def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
@@ -129,17 +134,42 @@ def _extremes(row: Row, shapes: Shapes) -> list[tuple[float, float]]:
     return [(float(tokens), float(accuracy[tokens])) for tokens in (before, place, after)]
 
 
-def _describe_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> str:
-    """Quote two pairs of a curve that turned wrong on its way down, those that were most wrong then."""
+def _with_lost(told: str, row: Row, shapes: Shapes, histories: Sequence[History], maker: str | None) -> Iterator[str]:
+    """Quote two pairs that turned wrong on a curve's way down, the most wrong ones then, and fold their cards."""
+    lost = _find_lost(row, shapes, histories).to_dict("records")
+    quoted = [f"pair {one['pair']}, “{one['good']}” and “{one['bad']}”" for one in lost]
+    yield f"{told} Turned wrong on the way down (the good sentence first): {'; '.join(quoted)}." if lost else told
+    if lost:
+        cards = Markup("").join(_lost_card(one, histories[one["history"]], maker) for one in lost)
+        yield Markup("<details><summary>More on these pairs</summary>{}</details>").format(cards)
+
+
+def _find_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> pd.DataFrame:
+    """Find at most two such pairs, each with the ``history`` (its place) and the ``step`` in which it was so wrong."""
     (start, _), (end, _) = _extremes(row, shapes)[slice(0, 2) if _turn_of(row) == "dip" else slice(1, 3)]
-    own = [(one, one.checkpoints["tokens"].tolist()) for one in histories if one.run.line == row["line"]]
-    changed = stack(one.changes(tokens.index(start), tokens.index(end)) for one, tokens in own)
+    own = [(place, one, one.checkpoints["tokens"].tolist()) for place, one in enumerate(histories)
+           if one.run.line == row["line"]]  # fmt: skip
+    changed = stack(
+        one.changes(tokens.index(start), tokens.index(end)).assign(
+            history=place, step=one.checkpoints["step"].iloc[tokens.index(end)]
+        )
+        for place, one, tokens in own
+    )
     if changed.empty:
-        return ""
+        return changed
     chosen = changed["phenomenon"].isin([row["phenomenon"]]) | (row["phenomenon"] == "all")
-    lost = changed[chosen & (changed["before"] == "right") & (changed["now"] == "wrong")].drop_duplicates("pair")
-    pairs = [f"“{good}” and “{bad}”" for good, bad in lost.nsmallest(2, "margin")[["good", "bad"]].to_numpy()]
-    return f" Turned wrong on the way down (the good sentence first): {'; '.join(pairs)}." if pairs else ""
+    lost: pd.DataFrame = changed[chosen & (changed["before"] == "right") & (changed["now"] == "wrong")].drop_duplicates(
+        "pair"
+    )
+    return lost.nsmallest(2, "margin")
+
+
+def _lost_card(lost: Row, history: History, maker: str | None) -> Markup:
+    pairs, run, pair, step = history.shared, history.run, lost["pair"], lost["step"]
+    place = int((pairs.table["pair"] == pair).to_numpy().argmax())
+    found = find_seen_at_once(run.folder, step, pairs.table, pair)
+    facts = pair_facts(pairs, place, maker, None if found is None else found.before(step))
+    return card_html([("Pair", f"{pair}, {lost['paradigm']}, at step {step:,} of {run.label}"), *facts])
 
 
 def _describe_proof(row: Row) -> str:

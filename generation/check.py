@@ -34,26 +34,34 @@ def check_folder(folder: Path, keys: Mapping[str, object] | None = None, run: Pa
     return "\n\n".join(parts)
 
 
+def find_broken(pairs: pd.DataFrame, maker: str | None) -> pd.DataFrame:
+    """Say of each pair which checks it breaks, of its maker and of any pairs: bool[pairs, checks], with their names."""
+    checks = _checks_by(_find_module(maker))
+    return pd.DataFrame({name: breaks(pairs).to_numpy(dtype=bool) for name, breaks in checks.items()})
+
+
 def _checks(card: Benchmark, keys: Mapping[str, object]) -> dict[str, CheckOf | str]:
     """Return the checks of all pairs, of a maker and of its sources; a text says why one was not made."""
-    module = _module(card.made.get("source", card.maker))
-    if module is None:
-        return dict(_ALL)
+    module = _find_module(card.made.get("source", card.maker))
     with_sources = getattr(module, "source_checks", None) if card.made else None
-    return {**_ALL, **module.CHECKS, **(with_sources(card.made, keys) if with_sources else {})}
+    return {**_checks_by(module), **(with_sources(card.made, keys) if with_sources else {})}
+
+
+def _find_module(maker: object) -> ModuleType | None:
+    """Return the module with the checks of a maker; None where there is none."""
+    has_checks = maker in makers() and (MAKERS / str(maker) / "check.py").is_file()
+    return import_part(str(maker), "check") if has_checks else None
+
+
+def _checks_by(module: ModuleType | None) -> dict[str, CheckOf]:
+    return {**_ALL, **(module.CHECKS if module else {})}
 
 
 def _differences(card: Benchmark, pairs: pd.DataFrame, keys: Mapping[str, object]) -> list[str]:
     """Say in what pairs differ beside the form of one word; in lemmas where the source knows them."""
-    find_lemmas = getattr(_module(card.made.get("source")), "lemmas", None)
+    find_lemmas = getattr(_find_module(card.made.get("source")), "lemmas", None)
     members = [Member(*row) for row in pairs[["paradigm", "good", "bad"]].itertuples(index=False)]
     return ["\n".join(describe_differences(members, find_lemmas(keys) if find_lemmas else None))]
-
-
-def _module(maker: object) -> ModuleType | None:
-    """Return the checks of a maker, if it has some."""
-    name = str(maker)
-    return import_part(name, "check") if name in makers() and (MAKERS / name / "check.py").is_file() else None
 
 
 def _row(name: str, breaks: CheckOf | str, pairs: pd.DataFrame) -> dict[str, Value]:

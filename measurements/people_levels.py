@@ -1,4 +1,4 @@
-"""How often the test of people in docs/validation-answers.md finds that they differ, where they do and where they do not.
+"""How often the test of docs/validation-answers.md says that people differ, where they do and where they do not.
 
 Answers are simulated by item and person: the log odds of a good answer are the sum of the item's (normal, the standard
 deviation is in the table) and the person's (the same for all people, or normal with a standard deviation of .5 for the

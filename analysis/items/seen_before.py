@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LONGEST = 3  # words of an n-gram
 _LINES = 3  # of an n-gram, those that were seen last
+_AT_ONCE = 10_000_000  # training tokens that are gone through in some seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,16 @@ def find_seen_pair(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> Seen
     tokenizer, spaced = load_tokenizer(run / TOKENIZER), delimits_words(pairs["good"].tolist())
     ngrams = list_edited(str(chosen["good"].iloc[0]), str(chosen["bad"].iloc[0]), spaced)
     return SeenPair(ngrams, batches, tokenizer, spaced, find_places(batches, tokenizer, step, ngrams["ngram"], spaced))
+
+
+def find_seen_at_once(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> SeenPair | None:
+    """Look for it where that takes seconds; None where the run had read much by the step, or its text is not there."""
+    try:
+        training = RunTokens.of(run)
+        is_short = step * training.length * training.sequences <= _AT_ONCE
+        return find_seen_pair(run, step, pairs, pair) if is_short else None
+    except UserError:
+        return None
 
 
 def list_edited(good: str, bad: str, spaced: bool) -> pd.DataFrame:

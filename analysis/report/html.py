@@ -39,12 +39,12 @@ _TEMPLATES = Environment(
 _FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u202a-\u202e\u2066-\u2069]+")
 
 
-def _isolate(text: str) -> Markup:
+def isolate(text: str) -> Markup:
     """Keep the direction of right-to-left letters to themselves, so that a number after a name stays as it is."""
     return Markup(_FROM_RIGHT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))  # noqa: S704 - escaped
 
 
-_TEMPLATES.filters["isolate"] = _isolate
+_TEMPLATES.filters["isolate"] = isolate
 _TEMPLATES.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False, "sort_keys": False}
 
 
@@ -88,7 +88,7 @@ class TableView:
 class FirstScreen:
     """What the report tells before anything is unfolded."""
 
-    facts: tuple[tuple[str, tuple[str, ...]], ...]  # headings, each with its sentences
+    facts: tuple[tuple[str, tuple[str, ...]], ...]  # headings, each with its sentences; ``Markup`` is no sentence
     pictures: tuple[Drawing, ...]
     turns: tuple[str, ...] = ()  # the sentences of the facts that say which curves turn
 

@@ -3,7 +3,9 @@ import json
 import pytest
 
 from ucurve.errors import UserError
-from ucurve.generation.check import check_folder
+from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.benchmarks.registry import find_benchmark
+from ucurve.generation.check import check_folder, find_broken
 
 
 @pytest.fixture
@@ -35,6 +37,17 @@ def test_faults_of_all_pairs_are_counted_and_placed(folder, run_command):
     assert rows["a good sentence stands once in its paradigm"][-7:] == ["1", "5", "a:", "1,", "first", "pair", "1"]
     assert rows["a pair stands in one paradigm"][-7:] == ["1", "5", "b:", "1,", "first", "pair", "2"]
     assert rows["no bad sentence is a good one of its paradigm"][-7:] == ["3", "5", "b:", "3,", "first", "pair", "2"]
+
+
+def test_a_pair_can_be_asked_what_it_breaks(folder):
+    made = folder([("a", "x", "y"), ("a", "x", "z"), ("b", "q", "q")])
+    broken = find_broken(load_benchmark(find_benchmark(str(made))), None)
+    assert {name: column.tolist() for name, column in broken.items()} == {
+        "the two sentences differ": [False, False, True],
+        "a good sentence stands once in its paradigm": [False, True, False],
+        "a pair stands in one paradigm": [False, False, False],
+        "no bad sentence is a good one of its paradigm": [False, False, True],
+    }
 
 
 def test_a_published_benchmark_is_known_by_the_name_of_its_folder(shared):

@@ -27,6 +27,7 @@ from ucurve.workbench.explore.curves import curve_figure, curve_rows, curves, li
 from ucurve.workbench.explore.library import Library, list_changes, list_scores
 from ucurve.workbench.explore.margins import pair_margins
 from ucurve.workbench.explore.pairs import list_pairs, pair_kinds
+from ucurve.workbench.explore.seen import pair_card
 from ucurve.workbench.explore.turns import courses, order, say
 from ucurve.workbench.explore.verdicts import shape_verdicts
 
@@ -207,6 +208,28 @@ def test_margins_of_a_pair_are_good_minus_bad_with_a_line_for_each_seed(library,
         judged = [pair_credits(table, bound, "half")[17] for table in tables]
         assert seed["trace"] == "".join(f"{2 * credit:.0f}" for credit in judged)
     LayerChart.from_dict(found["chart"])
+
+
+def test_a_pair_has_a_card_without_the_text_where_that_is_not_there(library):
+    values = ask(run=library.runs()[1].label, pair="17", step="8")
+    card = pair_card(library, read_asked(values), values)["html"]
+    assert card.startswith(
+        '<dl class="pair-card"><dt>Differs</dt><dd>“good8” (good), “bad8” (bad)</dd><dt>Length</dt><dd>1 '
+    )
+    assert "<dt>Checks</dt><dd>broken, of 4: a good sentence stands once in its paradigm" in card  # two pairs have one
+    assert "Read by then" not in card
+    assert pair_margins(library, read_asked(values), values)["card"] == card
+
+
+def test_pairs_are_found_by_a_part_of_either_sentence(library):
+    values = ask("lp", by="paradigm", values="p1", run=library.runs()[1].label, step="8")
+    every = list_pairs(library, read_asked(values), values)
+    for text, of in (("OOD1 ", ("good1",)), ("bad1", ("good1", "good10", "good11", "good12", "good13", "good14"))):
+        found = list_pairs(library, read_asked(values), values | {"text": text})
+        expected = [row for row in every["rows"] if row["good"].split()[0] in of]
+        assert found["rows"] == expected
+        assert found["counts"]["all"] == len(expected) == 2 * len(of)
+    assert list_pairs(library, read_asked(values), values | {"text": ".*"})["counts"]["all"] == 0
 
 
 def test_runs_of_other_settings_are_no_seeds_of_a_pair(tmp_path):

@@ -296,6 +296,8 @@ def test_what_a_run_had_read_of_a_pair_is_that_of_its_batches(visit, server):
     page.locator("#pairs li a").first.click()
     page.locator("#pinned .why > summary").click()
     expect(page.locator("#pinned .members")).to_be_visible(timeout=60_000)
+    card = page.locator("#pinned .pair-card")
+    expect(card.locator("dt")).to_have_text(["Differs", "Read by then", "Length", "Checks"])
     seen = list(open_batches(server.run, server.folder / "cache").between(0, last_step(page)))
     items = page.locator("#pinned .members > div > ul > li").all()
     assert items
@@ -313,6 +315,36 @@ def test_what_a_run_had_read_of_a_pair_is_that_of_its_batches(visit, server):
     page.keyboard.press("Home")
     expect(page.locator("#pinned .members strong + *")).to_have_count(0)  # of nothing
     expect(page.locator("#pinned .members > div > ul > li").first).to_contain_text("never")
+    expect(card.locator("dd").nth(1)).to_have_text(re.compile(r"^“.*” never.* \(good\); “.*” never.* \(bad\)$"))
+
+
+def test_a_sentence_is_found_by_a_part_of_it_and_the_view_is_in_the_address(visit):
+    page = visit("curve=verb_phrase")
+    expect(page.locator("#pairs li")).to_have_count(50)
+    text = page.locator("#pairs li .of-bad").nth(7).text_content().removeprefix("Bad: ")[:4]
+    every = page.locator("#kinds b").first.inner_text()
+    page.get_by_label("Find a sentence").fill(text)
+    expect(page.locator("#kinds b").first).not_to_have_text(every)
+    found = page.locator("#pairs li").all_text_contents()
+    assert 0 < len(found) < 50
+    assert all(text in one for one in found)
+    expect(page).to_have_url(re.compile("text="))
+    page.reload()
+    expect(page.locator("#pairs li")).to_have_count(len(found))
+    expect(page.get_by_label("Find a sentence")).to_have_value(text)
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ("U-shaped", "shown by the test"), ("U-shaped (2 runs: indicative)", "2 runs: indicative"),
+        ("U-shaped (this run)", "shown by the test, this run"), ("rising", "not shown: may be chance"),
+    ],
+)  # fmt: skip
+def test_a_tile_says_of_a_dip_what_the_table_says(visit, shape, said):
+    rows = {"classes": [{"value": "a", "line": "x", "shape": shape}]}
+    script = "async rows => (await import('/static/shapes.js')).isShown(rows, {name: 'a', line: 'x', dips: true})"
+    assert visit().evaluate(script, rows) == [said]
 
 
 def test_steps_and_pairs_that_are_not_there_are_named(server):

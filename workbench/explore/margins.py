@@ -8,6 +8,7 @@ import pandas as pd
 
 from ucurve.analysis.charts import axes, parts
 from ucurve.analysis.charts.parts import CURVES, Column
+from ucurve.analysis.items.card import card_html, maker_of, pair_facts
 from ucurve.analysis.plotting.style import TokenAxis
 from ucurve.workbench.explore.curves import Asked, usable_matrices
 from ucurve.workbench.explore.library import Library
@@ -23,7 +24,8 @@ def pair_margins(library: Library, asked: Asked, values: Values) -> dict[str, ob
     """Return margins and verdicts of a pair at every step of a run and of those that differ from it in the seed only.
 
     A margin is the linked value of the good sentence less that of the bad one, above 0 where the good one is preferred.
-    A ``trace`` is the verdicts as digits (0 wrong, 1 tied, 2 right); that of a pair of a set is of the whole set.
+    A ``trace`` is the verdicts as digits (0 wrong, 1 tied, 2 right); that of a pair of a set is of the whole set. The
+    ``card`` is that of the pair, as HTML, without what a run had read.
     """
     matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
     row = row_of(matrix, values)
@@ -33,6 +35,7 @@ def pair_margins(library: Library, asked: Asked, values: Values) -> dict[str, ob
     seeds = [_seed(one, asked, row) for one in line]
     return {
         "pair": int(pair["pair"]), "paradigm": pair["paradigm"], "good": pair["good"], "bad": pair["bad"],
+        "card": card_html(pair_facts(matrix.shared, row, maker_of(matrix.run.folder, asked.benchmark))),
         "seeds": seeds, "chart": _chart(seeds, f"Pair {pair['pair']}", f"Margin ({asked.linking.name})"),
     }  # fmt: skip
 

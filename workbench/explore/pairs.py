@@ -42,14 +42,15 @@ def pair_kinds(verdicts: Verdicts, place: int) -> dict[str, Mask]:
 def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, object]:
     """List at most 50 pairs of a ``kind`` at a ``step`` of a ``run``, from ``offset`` on, of those of one curve.
 
-    The ``trace`` of a pair is its verdicts at all steps as digits (0 wrong, 1 tied, 2 right).
+    ``text`` leaves the pairs of which a sentence has it, in small or capital letters. The ``trace`` of a pair is its
+    verdicts at all steps as digits (0 wrong, 1 tied, 2 right).
     """
     matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
     place = _place(matrix, values.get("step"))
     kind = str(values.get("kind") or "all")
     if kind not in KINDS:
         raise unknown_name("kind of pairs", kind, KINDS)
-    rows = _rows(matrix, asked)
+    rows = _rows(matrix, asked, str(values.get("text") or ""))
     verdicts = matrix.verdicts(asked.linking, rows)
     kinds = pair_kinds(verdicts, place)
     offset = max(0, whole_of(values, "offset", 0))
@@ -88,11 +89,14 @@ def _place(matrix: ScoreMatrix, step: object) -> int:
     return int(found[0])
 
 
-def _rows(matrix: ScoreMatrix, asked: Asked) -> Ids:
-    """Return the rows of the pairs of one curve, or of several where more values are asked for."""
+def _rows(matrix: ScoreMatrix, asked: Asked, text: str) -> Ids:
+    """Return the rows of the pairs of one curve, or of several where more values are asked for, that have a text."""
     groups = matrix.shared.group(asked.by)
     wanted = [place for place, name in enumerate(groups.names) if not asked.values or name in asked.values]
-    return np.flatnonzero(matrix.split(asked.split) & np.isin(groups.of, wanted)).astype(np.int64)
+    rows = np.flatnonzero(matrix.split(asked.split) & np.isin(groups.of, wanted)).astype(np.int64)
+    pairs = matrix.pairs.iloc[rows]
+    sentences = pairs["good"] + "\n" + pairs["bad"]
+    return rows[sentences.str.contains(text, case=False, regex=False).to_numpy()] if text else rows
 
 
 def _describe(matrix: ScoreMatrix, asked: Asked, rows: Ids, verdicts: Verdicts, place: int) -> list[dict[str, object]]:

@@ -7,7 +7,7 @@ from ucurve.workbench.explore.curves import curve_figure, curve_rows, curves, li
 from ucurve.workbench.explore.library import Library, list_changes, list_scores
 from ucurve.workbench.explore.margins import pair_margins
 from ucurve.workbench.explore.pairs import KINDS, list_pairs
-from ucurve.workbench.explore.seen import seen_before
+from ucurve.workbench.explore.seen import pair_card, seen_before
 from ucurve.workbench.explore.tokens import TokenTables
 from ucurve.workbench.explore.verdicts import shape_verdicts
 from ucurve.workbench.replies import Values, text_of
@@ -37,6 +37,7 @@ def explore_room(settings: WorkbenchSettings) -> Room:
             Action("GET", "shapes", lambda values: shape_verdicts(library, read_asked(values))),
             Action("GET", "pairs", lambda values: list_pairs(library, read_asked(values), values)),
             Action("GET", "pair", lambda values: pair_margins(library, read_asked(values), values)),
+            Action("GET", "card", lambda values: pair_card(library, read_asked(values), values)),
             Action("GET", "seen", lambda values: seen_before(library, read_asked(values), values)),
             Action("GET", "tokens", lambda values: tokens.table(library, read_asked(values), values)),
         ),

@@ -1,10 +1,29 @@
-"""What a run had read of a pair before a checkpoint."""
+"""The card of a pair, and what a run had read of it before a checkpoint."""
 
-from ucurve.analysis.items.seen_before import find_seen_pair
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+
+from ucurve.analysis.items.card import card_html, maker_of, pair_facts
+from ucurve.analysis.items.seen_before import find_seen_at_once, find_seen_pair
 from ucurve.workbench.explore.curves import Asked
 from ucurve.workbench.explore.library import Library
+from ucurve.workbench.explore.matrix import ScoreMatrix
 from ucurve.workbench.explore.pairs import row_of
 from ucurve.workbench.replies import Values, text_of, whole_of
+
+Seen = TypeVar("Seen")
+
+
+def pair_card(library: Library, asked: Asked, values: Values) -> dict[str, object]:
+    """Return the card of a pair at a step as ``html``, with what the run had read where that is found in seconds."""
+    matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
+    row, maker = row_of(matrix, values), maker_of(matrix.run.folder, asked.benchmark)
+    found = _look(library, matrix, row, find_seen_at_once)
+    seen = None if found is None else found.before(whole_of(values, "step"))
+    return {"html": card_html(pair_facts(matrix.shared, row, maker, seen))}
 
 
 def seen_before(library: Library, asked: Asked, values: Values) -> dict[str, object]:
@@ -14,7 +33,14 @@ def seen_before(library: Library, asked: Asked, values: Values) -> dict[str, obj
     between them.
     """
     matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
-    pair, last = int(matrix.pairs["pair"].iloc[row_of(matrix, values)]), int(matrix.steps[-1])
-    key = "seen", matrix.run.folder, asked.benchmark, pair, last
-    found = library.recall(key, lambda: find_seen_pair(matrix.run.folder, last, matrix.pairs, pair))
+    row = row_of(matrix, values)
+    found = _look(library, matrix, row, find_seen_at_once) or _look(library, matrix, row, find_seen_pair)
     return {"spaced": found.spaced, "rows": found.before(whole_of(values, "step")).to_dict("records")}
+
+
+def _look(
+    library: Library, matrix: ScoreMatrix, row: int, find: Callable[[Path, int, pd.DataFrame, int], Seen]
+) -> Seen:
+    pair, last = int(matrix.pairs["pair"].iloc[row]), int(matrix.steps[-1])
+    key = find, matrix.run.folder, matrix.benchmark, pair, last
+    return library.recall(key, lambda: find(matrix.run.folder, last, matrix.pairs, pair))

@@ -5,20 +5,25 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 from pydantic.dataclasses import dataclass
 
+from ucurve.analysis.data.groups import Pairs
+from ucurve.analysis.items.card import card_html, pair_facts
 from ucurve.config import check
 from ucurve.errors import UserError, unknown_name
 from ucurve.fields import STRICT
 from ucurve.storage.files import write_text
-from ucurve.validation.answer_files import Columns
+from ucurve.validation.answer_files import BAD, CHOICES, GOOD, NONE, Columns
 from ucurve.validation.answers import AnswerSettings, judge_answers
+from ucurve.validation.items import read_items
 from ucurve.validation.judging.paradigms import find_rule
 from ucurve.validation.loading import load_answers, load_items
 from ucurve.workbench.judge.questionnaires import ANSWERS, ITEMS, JUDGED, answer_files, default_settings
 from ucurve.workbench.replies import Values
 
 LARGEST_UPLOAD = 20 * 1024 * 1024  # bytes of the files that are loaded together
+_MOST_PAIRS = 12  # that are shown
 _SUFFIXES = (".csv", ".tsv", ".json", ".txt")
 _FILE = re.compile(r"[\w(][\w.() -]{0,150}")
 
@@ -63,7 +68,8 @@ def judge(folder: Path, values: Values) -> Values:
     """Judge all answers to a questionnaire, write the tables into its folder and return what the page shows.
 
     ``rule``, ``limit`` and ``exclude`` that are not given are those of conf/answers.yaml; rules of exclusion are given
-    all or none. Paradigms to drop come first, then the others by the share that the rule compares.
+    all or none. Paradigms to drop come first, then the others by the share that the rule compares. ``pairs`` are those
+    that the smallest shares of people confirm, with their votes and cards.
     """
     files = answer_files(folder)
     if not files:
@@ -80,8 +86,23 @@ def judge(folder: Path, values: Values) -> Values:
         "rule_share": share,
         "paradigms": ordered.to_dict("records"),
         "annotators": findings.tables["annotators"].to_dict("records"),
+        "pairs": _least_confirmed(folder, findings.tables["items_judged"]),
         "files": [f"{name}.csv" for name in findings.tables],
     }
+
+
+def _least_confirmed(folder: Path, judged: pd.DataFrame) -> list[Values]:
+    table = read_items(folder / ITEMS).merge(judged[["item", *CHOICES]], on="item", suffixes=("", "_votes"))
+    votes = table[[f"{GOOD}_votes", f"{BAD}_votes", NONE]]
+    shares, pairs = votes[f"{GOOD}_votes"] / votes.sum(axis=1), Pairs(table)
+    return [
+        {
+            **table.loc[row, ["pair", "paradigm", GOOD, BAD]].to_dict(),
+            "votes": f"{votes[f'{GOOD}_votes'][row]} of {votes.loc[row].sum()} chose the good sentence",
+            "card": card_html(pair_facts(pairs, row)),
+        }
+        for row in shares.nsmallest(_MOST_PAIRS).index
+    ]
 
 
 def _check_names(there: Sequence[str], given: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """The report of runs like the demo's: its first screen, its folds in a browser, and the boxes of its figures."""
 
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -84,7 +85,11 @@ def test_the_first_screen_tells_what_was_trained_learned_and_turns(
     assert "Too few pairs to say: ellipsis." in facts["What was learned"]
     assert facts["Which curves turn"][0].startswith("Compound classifier falls from ")
     assert "U-shaped over pairs and 3 seeds (p " in facts["Which curves turn"][0]
-    assert first.turns == facts["Which curves turn"]
+    *sentences, card = facts["Which curves turn"]
+    assert first.turns == tuple(sentences)
+    assert re.search(r"\(the good sentence first\): pair compound_classifier_\d-\d+, “gcompound_", sentences[-1])
+    assert card.startswith("<details><summary>More on these pairs</summary><dl ")
+    assert card.count("<dt>Differs</dt><dd>“gcompound_classifier_") == 2
     overall, phenomena = first.pictures
     assert set(overall.table["phenomenon"]) == {"all"}
     assert phenomena.figure.axes[0].get_title() == "compound classifier"

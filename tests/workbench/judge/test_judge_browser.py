@@ -88,6 +88,8 @@ def test_a_questionnaire_is_made_answered_and_judged(page, tmp_path):
     page.get_by_label("right catch trials").fill("")
     page.get_by_role("button", name="Judge").click()
     expect(page.locator("#verdict")).to_contain_text("1 of 1 people count")
+    expect(page.locator("#people")).to_have_text("People cannot be compared: no item has answers of two kinds.")
+    assert "Differs" in page.locator(".judged li .pair-card").first.inner_text()
     table = page.get_by_role("region", name="Paradigms")
     lines = table.locator("tbody tr")
     for order, names in (("ascending", PARADIGMS), ("descending", PARADIGMS[::-1])):

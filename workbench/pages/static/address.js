@@ -3,8 +3,8 @@ import {query} from "/static/common.js";
 
 // A value that is as here is not in the address.
 export const START = {benchmark: "", scorer: "", linking: "", by: "", split: "all", runs: null, hide: [], color: "", curve: "", run: "", step: null,
-  kind: "all", offset: 0, pair: null};
-const TEXTS = ["benchmark", "scorer", "linking", "by", "split", "color", "curve", "run", "kind"], NUMBERS = ["step", "pair", "offset"];
+  kind: "all", text: "", offset: 0, pair: null};
+const TEXTS = ["benchmark", "scorer", "linking", "by", "split", "color", "curve", "run", "kind", "text"], NUMBERS = ["step", "pair", "offset"];
 
 export function readAddress() {
   const given = new URLSearchParams(location.search), runs = given.getAll("runs"), view = {...START};

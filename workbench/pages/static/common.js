@@ -128,6 +128,9 @@ export function svg(name, attributes, ...children) {
   return element;
 }
 
+// The elements of HTML that the workbench has written, in which all texts are escaped.
+export const parsed = html => [...new DOMParser().parseFromString(html, "text/html").body.children];
+
 // A text for those who listen to the page.
 export const heard = text => make("span", {class: "hidden-text"}, text);
 

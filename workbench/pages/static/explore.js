@@ -284,7 +284,7 @@ function showSteps({run, step}) {
   slider.setAttribute("aria-valuetext", text);
 }
 
-const ofList = shown => ({...ofPairs(shown), kind: view.kind, offset: view.offset});
+const ofList = shown => ({...ofPairs(shown), kind: view.kind, text: view.text, offset: view.offset});
 const listKey = shown => JSON.stringify([ofList(shown), version]);
 
 async function showList(shown) {
@@ -300,7 +300,7 @@ async function showList(shown) {
   listPairs(place("pairs"), listed, {place: steps.indexOf(step), address, open: choosePair});
   if (focused) place("pairs").querySelector(`[data-pair="${focused}"] a`)?.focus({preventScroll: true});
   markOpen(place("pairs"), view.pair);
-  if (!rows.length) fill(place("pairs"), make("li", {class: "note"}, "No pair is of this kind here."));
+  if (!rows.length) fill(place("pairs"), make("li", {class: "note"}, `No pair is of this kind${view.text ? " with this text" : ""} here.`));
   place("place").textContent = rowsShown(offset, rows.length, all);
   place("back").disabled = offset === 0;
   place("next").disabled = offset + rows.length >= all;
@@ -415,6 +415,7 @@ function showControls() {
   showRuns();
   showFactors();
   showParameters();
+  place("text").value = view.text;
 }
 
 function showBenchmarks() {
@@ -580,6 +581,7 @@ function listen() {
   on("split", "change", split => { choose({split}); return refresh(); });
   on("color", "change", color => { change({color}); return drawCurves(); });
   on("find", "input", text => panels.filter(text));
+  on("text", "input", text => { change({text, offset: 0}, {moves: true}); showSoon(); });
   on("run", "change", run => { turnTo({run}); return showPoint(); });
   on("step", "input", position => {
     const {run, curve} = shownPoint();

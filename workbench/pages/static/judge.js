@@ -1,5 +1,6 @@
 // The room judge: make a questionnaire, answer it here or load answers, and see which paradigms people confirm.
-import {ask, asked, attempt, attemptAt, busy, count, fill, make, percent, place, query, Refusal, remember, say, table} from "/static/common.js";
+import {ask, asked, attempt, attemptAt, busy, count, fill, make, parsed, percent, place, query, Refusal, remember, say, table} from "/static/common.js";
+import {sentences} from "/static/pairs.js";
 import {sortable} from "/static/sortable.js";
 
 const API = "/judge/api";
@@ -305,6 +306,9 @@ const PEOPLE = [
   {name: "reason", title: "Reason", show: reason},
 ];
 
+const judgedPair = ({pair, paradigm, good, bad, votes, card}) => make("li", {}, ...sentences({good, bad}),
+  make("p", {class: "facts"}, make("span", {}, votes), make("span", {}, `pair ${pair}, ${paradigm}`)), ...parsed(card));
+
 async function judge() {
   say("");
   const exclude = Object.fromEntries(Object.entries(LIMITS).map(([name, id]) => [name, number(place(id))]));
@@ -323,6 +327,8 @@ async function judge() {
     sortable(paradigmColumns(found.rule_share), paradigms, "Paradigms", mark),
     make("h3", {}, "People"),
     sortable(PEOPLE, annotators, "People", mark),
+    make("h3", {}, "Pairs that fewest people confirm"),
+    make("ol", {class: "judged"}, ...found.pairs.map(judgedPair)),
     make("h3", {}, "Tables (CSV)"),
     links("Tables", found.files.map(name => `judged/${name}`), path => path.split("/").pop()),
     make("details", {}, make("summary", {}, "As the command prints it"), make("pre", {}, found.lines.join("\n"))));

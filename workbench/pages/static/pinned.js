@@ -1,13 +1,14 @@
 // The pair that is open. It stays while checkpoint, run and kind change: its margin over training, a line for each seed,
-// its tokens at the checkpoint, and what the run had read of it before.
+// its card and its tokens at the checkpoint, and what the run had read of it before.
 import {embed} from "/static/curves.js";
-import {count, fill, latest, make, shortCount} from "/static/common.js";
+import {count, fill, latest, make, parsed, shortCount} from "/static/common.js";
 import {cutAlike, NAMES, RIGHT, sentences, signed} from "/static/pairs.js";
 
 export class PinnedPair {
   // api(name, values) makes a request of the room; close() is called when the reader closes the pair.
   constructor(box, {api, close}) {
     Object.assign(this, {box, api, close, key: "", found: null, why: null});
+    this.showCard = latest(() => this.fillFrom("card", this.card, found => parsed(found.html)));
     this.showTokens = latest(() => this.fillFrom("tokens", this.tokens, tokenLists));
     this.showSeen = latest(() => this.why.open && this.fillFrom("seen", this.seen, found => this.seenLists(found)));
   }
@@ -28,22 +29,24 @@ export class PinnedPair {
     this.step = step;
     this.mark();
     if (!atRest) return;
+    this.showCard();
     this.showTokens();
     this.showSeen();
   }
 
   async draw() {
-    const {pair, paradigm, seeds, chart} = this.found, wasOpen = this.why?.open ?? false;
+    const {pair, paradigm, seeds, chart, card} = this.found, wasOpen = this.why?.open ?? false;
     const history = make("div", {class: "history", role: "img",
       "aria-label": `Margin of the pair over training, ${seeds.length === 1 ? "one line" : `${seeds.length} lines, one for each seed`}`});
     this.facts = make("p", {class: "facts", role: "status"});
+    this.card = make("div", {}, ...parsed(card)); // what was read of it is found meanwhile
     this.tokens = make("div", {class: "of-tokens"}, make("p", {class: "note"}, "The checkpoint is being asked for the tokens."));
     this.seen = make("div", {}, make("p", {class: "note"}, "The training text is being read. The first time, this may take minutes."));
     this.why = make("details", {class: "why", open: wasOpen, ontoggle: () => this.showSeen()},
       make("summary", {}, "Why? What this run had read of it by this checkpoint"), this.seen);
     fill(this.box, make("div", {class: "head"}, make("h3", {}, `Pair ${pair}, ${paradigm}`),
       make("button", {type: "button", class: "plain", onclick: this.close}, "Close")),
-    ...sentences(this.found), this.facts, history, this.tokens, this.why);
+    ...sentences(this.found), this.facts, this.card, history, this.tokens, this.why);
     const view = await embed(history, chart);
     this.view?.finalize();
     this.view = view;

@@ -21,7 +21,9 @@ export function verdictOf(shapes, name) {
 export function isShown(shapes, {name, line, dips}) {
   if (!dips) return [];
   const own = shapes?.classes.find(one => one.value === name && one.line === line);
-  return [own ? own.class === "U-shaped" ? "shown by the test" : "not shown: may be chance" : "not tested"];
+  if (!own?.shape.startsWith("U-shaped")) return [own ? "not shown: may be chance" : "not tested"];
+  const reservation = /\((.*)\)/.exec(own.shape)?.[1] ?? "";
+  return [reservation.includes("indicative") ? reservation : ["shown by the test", reservation].filter(Boolean).join(", ")];
 }
 
 // What the words in brackets after the shapes of a curve, or of all curves, mean.
