@@ -19,7 +19,7 @@ from ucurve.validation.judging.human_files import human_table, rating_tables
 from ucurve.validation.judging.paradigms import find_rule, judge_items, judge_paradigms, people_skills
 from ucurve.validation.judging.people import compare_people
 from ucurve.validation.judging.raters import judge_raters, rating_file
-from ucurve.validation.loading import load_answers, load_items, load_ratings
+from ucurve.validation.loading import asked_to_accept, load_answers, load_items, load_ratings
 from ucurve.validation.tables import (
     Findings,
     agreement_summary,
@@ -83,12 +83,16 @@ def _judge_choices(settings: AnswerSettings) -> Findings:
     summary = agreement_summary(judged, paradigms, annotators, people)
     tables = {
         "annotators": annotators,
-        "items_judged": items.drop(columns=[GOOD, BAD]).merge(judged, on="item", validate="one_to_one"),
+        "items_judged": items.drop(columns=[GOOD, BAD, "right"]).merge(judged, on="item", validate="one_to_one"),
         "paradigms": paradigms,
-        "human": human_table(paradigms),
-        **rating_tables(counted, items),
+        **({} if asked_to_accept(settings.items) else _of_sentences(counted, items, paradigms)),
     }
     return Findings(tables, summary, choice_lines(annotators, paradigms, rule, summary))
+
+
+def _of_sentences(answers: pd.DataFrame, items: pd.DataFrame, paradigms: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the files for ``analyze.py``, of people who chose a sentence."""
+    return {"human": human_table(paradigms), **rating_tables(answers, items)}
 
 
 def _judge_ratings(settings: AnswerSettings) -> Findings:

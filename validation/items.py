@@ -20,7 +20,8 @@ def read_items(path: Path) -> pd.DataFrame:
 
     Returns:
         ``item`` (unique), ``kind`` (of ``KINDS``), ``paradigm`` (empty only where nothing is judged), ``benchmark``,
-        ``phenomenon``, ``pair`` and the sentences ``good`` and ``bad``: texts, empty where the file has none.
+        ``phenomenon``, ``pair`` and the sentences ``good`` and ``bad``: texts, empty where the file has none; and
+        ``right``, the choice that is right.
     """
     shown: dict[tuple[str, str], int] = {}
     known: dict[str, tuple[int, dict[str, str]]] = {}
@@ -46,7 +47,7 @@ def items_of_answers(named: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
         if paradigms.setdefault(item, paradigm) != paradigm:
             raise UserError(f"{place}: the item {item!r} is of {paradigm!r} here and of {paradigms[item]!r} before")
     table = pd.DataFrame({"item": list(paradigms), "kind": ITEM, "paradigm": list(paradigms.values())})
-    return table.assign(**dict.fromkeys(_OPTIONAL, ""))
+    return table.assign(**dict.fromkeys(_OPTIONAL, ""), right=GOOD)
 
 
 def _refuse_shared_names(known: dict[str, tuple[int, dict[str, str]]], path: Path) -> None:
@@ -65,4 +66,5 @@ def _facts(row: dict[str, str], place: str) -> dict[str, str]:
         raise unknown_name("kind", kind, KINDS, place)
     paradigm = full_cell(row, "paradigm", place) if kind == ITEM else row["paradigm"].strip()
     optional = {name: row.get(name, "").strip() for name in _OPTIONAL}
-    return {"item": full_cell(row, "item", place), "kind": kind, "paradigm": paradigm, **optional}
+    right = row.get("right", "").strip() or GOOD
+    return {"item": full_cell(row, "item", place), "kind": kind, "paradigm": paradigm, **optional, "right": right}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -28,13 +29,18 @@ def load_items(answers: Sequence[Path], items: Path | None, columns: Columns) ->
 
 
 def load_answers(paths: Sequence[Path], source: Path | None, columns: Columns, items: pd.DataFrame) -> pd.DataFrame:
-    """Read all answers, each with the kind and the paradigm of its item; ``source`` is the file of the items."""
+    """Read all answers, each with kind, paradigm and right choice of its item; ``source`` is the file of the items."""
     answers = [answer for path in paths for answer in read_answers(path, columns)]
     _refuse_unknown(answers, set(items["item"]), source)
     _refuse_repeated(answers)
     _refuse_foreign(answers, source)
     table = pd.DataFrame([asdict(answer) for answer in answers]).drop(columns=["place", "questionnaire"])
-    return table.merge(items[["item", "kind", "paradigm"]], on="item", validate="many_to_one")
+    return table.merge(items[["item", "kind", "paradigm", "right"]], on="item", validate="many_to_one")
+
+
+def asked_to_accept(source: Path | None) -> bool:
+    """Say whether people were asked if pairs are right, and not which sentence is, as beside the file of the items."""
+    return bool(_read_about(source).get("settings", {}).get("question") == "accept")
 
 
 def load_ratings(paths: Sequence[Path], columns: Columns) -> pd.DataFrame:
@@ -49,6 +55,10 @@ def read_answers(path: Path, columns: Columns) -> list[Answer]:
     if path.suffix == ".json":
         return read_label_studio(path)
     return read_pcibex(path) if is_pcibex(path) else read_table(path, columns)
+
+
+def _read_about(source: Path | None) -> dict[str, Any]:
+    return read_json_or_empty(source.with_name(_QUESTIONNAIRE)) if source is not None else {}
 
 
 def _refuse_unknown(answers: Iterable[Answer], known: set[str], source: Path | None) -> None:
@@ -69,8 +79,7 @@ def _refuse_repeated(answers: Iterable[Answer] | Iterable[Rating]) -> None:
 
 def _refuse_foreign(answers: Iterable[Answer], source: Path | None) -> None:
     """Refuse answers of another questionnaire, whose items may have the same names."""
-    made = read_json_or_empty(source.with_name(_QUESTIONNAIRE)) if source is not None else {}
-    own, where = str(made.get("id", "")), f"{_QUESTIONNAIRE} beside {source}"
+    own, where = str(_read_about(source).get("id", "")), f"{_QUESTIONNAIRE} beside {source}"
     for answer in answers:
         if answer.questionnaire and own and answer.questionnaire != own:
             raise UserError(

@@ -97,6 +97,15 @@ def test_people_are_excluded_by_each_rule_with_its_reason(questionnaire, judge, 
     assert "1 of 4 people count; excluded:\n  ann: 50% of 2 catch items right" in capsys.readouterr().out
 
 
+def test_a_test_can_ask_for_no_where_people_are_asked_whether_they_accept_a_pair(questionnaire, judge):
+    for row in questionnaire.items:
+        row["right"] = "bad" if row["item"] == "catch-001" else ""
+    choose(questionnaire, "bad", ("ann", "bob"), ("catch-001",))
+    people = judge()["annotators"].set_index("annotator")
+    assert people["catch_right"].tolist() == [1, 1, 0.5, 0.5]
+    assert people["excluded"].to_dict() == {"ann": False, "bob": False, "cat": True, "dan": True}
+
+
 def test_a_share_must_be_above_the_limit_and_a_rule_can_be_left_out(questionnaire, judge):
     choose(questionnaire, "bad", ("cat",), ("training-001",))
     assert not judge()["annotators"]["excluded"].any()

@@ -53,9 +53,12 @@ def test_somebody_who_guesses_is_found_and_named():
     assert found.p < 0.001
     assert found.farthest == "p9"
     assert found.sentence.startswith(
-        "People differ by more than chance in how often they choose the good sentence (chi-"
+        "People differ by more than chance in how often they agree with the benchmark (chi-square "
     )
-    assert f"Farthest off is p9, with {right[:, 9].mean():.1%} of the answers" in found.sentence
+    assert (
+        f"Farthest off is p9, in {right[:, 9].mean():.1%} of the answers; all together agree in {right.mean():.1%}"
+        in found.sentence
+    )
 
 
 def test_nothing_is_said_where_no_item_has_answers_of_two_kinds():

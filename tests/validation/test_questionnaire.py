@@ -111,12 +111,16 @@ def test_texts_are_in_the_language_of_the_benchmark_where_they_are_there(call, p
     assert '"title": "Which sentence sounds better?"' in (call(out="two") / "pcibex" / "main.js").read_text()
 
 
-def test_texts_of_all_languages_have_the_same_blanks():
-    wordings = [find_wording(language) for language in ("eng", "fra", "nld", "rus", "swe", "zho")]
+@pytest.mark.parametrize(("question", "answers"), [("choose", 0), ("accept", 3)])
+def test_texts_of_all_languages_have_the_same_blanks(question, answers):
+    languages = ("eng", "fra", "nld", "rus", "swe", "zho")
+    wordings = [find_wording(language, None, question) for language in languages]
+    assert {len(wording.answers) for wording in wordings} == {answers}
+    assert len({wording.title for wording in wordings}) == 6
     assert len({wording.tag for wording in wordings}) == 6
     for name in vars(wordings[0]):
         if not name.startswith("_"):
-            assert len({frozenset(re.findall(r"{\w+}", getattr(one, name))) for one in wordings}) == 1
+            assert len({frozenset(re.findall(r"{\w+}", str(getattr(one, name)))) for one in wordings}) == 1
 
 
 def test_label_studio_gets_a_file_of_tasks_for_each_list_and_a_labeling_interface(call):
@@ -228,6 +232,18 @@ MISTAKES = {
     "broken line": (["catch=broken.jsonl"], r"catch: .*/broken\.jsonl:2: not JSON"),
     "equal members": (["controls=equal.jsonl"], r"controls: equal\.jsonl: both sentences of pair 1 are 'a b'"),
     "missing column": (["training=keys.jsonl"], r"training: .*no column 'sentence_bad' at .*/keys\.jsonl:1"),
+    "nobody knows what to accept": (
+        ["question=accept"],
+        r"question=accept: catch needs a file of pairs, which says in",
+    ),
+    "acceptance elsewhere": (
+        ["question=accept", "catch_per_page=0", "training=0"],
+        r"question=accept is asked by formats=jspsych alone, not by",
+    ),
+    "neither yes nor no": (
+        ["training=maybe.jsonl"],
+        r"training: maybe\.jsonl: plausible of pair 1 is 'maybe'; allowed: yes, no",
+    ),
     "no instructions": (["instructions=blank.txt"], r"instructions: blank\.txt is empty"),
     "instructions not there": (["instructions=none.txt"], r"cannot read none\.txt"),
     "folder is there": (["out=mine"], r"out=mine exists already"),
@@ -244,6 +260,7 @@ def test_a_mistake_is_one_message_and_leaves_nothing(mistake, place, monkeypatch
     write_lines(place / "one.jsonl", [pair])
     (place / "broken.jsonl").write_text(json.dumps(pair) + "\n{\n")
     write_lines(place / "equal.jsonl", [pair | {"sentence_bad": "a b"}])
+    write_lines(place / "maybe.jsonl", [pair | {"plausible": "maybe"}])
     write_lines(place / "keys.jsonl", [{"sentence_good": "a b"}])
     (place / "blank.txt").write_text(" \n")
     (place / "empty").mkdir()

@@ -6,10 +6,12 @@ import json
 import re
 from contextlib import contextmanager
 
+import pandas as pd
 import pytest
 
 from tests.analysis.report.browser import open_browser
-from tests.validation.making import SPOILED, make, read_items, write_benchmark
+from tests.validation.making import SPOILED, make, read_items, write_benchmark, write_lines
+from ucurve.validation.answers import answers_command
 
 KEYS = (("f", "ArrowLeft"), ("j", "ArrowRight"))
 HEADER = "annotator,item,choice,seconds,list,page,position,kind,good_first,page_seconds,questionnaire"
@@ -125,6 +127,59 @@ def test_a_questionnaire_is_answered_from_first_to_last_page_and_read_back(brows
     assert {row["questionnaire"] for row in answers} == {name}
     assert all(0 <= float(row["seconds"]) <= float(row["page_seconds"]) for row in answers)
     assert min(float(row["page_seconds"]) for row in answers) >= 0.4
+
+
+@pytest.mark.slow
+def test_people_say_whether_they_accept_a_pair_and_honeypots_know_the_answer(browser, tmp_path, monkeypatch):
+    card = write_benchmark(tmp_path / "mine")
+    for name, number in (("catch", 3), ("training", 1)):
+        pairs = [{"sentence_good": f"{name} {n}", "sentence_bad": f"bad {n}", "plausible": ("no", "yes")[n % 2],
+                  "phenomenon": "verbs"}
+                 for n in range(number)]  # fmt: skip
+        write_lines(tmp_path / f"{name}.jsonl", pairs)
+    asked = ("question=accept", "per_paradigm=3", "pairs_per_page=3", "min_seconds=0", "formats=jspsych")
+    files = (f"catch={tmp_path / 'catch.jsonl'}", f"training={tmp_path / 'training.jsonl'}", f"out={tmp_path / 'out'}")
+    make(monkeypatch, f"benchmark={card}", *asked, *files)
+    with somebody(browser, tmp_path / "out") as person:
+        page = person.open("?list=1&annotator=ann").page
+        page.locator("h1").wait_for()
+        assert page.locator("h1").inner_text() == "Is this pair right?"
+        person.begin()
+        person.pairs().first.wait_for()
+        page.keyboard.press("1")
+        assert page.locator(".feedback").inner_text() == "This is not the right answer."
+        person.go_on()
+        person.begin()
+        for _ in range(3):
+            person.pairs().first.wait_for()
+            for place in range(person.pairs().count()):
+                pair = person.pairs().nth(place)
+                text = pair.locator("p.pair").all_text_contents()
+                assert text[1].startswith("*")
+                assert pair.locator(".progress").inner_text() == "verbs"  # of a honeypot too
+                page.keyboard.press("2" if text[0] in ("catch 0", "catch 2") else "1")
+            pair.locator("textarea").fill("1, a typo")
+            person.go_on()
+        answers = list(csv.DictReader(io.StringIO(page.locator("#answers").text_content())))
+    kinds = {"item": {"good"}, "training": {"good"}, "catch": {"good", "bad"}}
+    assert {kind: {row["choice"] for row in answers if row["kind"] == kind} for kind in kinds} == kinds
+    assert [row["comment"] for row in answers].count("1, a typo") == 3
+    file = tmp_path / "answers.csv"
+    file.write_text(table_of(answers), encoding="utf-8")
+    answers_command({"rule": "rublimp", "answers": [str(file)], "items": str(tmp_path / "out" / "items.csv"),
+                     "out": str(tmp_path / "judged"), "exclude": {"training": None}})  # fmt: skip
+    written = {path.stem for path in (tmp_path / "judged").iterdir()}
+    assert written == {"annotators", "items_judged", "paradigms", "summary"}  # nothing about single sentences
+    judged = pd.read_csv(tmp_path / "judged" / "annotators.csv")
+    assert judged[["catch", "catch_right", "training_right"]].values.tolist() == [[3, 1.0, 0.0]]
+
+
+def table_of(rows):
+    file = io.StringIO()
+    writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
 
 
 @pytest.mark.long

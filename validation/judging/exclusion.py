@@ -42,7 +42,7 @@ def judge_annotators(answers: pd.DataFrame, rules: Exclusion) -> pd.DataFrame:
 
 
 def _facts(name: str, answers: pd.DataFrame) -> _Facts:
-    right = answers["choice"] == GOOD
+    right = answers["choice"] == answers["right"]
     judged = answers[answers["kind"] == ITEM]
     chose_good = float((judged["choice"] == GOOD).mean())
     facts: _Facts = {"annotator": name, "answers": len(judged), "chose_good": chose_good}

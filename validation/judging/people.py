@@ -1,4 +1,4 @@
-"""Whether people differ in how often they choose the good sentence by more than chance."""
+"""Whether people differ by more than chance in how often they agree with a benchmark."""
 
 import math
 from dataclasses import dataclass
@@ -30,11 +30,11 @@ class PeopleTest:
         p = "< 0.001" if self.p < 0.001 else f"= {self.p:.3f}"
         test = f"chi-square {self.statistic:.1f} with {self.freedom} degrees of freedom, p {p}"
         if self.p >= _LEVEL:
-            return f"People do not differ by more than chance in how often they choose the good sentence ({test})."
+            return f"People do not differ by more than chance in how often they agree with the benchmark ({test})."
         own, all_people = self.right[self.farthest], self.expected[self.farthest]
         return (
-            f"People differ by more than chance in how often they choose the good sentence ({test}). Farthest off is "
-            f"{self.farthest}, with {own:.1%} of the answers; all people together gave {all_people:.1%} to these items."
+            f"People differ by more than chance in how often they agree with the benchmark ({test}). Farthest off is "
+            f"{self.farthest}, in {own:.1%} of the answers; all together agree in {all_people:.1%} on these items."
         )
 
 

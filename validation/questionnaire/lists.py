@@ -11,7 +11,7 @@ from ucurve.validation.questionnaire.questions import Kind, Question
 
 COLUMNS = (
     "item", "kind", "benchmark", "paradigm", "phenomenon", "pair", "list", "page", "position", "good_first", "good",
-    "bad",
+    "bad", "right",
 )  # fmt: skip
 
 

@@ -25,12 +25,13 @@ _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u202
 
 def write_page(trials: Sequence[Trial], wording: Wording, name: str, min_seconds: float, post: str | None) -> str:
     """Write the page of a questionnaire; a browser keeps answers under ``name`` and sends them to ``post`` if given."""
+    questions = [trial.question for trial in trials]
     data = {
         "name": name,
         "wording": asdict(wording) | {"instructions": wording.paragraphs},
         "minSeconds": min_seconds,
         "post": post,
-        "questions": {trial.question.item: [trial.question.good, trial.question.bad] for trial in trials},
+        "questions": {one.item: [one.good, one.bad, one.right, one.phenomenon] for one in questions},
         "lists": _lists(trials),
     }
     return TEMPLATES.get_template("page.html").render(

@@ -11,11 +11,12 @@ import pandas as pd
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
 from ucurve.eval.benchmarks.load import load_benchmark
-from ucurve.eval.pairs import identical
+from ucurve.eval.pairs import UNNAMED, identical
 from ucurve.progress import log_line
 from ucurve.validation.questionnaire.spoiling import misspell, scramble
 
 Kind = Literal["item", "catch", "control", "training"]
+_PLAUSIBLE = {"yes": "good", "no": "bad"}
 _TEXTS = ("benchmark", "paradigm", "phenomenon", "good", "bad")
 
 
@@ -31,6 +32,7 @@ class Question:
     paradigm: str = ""
     phenomenon: str = ""
     pair: int | None = None  # its number in the benchmark; None where it is not from there as it is
+    right: str = "good"  # the answer that is right, ``bad`` for a pair that should not be accepted
 
 
 class Pool:
@@ -123,7 +125,10 @@ def find_catch(pool: Pool, catch: Path | None, count: int, seed: int) -> list[Qu
 
 
 def read_pairs(path: Path, setting: str) -> list[Question]:
-    """Read a file of pairs, in any form that benchmarks have, with ``sentence_good`` and ``sentence_bad``."""
+    """Read a file of pairs, in any form that benchmarks have, with ``sentence_good`` and ``sentence_bad``.
+
+    Its column ``plausible``, if it has one, says ``yes`` or ``no`` of each pair: whether people should accept it.
+    """
     if not path.is_file():
         raise UserError(f"{setting}: no file {path}")
     try:
@@ -132,8 +137,15 @@ def read_pairs(path: Path, setting: str) -> list[Question]:
         raise UserError(f"{setting}: {error}") from error
     for number in table["pair"][identical(table)]:
         raise UserError(f"{setting}: {path}: both sentences of pair {number + 1} are {table['good'][number]!r}")
-    texts = zip(table["good"], table["bad"], strict=True)
-    return [Question(item="", kind="item", good=good, bad=bad) for good, bad in texts]
+    plausible = table.get("plausible", pd.Series("yes", index=table.index))
+    for number in table["pair"][~plausible.isin(list(_PLAUSIBLE))]:
+        raise UserError(f"{setting}: {path}: plausible of pair {number + 1} is {plausible[number]!r}; allowed: yes, no")
+    phenomena = table["phenomenon"].replace(UNNAMED, "")
+    rows = zip(table["good"], table["bad"], plausible.map(_PLAUSIBLE), phenomena, strict=True)
+    return [
+        Question(item="", kind="item", good=good, bad=bad, right=right, phenomenon=phenomenon)
+        for good, bad, right, phenomenon in rows
+    ]
 
 
 def _spoiled(question: Question, bad: str) -> Question:

@@ -4,10 +4,18 @@ import hashlib
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import pandas as pd
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, ValidationInfo, field_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
@@ -37,6 +45,7 @@ class QuestionnaireSettings:
     benchmark: Folder
     out: Path
     formats: Formats
+    question: Literal["choose", "accept"] = "choose"
     benchmark_root: Path | None = None
     per_paradigm: PositiveInt = 5
     paradigms: Texts = ()
@@ -68,6 +77,17 @@ class QuestionnaireSettings:
             raise ValueError(f"catch_per_page={catch} leaves none of the pairs_per_page={pairs} for an item")
         return catch
 
+    @model_validator(mode="after")
+    def _knows_what_to_accept(self) -> Self:
+        """Refuse tests of which nobody has said whether they are to be accepted."""
+        tests = {"catch": self.catch or self.catch_per_page, "controls": self.controls, "training": self.training}
+        unknown = [name for name, value in tests.items() if value and not isinstance(value, Path)]
+        if self.question == "accept" and unknown:
+            raise ValueError(f"question=accept: {unknown[0]} needs a file of pairs, which says in plausible yes or no")
+        if self.question == "accept" and self.formats != ("jspsych",):
+            raise ValueError(f"question=accept is asked by formats=jspsych alone, not by {', '.join(self.formats)}")
+        return self
+
 
 def questionnaire_command(given: dict[str, object]) -> None:
     """Make a questionnaire and say what is in it."""
@@ -87,7 +107,7 @@ def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
         raise UserError(f"out={settings.out} exists already; name a folder that does not")
     pairs = load_benchmark(find_benchmark(settings.benchmark), settings.benchmark_root)
     asked = _only(pairs, settings.paradigms)
-    wording = find_wording(str(asked["language"].iloc[0]), settings.instructions)
+    wording = find_wording(str(asked["language"].iloc[0]), settings.instructions, settings.question)
     trials = _lay_out(asked, settings)
     about = _describe(settings, pairs, trials)
     with new_output(settings.out) as folder:

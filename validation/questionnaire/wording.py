@@ -1,8 +1,9 @@
 """The texts that people read in a questionnaire."""
 
 import re
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic.dataclasses import dataclass
 
@@ -37,6 +38,9 @@ class Wording:
     sent: str
     not_sent: str
     no_list: str
+    answers: tuple[str, ...] = ()  # yes, no and neither, where people are asked whether they accept a pair
+    comment: str = ""  # stands above the field for typos
+    accept: dict[str, Any] = field(default_factory=dict)  # the texts that are others where this is asked
 
     @property
     def paragraphs(self) -> list[str]:
@@ -44,10 +48,14 @@ class Wording:
         return [" ".join(part.split()) for part in re.split(r"\n\s*\n", self.instructions) if part.strip()]
 
 
-def find_wording(language: str, instructions: Path | None = None) -> Wording:
-    """Return the texts for a language (ISO 639-3) or the English ones, with the instructions of a file if given."""
+def find_wording(language: str, instructions: Path | None = None, question: str = "choose") -> Wording:
+    """Return the texts for a language (ISO 639-3) or the English ones, with the instructions of a file if given.
+
+    ``question`` is what people are asked: to ``choose`` a sentence, or whether they ``accept`` a pair.
+    """
     wordings = read_yaml(_WORDINGS, dict[str, Wording])
     wording = wordings.get(language, wordings[_DEFAULT])
+    wording = replace(wording, **(wording.accept if question == "accept" else {}), accept={})
     if instructions is None:
         return wording
     text = read_utf8(instructions)

@@ -4,8 +4,13 @@
   const { wording } = made;
   const COLUMNS = ["annotator", "item", "choice", "seconds", "list", "page", "position", "kind", "good_first",
     "page_seconds", "questionnaire"];
-  const KEYS = { KeyF: 0, ArrowLeft: 0, KeyJ: 1, ArrowRight: 1 };  // places on the keyboard, whatever its letters
-  const NAMES = ["F", "J"];
+  // Whether people say if a pair is right, and not which of its sentences is.
+  const accepting = wording.answers.length > 0;
+  if (accepting) COLUMNS.push("comment");
+  // places on the keyboard, whatever its letters
+  const KEYS = accepting ? { Digit1: 0, Digit2: 1, Digit3: 2 } : { KeyF: 0, ArrowLeft: 0, KeyJ: 1, ArrowRight: 1 };
+  const NAMES = accepting ? ["1", "2", "3"] : ["F", "J"];
+  const choiceOf = (side, goodFirst) => accepting ? ["good", "bad", "none"][side] : (side === 0) === goodFirst ? "good" : "bad";
   const address = new URLSearchParams(location.search);
 
   const element = (name, text = "", properties = {}) =>
@@ -86,7 +91,7 @@
 
       const choose = (trial, side) => {
         if (trials[answers.length] !== trial) return;
-        const choice = (side === 0) === trial.goodFirst ? "good" : "bad";
+        const choice = choiceOf(side, trial.goodFirst);
         answers.push({ item: trial.item, choice, seconds: seconds(since), position: trial.position, kind: trial.kind,
           good_first: trial.goodFirst });
         blocks[answers.length - 1].close(side, choice);
@@ -105,7 +110,7 @@
       };
       const press = (event) => {
         const side = KEYS[event.code];
-        if (side === undefined || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+        if (side === undefined || event.target.tagName === "TEXTAREA" || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
         if (answers.length < trials.length) {
           event.preventDefault();
           choose(trials[answers.length], side);
@@ -120,6 +125,7 @@
         clearTimeout(timer);
         document.removeEventListener("keydown", press);
         display.replaceChildren();
+        if (accepting) answers.forEach((answer, place) => { answer.comment = blocks[place].comment.value; });
         this.jsPsych.finishTrial({ answers, page_seconds: seconds(start) });
       });
       document.addEventListener("keydown", press);
@@ -127,28 +133,36 @@
       show();
     }
 
-    /** One pair: its two buttons, and how it looks once it is answered. */
+    /** One pair: its buttons, and how it looks once it is answered. */
     block(trial, choose) {
-      const [good, bad] = made.questions[trial.item];
+      const [good, bad, right, phenomenon] = made.questions[trial.item];
       const sentences = trial.goodFirst ? [good, bad] : [bad, good];
-      const buttons = sentences.map((sentence, side) => {
+      const buttons = (accepting ? wording.answers : sentences).map((text, side) => {
         const button = element("button", "", { className: "sentence", type: "button" });
-        button.append(element("kbd", NAMES[side]), element("span", sentence, { dir: "auto" }));
+        button.append(element("kbd", NAMES[side]), element("span", text, { dir: "auto" }));
         button.addEventListener("click", () => choose(side));
         return button;
       });
       const node = element("div", "", { className: "question", hidden: true });
       node.dataset.item = trial.item;
-      node.append(...buttons);
+      const comment = element("textarea", "", { rows: 1 });
+      if (accepting) {
+        const pair = [good, `*${bad}`].map((text) => element("p", text, { className: "pair", dir: "auto" }));
+        const box = element("label", wording.comment, { className: "comment" });
+        box.append(comment);
+        node.append(...pair, element("p", phenomenon, { className: "progress" }), ...buttons, box);
+      } else {
+        node.append(...buttons);
+      }
       const close = (side, choice) => {
         buttons[side].classList.add("chosen");
         buttons.forEach((button) => { button.disabled = true; });
         if (trial.kind === "training") {
-          const text = choice === "good" ? wording.right : wording.wrong;
-          node.append(element("p", text, { className: `feedback ${choice}`, role: "status" }));
+          const text = choice === right ? wording.right : wording.wrong;
+          node.append(element("p", text, { className: `feedback ${choice === right ? "good" : "bad"}`, role: "status" }));
         }
       };
-      return { node, close };
+      return { node, close, comment };
     }
   }
 
