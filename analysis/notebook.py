@@ -26,7 +26,7 @@ from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures import page
 from ucurve.analysis.figures.described import LineFigure
-from ucurve.analysis.items.frequency import FREQUENCIES, frequency_table, with_frequencies
+from ucurve.analysis.items.frequency import frequency_table, with_frequencies
 from ucurve.analysis.items.histories import History, read_histories, same_pairs
 from ucurve.analysis.items.margins import BEYOND, margin_table
 from ucurve.analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
@@ -42,6 +42,7 @@ from ucurve.analysis.run_list import describe_runs, table_html, table_text
 from ucurve.analysis.shape.listing import SHAPES_OVER, list_shapes
 from ucurve.analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, short_traceback, unknown_name
+from ucurve.eval.edits import FREQUENCIES
 from ucurve.progress import log_line
 
 _LINES = ("run", "phenomenon")

@@ -5,7 +5,7 @@ from typing import Final
 
 import pandas as pd
 
-from ucurve.analysis.items.frequency import find_edits
+from ucurve.eval.edits import find_edits
 from ucurve.generation.lengths import LOPSIDED
 from ucurve.text_table import format_table
 from ucurve.token_stream.run import RunTokens

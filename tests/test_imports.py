@@ -39,7 +39,7 @@ ORDER = {
         "linking pairs",
         "templates models",
         "benchmarks scoring metrics",
-        "store presets",
+        "store presets edits",
         "settings leaderboard",
         "sweep verify watch",
         "run",

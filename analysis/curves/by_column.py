@@ -15,7 +15,7 @@ from ucurve.analysis.data.groups import ALL, CROSS, Groups, Ids, Pairs, columns,
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures.drawings import picture
-from ucurve.analysis.items.frequency import FREQUENCIES, with_frequencies
+from ucurve.analysis.items.frequency import with_frequencies
 from ucurve.analysis.items.histories import History, read_histories, same_pairs
 from ucurve.analysis.items.verdicts import RIGHT, TIE
 from ucurve.analysis.plotting.figures import Drawing
@@ -23,6 +23,7 @@ from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import ReportSection
 from ucurve.errors import UserError, unknown_name
+from ucurve.eval.edits import FREQUENCIES
 from ucurve.eval.metrics.accuracy import TIES_CREDIT, TiesRule
 from ucurve.eval.metrics.levels import MEANS, levels_of
 from ucurve.eval.metrics.sampling import Clusters, clusters_of, row_intervals, whole_paradigms

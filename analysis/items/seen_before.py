@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ucurve.analysis.items.frequency import edited_ngrams
-from ucurve.analysis.items.seen_text import count_ngrams, read_texts, split_words, whole_words
 from ucurve.errors import UserError
+from ucurve.eval.edits import edited_ngrams
 from ucurve.eval.scoring.text.layout import delimits_words
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.progress import ProgressBar
 from ucurve.storage.run_folder import TOKENIZER
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.run import RunTokens
+from ucurve.token_stream.seen_text import count_ngrams, read_texts, split_words, whole_words
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from ucurve.analysis.items import frequency
-from ucurve.analysis.items.seen_text import SeenCounts
+from ucurve.eval import edits
 from ucurve.generation import word_counts
 from ucurve.generation.word_counts import describe_word_counts
+from ucurve.token_stream.seen_text import SeenCounts
 
 COUNTS = {"sings": 9, "sing": 2, "runs": 2, "run": 2, "dogs sing": 5, "dogs sings": 1}
 
@@ -23,7 +23,7 @@ def described(monkeypatch):
         asked.append((run, step, spaced))
         return SeenCounts(1000, {ngram: count for ngram, count in COUNTS.items() if ngram in wanted})
 
-    monkeypatch.setattr(frequency, "read_seen_counts", read)
+    monkeypatch.setattr(edits, "read_seen_counts", read)
     monkeypatch.setattr(word_counts.RunTokens, "of", lambda run: SimpleNamespace(steps=100))
 
     def describe(*pairs):

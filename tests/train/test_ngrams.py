@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 
 from tests.eval.scoring.ngram.plain import Plain
-from ucurve.analysis.items import seen_text
-from ucurve.analysis.items.seen_text import read_seen_counts
 from ucurve.config import Composed, compose
 from ucurve.errors import UserError
 from ucurve.eval.api import score as score_in_python
@@ -20,7 +18,9 @@ from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.tables import ACCURACY, read_table
 from ucurve.eval.sweep.cache import SweepCache
 from ucurve.huggingface.pretrained import load_tokenizer
+from ucurve.token_stream import seen_text
 from ucurve.token_stream.order import Batches
+from ucurve.token_stream.seen_text import read_seen_counts
 from ucurve.training.cli import train_command
 from ucurve.training.config import read_settings
 from ucurve.training.replay import open_batches

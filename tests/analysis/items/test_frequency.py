@@ -16,11 +16,11 @@ from tests.analysis.item_runs import BENCHMARK, make_item_run
 from tests.analysis.synthetic import MakeRun
 from ucurve.analysis.api import open_study
 from ucurve.analysis.curves.by_column import column_sections
-from ucurve.analysis.items import frequency
-from ucurve.analysis.items.frequency import FREQUENCIES, edited_ngrams
-from ucurve.analysis.items.seen_text import SeenCounts, count_seen, split_words
 from ucurve.errors import UserError
+from ucurve.eval import edits
+from ucurve.eval.edits import FREQUENCIES, edited_ngrams
 from ucurve.token_stream.order import Batches
+from ucurve.token_stream.seen_text import SeenCounts, count_seen, split_words
 from ucurve.token_stream.store import TokenStore
 
 LETTERS = "abc 天地."
@@ -132,7 +132,7 @@ def study(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         assert wanted == {ngram for n in range(12) for ngram in (f"word{n}", f"a word{n}", f"word{n} b", "a b")}
         return SeenCounts(1_000_000, counts[int(run.name[-1])] | {"a word3": 99, "word3 b": 9, "a b": 9})
 
-    monkeypatch.setattr(frequency, "read_seen_counts", read)
+    monkeypatch.setattr(edits, "read_seen_counts", read)
     for seed in (0, 1):
         half_points = np.where(np.arange(12) < 6, 0, 2)
         make_item_run(make_run, PAIRS, {0: half_points, 8: half_points}, seed=seed)
