@@ -10,6 +10,7 @@ from ucurve.generation.treebank import Sentence, Word
 HEADS: Final = frozenset({"NOUN", "NPRO"})
 AGREEING: Final = frozenset({"ADJF", "PRTF"})
 ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})
+TIES: Final = ("nummod", "flat", "appos", "conj", "compound", "fixed")  # relations of nouns whose cases go together
 
 
 class Reading(NamedTuple):
@@ -98,6 +99,18 @@ def modifiers_of(sentence: Sentence, noun: Word) -> list[Word]:
         if child.relation in ADJECTIVAL
         and (child.upos in ("ADJ", "DET", "NUM") or child.feats.get("VerbForm") == "Part")
     ]
+
+
+def in_its_case(sentence: Sentence, noun: Word) -> list[Word]:
+    """Return the dependents of a noun that stand in its case: modifiers, parts of a name, appositions, conjuncts."""
+    parts = [child for child in sentence.children[noun.id] if child.relation in TIES]
+    return [*modifiers_of(sentence, noun), *parts]
+
+
+def is_bare(sentence: Sentence, noun: Word) -> bool:
+    """Say whether a noun has no modifier, no noun of its own and no other part of a name, and is no such part."""
+    own = {child.relation for child in sentence.children[noun.id]}
+    return noun.relation not in TIES and not own & {*ADJECTIVAL, *TIES, "nmod"}
 
 
 def has_preposition(sentence: Sentence, word: Word) -> bool:

@@ -63,12 +63,21 @@ def _agreement(pronoun: Word, noun: Word) -> tuple[Parse, Parse] | None:
 
 
 def _pronoun_changes(
-    sentence: Sentence, pronoun: Word, parse: Parse, noun: Parse, number: str, gender: str | None, feature: str
+    sentence: Sentence,
+    pronoun: Word,
+    parse: Parse,
+    antecedent: tuple[Word, Parse],
+    number: str,
+    gender: str | None,
+    feature: str,
 ) -> Found:
+    noun = antecedent[1]
+    between = [one for word in sentence.words[antecedent[0].id : pronoun.id - 1] for one in heads(word)]
     old, new = (noun.tag.number, number) if feature == "Number" else (noun.tag.gender, gender)
     subtype = f"anaphor_agreement_{feature.lower()}"
     for form in modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy):
-        if any(found.normal_form == PRONOUN and same_number_and_gender(noun, found) for found in analyses(form)):
+        readings = [found for found in analyses(form) if found.normal_form == PRONOUN]
+        if any(same_number_and_gender(one, found) for one in (noun, *between) for found in readings):
             yield AMBIGUOUS
         else:
             yield replace_word(sentence, pronoun, form, feature, (str(old), str(new)), subtype)
@@ -78,7 +87,7 @@ def _number(sentence: Sentence, _: Resources) -> Found:
     for pronoun, parse, antecedent, noun in _relatives(sentence):
         [number] = other_values(NUMBERS, parse.tag.number)
         gender = noun.tag.gender if number == "sing" else None
-        yield from _pronoun_changes(sentence, pronoun, parse, noun, number, gender, "Number")
+        yield from _pronoun_changes(sentence, pronoun, parse, (antecedent, noun), number, gender, "Number")
         yield from _noun_changes(sentence, pronoun, antecedent, noun, number)
 
 
@@ -103,10 +112,10 @@ def _noun_changes(sentence: Sentence, pronoun: Word, antecedent: Word, noun: Par
 
 
 def _gender(sentence: Sentence, _: Resources) -> Found:
-    for pronoun, parse, _antecedent, noun in _relatives(sentence):
+    for pronoun, parse, antecedent, noun in _relatives(sentence):
         if parse.tag.number == "sing":
             for gender in other_values(GENDERS, noun.tag.gender or parse.tag.gender):
-                yield from _pronoun_changes(sentence, pronoun, parse, noun, "sing", gender, "Gender")
+                yield from _pronoun_changes(sentence, pronoun, parse, (antecedent, noun), "sing", gender, "Gender")
 
 
 RULES: Final = rules(

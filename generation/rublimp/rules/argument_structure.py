@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from ucurve.generation.rublimp.grammar.agreement import has_preposition, modifiers_of
+from ucurve.generation.rublimp.grammar.agreement import has_preposition, is_bare
 from ucurve.generation.rublimp.grammar.forms import UNKNOWN, forms_of, plain
 from ucurve.generation.rublimp.grammar.lists import read_list
 from ucurve.generation.rublimp.grammar.morphology import Parse, analyses
@@ -93,6 +93,8 @@ def _inanimate(
 def _random_noun(sentence: Sentence, resources: Resources, word: Word, argument: Argument, subtype: str) -> Found:
     """Yield the sentence with inanimate nouns of the same gender, number and case in place of an animate noun."""
     lemmas = _lemmas(resources, "nouns", "inanimate", NOUN)
+    if argument.case == "ablt":  # most of them can be an instrument or a cause
+        lemmas = tuple(read_list("nouns")["no_instruments"])
     forms = inanimate_forms(lemmas, argument.gender, argument.case, argument.number)
     yield from _each(sentence, resources, list(forms), word, "Animacy", subtype)
 
@@ -115,12 +117,13 @@ def _swapped(sentence: Sentence, one: Word, two: Word, parses: tuple[Parse, Pars
 
 
 def _subject(sentence: Sentence, resources: Resources) -> Found:
-    for verb, _ in _transitive_verbs(sentence):
+    for verb, parse in _transitive_verbs(sentence):
         objects = [word for word in _relative(sentence, verb, "obj") if not has_preposition(sentence, word)]
         for subject in _relative(sentence, verb, "nsubj"):
             argument = animate(subject)
-            if argument is None or argument.case != "nomn" or modifiers_of(sentence, subject) or not objects:
+            if argument is None or argument.case != "nomn" or not is_bare(sentence, subject) or not objects:
                 continue
+            argument = argument._replace(gender=parse.tag.gender or argument.gender)  # of a name: that of the person
             yield from _inanimate(sentence, resources, subject, argument, objects, "transitive_verb_subject")
 
 
@@ -131,7 +134,7 @@ def _swaps(sentence: Sentence, word: Word, argument: Argument, others: list[Word
         return
     for other in others:
         second = inanimate(other)
-        if second is None or modifiers_of(sentence, other):
+        if second is None or not is_bare(sentence, other):
             continue
         if all(_goes_with(sentence, one, noun) for one, noun in ((word, second), (other, parse))):
             yield from _swapped(sentence, word, other, (parse, second), subtype)
@@ -151,7 +154,7 @@ def _goes_with(sentence: Sentence, word: Word, noun: Parse) -> bool:
 def _passive(sentence: Sentence, resources: Resources) -> Found:
     for agent in sentence.words:
         verb = _passive_of(sentence, agent)
-        if verb is None or has_preposition(sentence, agent) or modifiers_of(sentence, agent):
+        if verb is None or has_preposition(sentence, agent) or not is_bare(sentence, agent):
             continue
         argument = animate(agent)
         if argument is not None and argument.case == "ablt":
@@ -178,18 +181,20 @@ def _object(sentence: Sentence, resources: Resources) -> Found:
     for verb in sentence.words:
         for word in _relative(sentence, verb, "obj", "iobj"):
             argument = animate(word)
-            if argument is None or argument.case != "accs" or word.upos == "PRON" or has_preposition(sentence, word):
+            if argument is None or argument.case != "accs" or word.upos == "PRON":
                 continue
-            if _complement_after(sentence, verb, word):
+            alone = is_bare(sentence, word) and not has_preposition(sentence, word)
+            if alone and _complement_after(sentence, verb, word):
                 yield from _random_noun(sentence, resources, word, argument, "transitive_verb_obj")
 
 
 def _complement_after(sentence: Sentence, verb: Word, word: Word) -> bool:
-    """Say whether an infinitive or a predicate in the instrumental follows an object, of its verb or of itself."""
+    """Say whether an infinitive or a noun for persons in the instrumental follows an object."""
     both = [*sentence.children[verb.id], *sentence.children[word.id]]
     followers = [other for other in both if other.id > word.id and other.id != verb.id]
     return any(
-        other.relation == "xcomp" or other.feats.get("VerbForm") == "Inf" or other.feats.get("Case") == "Ins"
+        (other.feats.get("VerbForm") == "Inf" and other.relation != "conj")
+        or (other.feats.get("Case") == "Ins" and animate(other) is not None)
         for other in followers
     )
 
@@ -210,7 +215,7 @@ def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
         if verb is None or word.feats.get("Case") != "Dat" or not is_argument:
             continue
         argument = animate(word)
-        if argument is None or has_preposition(sentence, word) or modifiers_of(sentence, word):
+        if argument is None or has_preposition(sentence, word) or not is_bare(sentence, word):
             continue
         others = [other for other in _relative(sentence, verb, "obj", "nsubj") if not has_preposition(sentence, other)]
         yield from _inanimate(sentence, resources, word, argument, others, "transitive_verb_iobj")

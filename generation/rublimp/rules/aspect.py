@@ -44,12 +44,13 @@ def _verb_of(sentence: Sentence, cue: Word) -> Word | None:
 
 
 def _cued(sentence: Sentence, resources: Resources, kind: Literal["duration", "repetition"]) -> Found:
+    """Yield the sentence with a perfective past; the future may be a plan, and after "budu" no perfective is good."""
     adverbs = read_list("aspect")[kind]
     done: set[int] = set()
     for cue in sentence.words:
         if cue.form.lower() in adverbs or (kind == "repetition" and _is_period(sentence, cue)):
             verb = _verb_of(sentence, cue)
-            if verb is not None and verb.id not in done:
+            if verb is not None and verb.id not in done and verb_parses(verb, "past"):
                 done.add(verb.id)
                 yield from _perfective(sentence, resources, verb, f"change_{kind}_aspect")
 

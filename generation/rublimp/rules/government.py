@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from ucurve.generation.rublimp.grammar.agreement import has_preposition, heads, modifiers_of
+from ucurve.generation.rublimp.grammar.agreement import has_preposition, heads, in_its_case
 from ucurve.generation.rublimp.grammar.forms import CASE_OF, CASES, forms_of, plain
 from ucurve.generation.rublimp.grammar.lists import read_list
 from ucurve.generation.rublimp.grammar.morphology import Parse, analyses
@@ -18,6 +18,7 @@ _NOMINALIZATIONS: Final = (
     "ние", "ния", "нию", "нием", "нии", "ний", "ниям", "ниями", "ниях", "тие", "тия", "тию", "тием", "тии", "тий",
     "нье", "нья", "нью", "ньем",
 )  # fmt: skip
+_NEVER_AFTER_NOUNS: Final = ("nomn", "loct")  # without a preposition; others may be an agent or a receiver
 _CASE_NAMES: Final = {theirs: ours for ours, theirs in CASE_OF.items()}
 
 
@@ -47,7 +48,7 @@ def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: s
 def _preposition(sentence: Sentence, _: Resources) -> Found:
     governed: dict[str, list[str]] = read_list("prepositions")["cases"]
     for word in sentence.words:
-        if word.upos not in _NOUNS or modifiers_of(sentence, word):
+        if word.upos not in _NOUNS or in_its_case(sentence, word):
             continue
         for child in sentence.children[word.id]:
             preposition = child.form.lower()
@@ -56,17 +57,16 @@ def _preposition(sentence: Sentence, _: Resources) -> Found:
                 yield from _other_cases(sentence, word, cases, "adp_government_case")
 
 
-def _object(sentence: Sentence, _: Resources, case: str, subtype: str) -> Found:
+def _object(sentence: Sentence, _: Resources, case: str, others: Sequence[str], subtype: str) -> Found:
     for word in sentence.words:
         head = sentence.head_of(word)
         if word.upos not in _NOUNS or word.feats.get("Case") != case or head is None or head.upos != "VERB":
             continue
         allowed = ("obj", "iobj", "obl", "nmod", "xcomp", "advmod") if case == "Ins" else ("obj", "iobj", "obl")
-        if word.relation not in allowed or modifiers_of(sentence, word) or has_preposition(sentence, word):
+        if word.relation not in allowed or in_its_case(sentence, word) or has_preposition(sentence, word):
             continue
         if word.feats.get("PronType") in ("Int", "Rel"):
             continue
-        others = [other for other in CASES[1:] if other != CASE_OF[case]]
         yield from _other_cases(sentence, word, others, subtype)
 
 
@@ -77,18 +77,16 @@ def _nominalization(sentence: Sentence, _: Resources) -> Found:
             continue
         if not head.form.lower().endswith(_NOMINALIZATIONS) or word.relation not in ("nmod", "obl", "obj", "det"):
             continue
-        if modifiers_of(sentence, word) or has_preposition(sentence, word):
+        if in_its_case(sentence, word) or has_preposition(sentence, word):
             continue
-        found = heads(word)
-        current = found[0].tag.case if found else None
-        yield from _other_cases(sentence, word, [case for case in CASES if case != current], "nominalization_case")
+        yield from _other_cases(sentence, word, _NEVER_AFTER_NOUNS, "nominalization_case")
 
 
 RULES: Final = rules(
     "Government",
     adposition_government=_preposition,
-    verb_acc_object=partial(_object, case="Acc", subtype="verb_acc_object"),
-    verb_gen_object=partial(_object, case="Gen", subtype="verb_gen_object"),
-    verb_ins_object=partial(_object, case="Ins", subtype="verb_ins_object"),
+    verb_acc_object=partial(_object, case="Acc", others=("gent", "datv"), subtype="verb_acc_object"),
+    verb_gen_object=partial(_object, case="Gen", others=("ablt",), subtype="verb_gen_object"),
+    verb_ins_object=partial(_object, case="Ins", others=("datv",), subtype="verb_ins_object"),
     nominalization_case=_nominalization,
 )

@@ -85,6 +85,8 @@ def _moved(sentence: Sentence, particle: Word, target: Word) -> Pair | str:
 
 
 def _to_indefinite(sentence: Sentence, _: Resources) -> Found:
+    if not _is_statement(sentence):
+        return
     negated = {verb.id for _, verb in _negated_verbs(sentence)}
     content = read_list("pronouns")
     for word in sentence.words:

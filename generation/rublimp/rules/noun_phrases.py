@@ -15,6 +15,7 @@ from ucurve.generation.rublimp.grammar.forms import CASES, GENDERS, NUMBERS, for
 from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.rublimp.rule import Found, replace_by_each, rules
+from ucurve.generation.rublimp.rules.predicates import wrong_values
 from ucurve.generation.treebank import Sentence, Word
 
 NOUNS: Final = ("NOUN", "PROPN")
@@ -74,9 +75,11 @@ def _gender(sentence: Sentence, _: Resources) -> Found:
         if noun.upos == "PROPN" and "Fixd" in head.tag:
             yield "the gender of a name that does not inflect is open"
         elif parse.tag.number == "sing":
+            wrong = wrong_values(noun, "Gender") if parse.tag.case == "nomn" else None  # others show the gender
             for gender in other_values(GENDERS, head.tag.gender):
-                values = (parse.tag.case, "sing", gender)
-                yield from modifier_change(sentence, noun, modifier, parse, values, "Gender")
+                if wrong is None or gender in wrong:
+                    values = (parse.tag.case, "sing", gender)
+                    yield from modifier_change(sentence, noun, modifier, parse, values, "Gender")
 
 
 def case_changes(sentence: Sentence, _: Resources, phrases: Phrases) -> Found:

@@ -21,6 +21,8 @@ _SPEAKERS: Final = ("я", "ты")  # of whatever gender the person is
 _CLAUSES: Final = ("csubj", "xcomp", "ccomp")
 _THIRD: Final = "3per"
 _COMMON: Final = "ms-f"  # the grammeme of nouns whose gender is that of the person
+EVERYBODY: Final = "все"  # which stands for "everything" too, where the letter yo is not used
+QUANTITIES: Final = ("NUM", "SYM")  # parts of speech of numerals and of the sign for per cent
 OPEN: Final = "the value is open with this subject"
 OWN_SUBJECT: Final = "the verb has a subject of its own"
 DISAGREES: Final = "the predicate does not agree with what is taken for its subject"
@@ -172,11 +174,14 @@ def _is_default(parse: Parse) -> bool:
     return parse.tag.number == "sing" and (parse.tag.gender == "neut" or parse.tag.person == "3per")
 
 
-def _wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
+def wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
     """Return the values that are wrong with a subject; None for all that differ from the predicate's."""
     found = heads(subject)
     lemma = str(found[0].normal_form) if found else None
-    if feature == "Number":  # with a collective noun the plural may be good too
+    if feature == "Number":
+        if subject.form.lower() == EVERYBODY or subject.upos in QUANTITIES:
+            return ()
+        # with a collective noun the plural may be good too
         return ("sing",) if lemma in read_list("collective")["nouns"] else None
     if feature == "Gender":
         if lemma in read_list("collective")["jobs"]:
@@ -190,7 +195,7 @@ def _wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
 
 def _of_subjects(sentence: Sentence, _: Resources, clauses: Finder, feature: str, subtype: str, default: bool) -> Found:
     for predicate, subject in clauses(sentence):
-        values = _wrong_values(subject, feature) if subject is not None else None
+        values = wrong_values(subject, feature) if subject is not None else None
         if values == ():
             yield OPEN
             continue
@@ -236,7 +241,7 @@ def _wrong_of_attractors(sentence: Sentence, predicate: Word, parse: Parse, feat
     if subject is None:
         has_clause = any(child.relation == "csubj" for child in sentence.children[predicate.id])
         return around if has_clause and _is_default(parse) else "the verb has no subject"
-    wrong = _wrong_values(subject, feature)
+    wrong = wrong_values(subject, feature)
     if wrong == () or _is_joined(sentence, subject):
         return OPEN
     if not agrees(subject, parse):

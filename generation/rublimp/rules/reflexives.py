@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ucurve.generation.rublimp.grammar.agreement import modifiers_of
+from ucurve.generation.rublimp.grammar.agreement import is_bare
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.rublimp.rule import Found, change, rules
 from ucurve.generation.treebank import Sentence, Word, spelled_like
@@ -20,17 +20,25 @@ def _possessors(sentence: Sentence) -> Iterator[Word]:
         if preposition.form.lower() != "у" or noun.upos not in ("NOUN", "PROPN", "PRON"):
             continue
         verb = _verb_after(sentence, noun)
-        if verb is not None and not modifiers_of(sentence, noun):
+        if verb is not None and is_bare(sentence, noun) and _has_possessed(sentence, noun, verb):
             yield noun
 
 
+def _has_possessed(sentence: Sentence, noun: Word, verb: Word) -> bool:
+    """Say whether a clause has a word for what somebody has, which is an object for many parsers."""
+    around = {noun.id, noun.head, verb.id, verb.head}
+    return any(word.relation in ("nsubj", "obj") and word.head in around for word in sentence.words)
+
+
 def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
-    """Return the form of to be that follows a noun, unless a subject or another finite verb stands between."""
+    """Return the form of to be that follows a noun, unless a subject, another finite verb or a sign stands between."""
     for word in sentence.words[noun.id : noun.id + REACH]:
         if word.form.lower() in BE:
             return word
-        if word.feats.get("VerbForm") == "Fin" or (
-            word.feats.get("Case") == "Nom" and word.relation == "nsubj" and word.upos == "PRON"
+        if (
+            word.upos == "PUNCT"
+            or word.feats.get("VerbForm") == "Fin"
+            or (word.feats.get("Case") == "Nom" and word.relation == "nsubj" and word.upos == "PRON")
         ):
             return None
     return None

@@ -44,7 +44,7 @@ def word(form, upos, head, deprel, feats="", lemma=None):
 
 @pytest.fixture(scope="module")
 def resources():
-    return Resources(prefixes=PREFIXES)
+    return Resources({"открывать": "открыть"}, prefixes=PREFIXES)
 
 
 @pytest.fixture
@@ -134,6 +134,23 @@ def test_a_joined_predicate_that_shares_a_subject_has_no_clause_for_one(find):
     assert why == ["the verb has a subject of its own"]
 
 
+@pytest.mark.parametrize(
+    ("subject", "singular", "bad"),
+    [("все", "слушал", []), ("Кто", "слушал", []), ("ученики", "слушал", ["ученики слушал"])],
+)  # fmt: skip
+def test_who_and_everybody_may_go_with_both_numbers(find, subject, singular, bad):
+    number = "Sing" if subject == "Кто" else "Plur"
+    first = word(subject, "PRON" if subject != "ученики" else "NOUN", 2, "nsubj", f"Case=Nom|Number={number}")
+    form = "слушал" if subject == "Кто" else "слушали"
+    words = (first, verb(form, feats=f"Mood=Ind|Tense=Past|Number={number}"))
+    assert [one for one in find("noun_subj_predicate_agreement_number", *words)[0] if one.endswith(singular)] == bad
+
+
+def test_after_per_cent_the_number_is_open(find):
+    words = (word("%", "SYM", 2, "nsubj"), verb("заняты", feats="Number=Plur|Variant=Short|VerbForm=Part"))
+    assert find("noun_subj_predicate_agreement_number", *words) == ([], ["the value is open with this subject"])
+
+
 # Samyj.
 
 
@@ -177,6 +194,14 @@ def test_the_instrumental_of_a_reflexive_verb_is_an_agent_where_the_tree_says_so
         assert bool(find("transitive_verb_passive", *words)[0]) == found
 
 
+def test_an_agent_gives_way_to_a_noun_that_is_no_instrument(find):
+    passive = verb("сбит", feats="Gender=Masc|Number=Sing|Variant=Short|VerbForm=Part|Voice=Pass")
+    words = (noun("мост", 2, "nsubj:pass"), passive, noun("королем", 2, "obl:agent", "Ins", animacy="Anim"))
+    bad = find("transitive_verb_passive", *words)[0]
+    assert "мост сбит островом" in bad
+    assert "мост сбит камнем" not in bad
+
+
 # Pronouns and negation.
 
 
@@ -212,6 +237,14 @@ def test_a_negative_pronoun_stands_with_the_negated_verb(find):
     assert "ничего мог купить не в доме" in find("negative_concord", *one)[0]
 
 
+@pytest.mark.parametrize(("sign", "bad"), [(".", ["кого-нибудь не смущает ."]), ("?", [])])
+def test_an_indefinite_pronoun_is_good_in_a_question(find, sign, bad):
+    feats = f"{PRESENT}|Person=3"
+    words = (word("никого", "PRON", 3, "obj", "Case=Acc"), word("не", "PART", 3, "advmod"), verb("смущает", feats=feats),
+             word(sign, "PUNCT", 3, "punct"))  # fmt: skip
+    assert find("negative_pronoun_to_indefinite", *words)[0] == bad
+
+
 # Prefixes.
 
 
@@ -245,6 +278,116 @@ def test_a_verb_agrees_with_the_noun_in_its_subjects_place(find, form, feats, ba
     found, why = find("transitive_verb_subject", *words)
     assert found == bad
     assert why == ([] if bad else ["the verb would not agree with the other noun"])
+
+
+@pytest.mark.parametrize(
+    ("child", "found"),
+    [(word("Алексеевна", "PROPN", 1, "flat:name", "Case=Nom|Number=Sing"), False),
+     (word("учитель", "NOUN", 1, "appos", "Case=Nom|Number=Sing"), False),
+     (word("школы", "NOUN", 1, "nmod", "Case=Gen|Number=Sing"), False),
+     (word("даже", "PART", 1, "advmod"), True)],
+)  # fmt: skip
+def test_what_belongs_to_a_noun_never_stays_behind(find, child, found):
+    words = (noun("Ольга", 3, "nsubj", gender="Fem", upos="PROPN", animacy="Anim"), child, verb("открыла", feats=f"{PAST}|Gender=Fem"),
+             noun("книгу", 3, "obj", "Acc", "Fem"))  # fmt: skip
+    assert bool(find("transitive_verb_subject", *words)[0]) == found
+    held = (word("У", "ADP", 2, "case"), noun("Ольги", 4, "obl", "Gen", "Fem", upos="PROPN", animacy="Anim"), child.replace("/1/", "/2/"),
+            verb("была", feats=f"{PAST}|Gender=Fem"), noun("книга", 4, "nsubj", gender="Fem"))  # fmt: skip
+    assert bool(find("external_possessor", *held)[0]) == found
+
+
+def test_a_part_of_a_name_keeps_its_case(find):
+    name = noun("Ивана", 1, "obj", "Acc", upos="PROPN", animacy="Anim")
+    assert find("verb_acc_object", verb("увидел"), name)[0] == ["увидел Ивану"]
+    second = noun("Петровича", 2, "flat:name", "Acc", upos="PROPN", animacy="Anim")
+    assert find("verb_acc_object", verb("увидел"), name, second)[0] == []
+
+
+def test_the_noun_in_a_names_place_has_the_gender_that_the_verb_shows(find):
+    name = noun("Кэрол", 2, "nsubj", upos="PROPN", animacy="Anim")
+    words = (name, verb("открыла", feats=f"{PAST}|Gender=Fem"), noun("двери", 2, "obj", "Acc", "Fem", "Plur"))
+    bad = find("transitive_verb_subject", *words)[0]
+    assert "Лампа открыла двери" in bad
+    assert "Стол открыла двери" not in bad
+
+
+@pytest.mark.parametrize(
+    ("complement", "found"),
+    [(verb("уйти", 1, "xcomp", "VerbForm=Inf"), True), (verb("уйти", 1, "conj", "VerbForm=Inf"), False),
+     (noun("королем", 1, "obl", "Ins", animacy="Anim"), True), (noun("оружием", 1, "obl", "Ins", "Neut"), False)],
+)  # fmt: skip
+def test_an_object_must_be_a_person_only_with_an_infinitive_or_a_noun_for_persons(find, complement, found):
+    words = (verb("считал"), noun("мальчика", 1, "obj", "Acc", animacy="Anim"), complement)
+    assert bool(find("transitive_verb_object", *words)[0]) == found
+    modified = (*words, word("своего", "DET", 2, "det", "Case=Acc|Gender=Masc|Number=Sing"))
+    assert find("transitive_verb_object", *modified)[0] == []
+
+
+# Cases.
+
+
+def test_no_other_case_that_may_be_an_instrument_an_agent_or_a_receiver(find):
+    assert find("verb_acc_object", verb("купил"), noun("стол", 1, "obj", "Acc"))[0] == ["купил стола", "купил столу"]
+    assert find("verb_gen_object", verb("боялся"), noun("страха", 1, "obj", "Gen"))[0] == ["боялся страхом"]
+    assert find("verb_ins_object", verb("писал"), noun("пером", 1, "obl", "Ins", "Neut"))[0] == ["писал перу"]
+    reading = word("изучение", "NOUN", 0, "root", "Case=Nom|Gender=Neut|Number=Sing")
+    assert find("nominalization_case", reading, noun("закона", 1, "nmod", "Gen"))[0] == ["изучение закон", "изучение законе"]
+
+
+# Possessors.
+
+
+def test_a_possessor_has_something(find):
+    so = (
+        word("У", "ADP", 2, "case"),
+        pronoun("нас", 3, "obl", "Gen"),
+        word("так", "ADV", 0, "root"),
+        verb("было", 3, "cop", upos="AUX"),
+    )
+    assert find("external_possessor", *so)[0] == []
+    sign = (word("У", "ADP", 2, "case"), pronoun("нас", 5, "obl", "Gen"), word(",", "PUNCT", 5, "punct"), word("где", "ADV", 5, "advmod"),
+            verb("был"), noun("дом", 5, "nsubj"))  # fmt: skip
+    assert find("external_possessor", *sign)[0] == []
+
+
+# Aspect.
+
+
+@pytest.mark.parametrize(
+    ("form", "feats", "bad"),
+    [("открывал", f"{PAST}|Gender=Masc", ["долго открыл"]), ("открывает", f"{PRESENT}|Person=3", []),
+     ("открывать", "VerbForm=Inf", [])],
+)  # fmt: skip
+def test_only_a_past_is_made_perfective(find, resources, form, feats, bad):
+    words = (
+        word("долго", "ADV", 2, "advmod"),
+        verb(form, feats=feats),
+        *([verb("будет", 2, "aux", PRESENT, "AUX")] if "Inf" in feats else []),
+    )
+    assert find("change_duration_aspect", *words)[0] == bad
+
+
+# Antecedents.
+
+
+@pytest.mark.parametrize(("attractor", "bad"), [("дома", False), ("воды", True)])
+def test_a_relative_pronoun_that_agrees_with_a_noun_between_is_good(find, attractor, bad):
+    gender = "Masc" if attractor == "дома" else "Fem"
+    words = (noun("крышу", 0, "root", "Acc", "Fem"), noun(attractor, 1, "nmod", "Gen", gender), word("о", "ADP", 4, "case"),
+             word("которой", "PRON", 5, "obl", "Case=Loc|Gender=Fem|Number=Sing"), verb("говорил", 1, "acl:relcl"))  # fmt: skip
+    assert (f"крышу {attractor} о котором говорил" in find("anaphor_agreement_gender", *words)[0]) == bad
+
+
+@pytest.mark.parametrize(("head", "case", "adjective", "bad"), [
+    ("президент", "Nom", "новый", []), ("президента", "Gen", "нового", ["новой"]), ("дом", "Nom", "новый", ["новая", "новое"]),
+])  # fmt: skip
+def test_a_woman_may_have_the_masculine_name_of_her_job_in_the_nominative(find, head, case, adjective, bad):
+    feats = f"Case={case}|Gender=Masc|Number=Sing"
+    words = (
+        word(adjective, "ADJ", 2, "amod", feats),
+        noun(head, 0, "root", case, animacy="Inan" if head == "дом" else "Anim"),
+    )
+    assert find("np_agreement_gender", *words)[0] == [f"{form} {head}" for form in bad]
 
 
 def test_each_other_and_adjectives_are_no_indirect_objects(find):

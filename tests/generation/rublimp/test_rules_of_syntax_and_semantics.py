@@ -43,7 +43,7 @@ BAD = {
     "transitive_verb_subject": "Ящик открыл мальчика и нашел письмо.",
     "transitive_verb_passive": "Инженер был написан проектом за неделю.",
     "transitive_verb_object": "Учитель заставил камень прочитать письмо вслух.",
-    "transitive_verb_iobject": "Мастер подарил ключу мальчика от дома.",
+    "transitive_verb_iobject": "Мастер подарил ключу мальчика на праздник.",
     "change_duration_aspect": "Мальчик долго открыл тяжелую дверь.",
     "change_repetition_aspect": "Мальчик каждый день открыл эту дверь.",
     "deontic_imperative_aspect": "Не следует открыть эту старую дверь.",
