@@ -1,6 +1,6 @@
 """The checks of a benchmark folder, made here or published: what ``generate.py check=DIR`` prints."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -13,16 +13,24 @@ from ucurve.eval.benchmarks.registry import find_in_folder
 from ucurve.eval.templates.pair import Value
 from ucurve.generation.differences import Member, describe_differences
 from ucurve.generation.maker import MAKERS, CheckOf, import_part, makers
+from ucurve.generation.variety import variety_of_pairs
 from ucurve.generation.word_counts import describe_word_counts
 from ucurve.text_table import format_table
 
 _SHOWN = 3
 
 
-def check_folder(folder: Path, keys: Mapping[str, object] | None = None, run: Path | None = None) -> str:
+def check_folder(
+    folder: Path,
+    keys: Mapping[str, object] | None = None,
+    run: Path | None = None,
+    parses: Sequence[str] = (),
+    corpus: Sequence[str] = (),
+) -> str:
     """Check every pair in a folder and say what was found.
 
-    ``keys``, of the source, name what it was made from; in the training text of ``run`` what differs is counted.
+    ``keys``, of the source, name what it was made from; in the training text of ``run`` what differs is counted. With
+    ``parses`` it is said how varied the good sentences are, and with ``corpus`` how frequent their words.
     """
     cards, root = find_in_folder(folder)
     parts = []
@@ -31,6 +39,7 @@ def check_folder(folder: Path, keys: Mapping[str, object] | None = None, run: Pa
         rows = [_row(name, breaks, pairs) for name, breaks in _checks(card, keys or {}).items()]
         parts += [data_report(pairs).text(), format_table(rows), *_differences(card, pairs, keys or {})]
         parts += [describe_word_counts(run, pairs)] if run is not None else []
+        parts += [variety_of_pairs(pairs, parses, corpus)] if parses else []
     return "\n\n".join(parts)
 
 

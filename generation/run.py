@@ -17,20 +17,34 @@ from ucurve.eval.benchmarks.registry import CARDS
 from ucurve.eval.metrics.clusters import edit
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 from ucurve.eval.templates.pair import Reason
-from ucurve.fields import STRICT
+from ucurve.fields import STRICT, Texts
 from ucurve.generation.benchmark_folder import REPORT_FILE, write_benchmark
 from ucurve.generation.check import check_folder
 from ucurve.generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity, threshold
 from ucurve.generation.differences import Member, describe_differences, find_differences
 from ucurve.generation.lengths import LOPSIDED, Lengths, Shares, read_lengths, shares
 from ucurve.generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcome, import_part
+from ucurve.generation.variety import treebank_report
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.locks import new_output
 from ucurve.text_table import format_table
 from ucurve.yaml_files import file_names
 
 ALL = "all"
-_OWN = ("source", "out", "pairs", "longest", "lengths", "tokenizer", "seed", "check", "run", "filter")
+_OWN = (
+    "source",
+    "out",
+    "pairs",
+    "longest",
+    "lengths",
+    "tokenizer",
+    "seed",
+    "check",
+    "run",
+    "parses",
+    "corpus",
+    "filter",
+)
 _NAMED = 5  # of the paradigms with mostly longer bad members, in the message
 
 
@@ -54,16 +68,29 @@ class GenerateSettings:
     seed: int = 0
     check: Path | None = None
     run: Path | None = None
+    parses: Texts = ()
+    corpus: Texts = ()
     filter: FilterSettings = FilterSettings()
 
 
 def generate_command(values: dict[str, object]) -> None:
-    """Make a benchmark folder and say what is in it, or print what the checks of a folder find."""
+    """Make a benchmark folder and say what is in it, or print what the checks of a folder find or what parses hold."""
     settings = check(GenerateSettings, {name: value for name, value in values.items() if name in _OWN})
     keys = {name: value for name, value in values.items() if name not in _OWN}
+    if settings.corpus and not settings.parses:
+        raise UserError("corpus: goes with parses=FILE, whose words are looked up in it")
     if settings.check is not None:
-        sys.stdout.write(check_folder(settings.check, keys, settings.run) + "\n")
-        return
+        text = check_folder(settings.check, keys, settings.run, settings.parses, settings.corpus)
+        sys.stdout.write(text + "\n")
+    elif settings.parses and settings.source is not None:
+        raise UserError("parses: goes with check=DIR, or alone, and not with a source")
+    elif settings.parses:
+        sys.stdout.write(treebank_report(settings.parses, settings.corpus) + "\n")
+    else:
+        _make(settings, keys)
+
+
+def _make(settings: GenerateSettings, keys: Mapping[str, object]) -> None:
     if settings.source is None:
         raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
     _check_out(settings.out, needed=keys.get("stage", PAIRS) == PAIRS)

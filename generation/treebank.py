@@ -83,12 +83,17 @@ def spelled_like(form: str, original: str) -> str:
 
 
 def find_treebanks(patterns: Iterable[str]) -> list[Path]:
-    """Return the files that patterns name, each once."""
+    """Return the files that the patterns of the key ``treebanks`` name, each once."""
+    return find_files(patterns, "treebanks")
+
+
+def find_files(patterns: Iterable[str], key: str) -> list[Path]:
+    """Return the files that patterns name, each once; a pattern that names none is a ``UserError`` about the key."""
     found: dict[Path, None] = {}
     for pattern in patterns:
         matching = [Path(file) for file in sorted(glob.glob(pattern))]  # noqa: PTH207 - Path.glob takes no absolute ones
         if not matching:
-            raise UserError(f"treebanks: no file {pattern}")
+            raise UserError(f"{key}: no file {pattern}")
         found.update(dict.fromkeys(matching))
     return list(found)
 

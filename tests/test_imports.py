@@ -85,7 +85,7 @@ ORDER = {
     ],
     "ucurve.generation": [
         "differences lengths order treebank",
-        "maker word_counts",
+        "maker variety word_counts",
         "folder templates tse sweblimp rublimp multiblimp decontaminate benchmark_folder check",
         "run",
     ],

@@ -331,7 +331,10 @@ def test_no_other_case_that_may_be_an_instrument_an_agent_or_a_receiver(find):
     assert find("verb_gen_object", verb("боялся"), noun("страха", 1, "obj", "Gen"))[0] == ["боялся страхом"]
     assert find("verb_ins_object", verb("писал"), noun("пером", 1, "obl", "Ins", "Neut"))[0] == ["писал перу"]
     reading = word("изучение", "NOUN", 0, "root", "Case=Nom|Gender=Neut|Number=Sing")
-    assert find("nominalization_case", reading, noun("закона", 1, "nmod", "Gen"))[0] == ["изучение закон", "изучение законе"]
+    assert find("nominalization_case", reading, noun("закона", 1, "nmod", "Gen"))[0] == [
+        "изучение закон",
+        "изучение законе",
+    ]
 
 
 # Possessors.
