@@ -178,7 +178,8 @@ def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
 
 
 def _object(sentence: Sentence, resources: Resources) -> Found:
-    for verb in sentence.words:
+    naming = read_list("verbs")["naming"]  # which everything can have as an object
+    for verb in (one for one in sentence.words if not any(parse.normal_form in naming for parse in verb_parses(one))):
         for word in _relative(sentence, verb, "obj", "iobj"):
             argument = animate(word)
             if argument is None or argument.case != "accs" or word.upos == "PRON":

@@ -10,6 +10,7 @@ from ucurve.generation.rublimp.grammar.lists import read_list
 from ucurve.generation.rublimp.grammar.morphology import Parse, analyses
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.rublimp.rule import Found, replace_by_each, rules
+from ucurve.generation.rublimp.rules.predicates import is_negated
 from ucurve.generation.treebank import Sentence, Word
 
 _NOUNS: Final = ("NOUN", "PRON", "PROPN")
@@ -67,7 +68,8 @@ def _object(sentence: Sentence, _: Resources, case: str, others: Sequence[str], 
             continue
         if word.feats.get("PronType") in ("Int", "Rel"):
             continue
-        yield from _other_cases(sentence, word, others, subtype)
+        negated = case == "Acc" and is_negated(sentence, head)
+        yield from _other_cases(sentence, word, ("datv",) if negated else others, subtype)
 
 
 def _nominalization(sentence: Sentence, _: Resources) -> Found:

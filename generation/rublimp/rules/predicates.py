@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from ucurve.generation.rublimp.grammar.agreement import has_preposition, heads
+from ucurve.generation.rublimp.grammar.agreement import has_preposition, heads, modifiers_of
 from ucurve.generation.rublimp.grammar.forms import AMBIGUOUS, GENDER_OF, GENDERS, NUMBER_OF, UNKNOWN, forms_of, plain
 from ucurve.generation.rublimp.grammar.lists import read_list
 from ucurve.generation.rublimp.grammar.morphology import Parse, analyses, is_known
@@ -78,7 +78,14 @@ def agreeing_words(sentence: Sentence, predicate: Word) -> list[Word]:
     return [*links, predicate]
 
 
-def _change(sentence: Sentence, word: Word, feature: str, subtype: str, values: Sequence[str] | None = None) -> Found:
+def _change(
+    sentence: Sentence,
+    word: Word,
+    feature: str,
+    subtype: str,
+    values: Sequence[str] | None = None,
+    subject: Word | None = None,
+) -> Found:
     parse = finite_parse(word)
     if parse is None:
         return
@@ -88,11 +95,21 @@ def _change(sentence: Sentence, word: Word, feature: str, subtype: str, values: 
     for value, form in dict.fromkeys(found):
         if values is not None and value not in values:
             continue
-        if plain(form) == plain(word.form.lower()):
+        exchanged = subject is not None and _has_other_subject(sentence, word, subject, form)
+        if exchanged or plain(form) == plain(word.form.lower()):
             yield AMBIGUOUS
             continue
         values_of_both = (str(getattr(parse.tag, feature.lower())), value)
         yield replace_word(sentence, word, form, feature, values_of_both, subtype)
+
+
+def _has_other_subject(sentence: Sentence, word: Word, subject: Word, form: str) -> bool:
+    """Say whether a form of a verb can have its object as its subject, and its subject as its object."""
+    objects = [child for child in sentence.children[word.id] if child.relation == "obj"]
+    nominatives = [parse for one in objects for parse in analyses(one.form) if parse.tag.case == "nomn"]
+    verbs = [parse for parse in analyses(form) if parse.tag.POS in _FINITE]
+    can_be_object = any(parse.tag.case == "accs" for parse in analyses(subject.form))
+    return can_be_object and any(may_agree(verb, noun) for verb in verbs for noun in nominatives)
 
 
 def agrees(subject: Word, predicate: Parse) -> bool:
@@ -136,7 +153,8 @@ def _subject_of(sentence: Sentence, predicate: Word) -> Word | None:
     return next((child for number in joined for child in sentence.children[number] if _is_subject(child)), None)
 
 
-def _is_negated(sentence: Sentence, predicate: Word) -> bool:
+def is_negated(sentence: Sentence, predicate: Word) -> bool:
+    """Say whether a negative particle stands before a predicate, or depends on it."""
     around = agreeing_words(sentence, predicate)
     before = [sentence.words[word.id - 2] for word in around if word.id > 1]
     children = [child for word in around for child in sentence.children[word.id]]
@@ -149,14 +167,22 @@ def _with_genitive(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
         if any(_is_subject(child, ("Nom",)) for child in sentence.children[predicate.id]):
             continue
         for child in sentence.children[predicate.id]:
-            if child.relation in ("nsubj", "obj", "iobj", "obl", "advmod", "det") and _is_genitive(sentence, child):
-                if _is_negated(sentence, predicate):
+            related = child.relation in ("nsubj", "obj", "iobj", "obl", "advmod", "det")
+            if related and _is_genitive(sentence, child):
+                if is_negated(sentence, predicate):
                     yield predicate, None
                 break
 
 
 def _is_genitive(sentence: Sentence, word: Word) -> bool:
     return word.upos in _NOUNS and word.feats.get("Case") == "Gen" and not has_preposition(sentence, word)
+
+
+def _has_plural(sentence: Sentence, predicate: Word) -> bool:
+    """Say whether a genitive without modifiers beside a predicate can be read as a nominative plural: *knigi*."""
+    genitives = (child for child in sentence.children[predicate.id] if _is_genitive(sentence, child))
+    bare = (genitive for genitive in genitives if not modifiers_of(sentence, genitive))
+    return any((one.tag.case, one.tag.number) == ("nomn", "plur") for word in bare for one in analyses(word.form))
 
 
 def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
@@ -207,8 +233,10 @@ def _of_subjects(sentence: Sentence, _: Resources, clauses: Finder, feature: str
                 yield DISAGREES
             elif subject is None and _leaves_out_subject(sentence, clauses, predicate, parse):
                 yield OWN_SUBJECT
+            elif subject is None and feature == "Number" and _has_plural(sentence, predicate):
+                yield AMBIGUOUS
             else:
-                yield from _change(sentence, word, feature, subtype, values)
+                yield from _change(sentence, word, feature, subtype, values, subject)
 
 
 def _leaves_out_subject(sentence: Sentence, find: Finder, predicate: Word, parse: Parse) -> bool:
@@ -231,7 +259,7 @@ def _attractor(sentence: Sentence, _: Resources, feature: str, subtype: str) -> 
             if isinstance(found, str):
                 yield found
             elif found:
-                yield from _change(sentence, word, feature, subtype, found)
+                yield from _change(sentence, word, feature, subtype, found, _subject_of(sentence, predicate))
 
 
 def _wrong_of_attractors(sentence: Sentence, predicate: Word, parse: Parse, feature: str) -> Sequence[str] | str:

@@ -121,9 +121,14 @@ def test_a_genitive_object_of_a_verb_without_subject_is_no_subject(find):
     words = (
         word("не", "PART", 2, "advmod"),
         verb("хватает", feats=f"{PRESENT}|Person=3"),  # which can have an object too
-        noun("книги", 2, "nsubj", "Gen", "Fem"),
+        noun("места", 2, "nsubj", "Gen", "Neut"),
     )
-    assert find("genitive_subj_predicate_agreement_number", *words)[0] == ["не хватают книги"]
+    assert find("genitive_subj_predicate_agreement_person", *words)[0] == ["не хватаю места", "не хватаешь места"]
+    # which is a nominative plural too
+    assert find("genitive_subj_predicate_agreement_number", *words) == (
+        [],
+        ["the form can be read as the original one"],
+    )
 
 
 def test_a_joined_predicate_that_shares_a_subject_has_no_clause_for_one(find):
@@ -149,6 +154,17 @@ def test_who_and_everybody_may_go_with_both_numbers(find, subject, singular, bad
 def test_after_per_cent_the_number_is_open(find):
     words = (word("%", "SYM", 2, "nsubj"), verb("заняты", feats="Number=Plur|Variant=Short|VerbForm=Part"))
     assert find("noun_subj_predicate_agreement_number", *words) == ([], ["the value is open with this subject"])
+
+
+@pytest.mark.parametrize(
+    ("subject", "seen", "bad"),
+    [("дом", "поля", []), ("дом", "поле", ["дом закрывают поле"]), ("мальчик", "поля", ["мальчик закрывают поля"])],
+)
+def test_the_object_can_be_the_subject_of_another_form(find, subject, seen, bad):
+    number = "Plur" if seen == "поля" else "Sing"
+    words = (noun(subject, 2, "nsubj", animacy="Anim" if subject == "мальчик" else "Inan"), verb("закрывает", feats=f"{PRESENT}|Person=3"),
+             noun(seen, 2, "obj", "Acc", "Neut", number))  # fmt: skip
+    assert find("noun_subj_predicate_agreement_number", *words)[0] == bad
 
 
 # Samyj.
@@ -294,6 +310,20 @@ def test_what_belongs_to_a_noun_never_stays_behind(find, child, found):
     held = (word("У", "ADP", 2, "case"), noun("Ольги", 4, "obl", "Gen", "Fem", upos="PROPN", animacy="Anim"), child.replace("/1/", "/2/"),
             verb("была", feats=f"{PAST}|Gender=Fem"), noun("книга", 4, "nsubj", gender="Fem"))  # fmt: skip
     assert bool(find("external_possessor", *held)[0]) == found
+
+
+def test_under_negation_the_genitive_is_good(find):
+    negated = (word("не", "PART", 2, "advmod"), verb("читал"), noun("роман", 2, "obj", "Acc"))
+    assert find("verb_acc_object", *negated)[0] == ["не читал роману"]
+
+
+def test_everything_can_be_called_something(find):
+    words = (
+        verb("назвал"),
+        noun("мальчика", 1, "obj", "Acc", animacy="Anim"),
+        noun("королем", 1, "obl", "Ins", animacy="Anim"),
+    )
+    assert find("transitive_verb_object", *words)[0] == []
 
 
 def test_a_part_of_a_name_keeps_its_case(find):

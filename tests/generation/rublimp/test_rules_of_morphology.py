@@ -33,7 +33,7 @@ BAD = {
     "verb_ins_object": "Директор управляет заводу много лет.",
     "nominalization_case": "Начальник объявил о строительстве и открытие заводе отложил.",
     "noun_subj_predicate_agreement_number": "Вчера мальчик открыли эту дверь.",
-    "genitive_subj_predicate_agreement_number": "Вчера директора не были в школе.",
+    "genitive_subj_predicate_agreement_number": "Вчера мальчика не были в школе.",
     "clause_subj_predicate_agreement_number": "Мальчику пришлись открыть эту дверь.",
     "subj_predicate_agreement_number_attractor": "Мальчик вчера принесли домой книги.",
     "noun_subj_predicate_agreement_gender": "Вчера мальчик открыла эту дверь.",
