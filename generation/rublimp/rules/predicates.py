@@ -104,7 +104,9 @@ def _change(
 
 
 def _has_other_subject(sentence: Sentence, word: Word, subject: Word, form: str) -> bool:
-    """Say whether a form of a verb can have its object as its subject, and its subject as its object."""
+    """Say whether a form can have its object as its subject, or no subject, and its subject as its object."""
+    if any(parse.tag.POS == "PRED" for parse in analyses(form)):  # vidno
+        return True
     objects = [child for child in sentence.children[word.id] if child.relation == "obj"]
     nominatives = [parse for one in objects for parse in analyses(one.form) if parse.tag.case == "nomn"]
     verbs = [parse for parse in analyses(form) if parse.tag.POS in _FINITE]

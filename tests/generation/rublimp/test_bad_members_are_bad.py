@@ -167,6 +167,15 @@ def test_the_object_can_be_the_subject_of_another_form(find, subject, seen, bad)
     assert find("noun_subj_predicate_agreement_number", *words)[0] == bad
 
 
+def test_a_form_that_needs_no_subject_is_good(find):
+    words = (
+        verb("видны", feats="Number=Plur|Variant=Short", upos="ADJ"),
+        noun("черты", 1, "nsubj", gender="Fem", number="Plur"),
+    )
+    assert "видно черты" not in find("noun_subj_predicate_agreement_number", *words)[0]
+    assert "видна черты" in find("noun_subj_predicate_agreement_number", *words)[0]
+
+
 # Samyj.
 
 
