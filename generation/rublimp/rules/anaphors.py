@@ -72,15 +72,22 @@ def _pronoun_changes(
     feature: str,
 ) -> Found:
     noun = antecedent[1]
-    between = [one for word in sentence.words[antecedent[0].id : pronoun.id - 1] for one in heads(word)]
+    possible = [noun, *_rivals(sentence, pronoun, antecedent[0])]
     old, new = (noun.tag.number, number) if feature == "Number" else (noun.tag.gender, gender)
     subtype = f"anaphor_agreement_{feature.lower()}"
     for form in modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy):
         readings = [found for found in analyses(form) if found.normal_form == PRONOUN]
-        if any(same_number_and_gender(one, found) for one in (noun, *between) for found in readings):
+        if any(same_number_and_gender(one, found) for one in possible for found in readings):
             yield AMBIGUOUS
         else:
             yield replace_word(sentence, pronoun, form, feature, (str(old), str(new)), subtype)
+
+
+def _rivals(sentence: Sentence, pronoun: Word, antecedent: Word) -> list[Parse]:
+    """Return the nouns that a relative pronoun can have in place of its antecedent: those between, and its head."""
+    between = sentence.words[antecedent.id : pronoun.id - 1]
+    head = sentence.head_of(antecedent)
+    return [parse for word in (*between, *([] if head is None else [head])) for parse in heads(word)]
 
 
 def _number(sentence: Sentence, _: Resources) -> Found:
@@ -100,6 +107,10 @@ def _noun_changes(sentence: Sentence, pronoun: Word, antecedent: Word, noun: Par
         return
     readings = [parse for parse in modifiers(pronoun) if parse.normal_form == PRONOUN]
     forms = forms_of(noun, {noun.tag.case, number})
+
+    rivals = _rivals(sentence, pronoun, antecedent)
+    if any(same_number_and_gender(rival, parse) for rival in rivals for parse in readings):
+        return
 
     def is_right(form: str) -> bool:
         heads_of_form = [p for p in analyses(form) if p.tag.POS == "NOUN" and p.tag.case == noun.tag.case]

@@ -420,6 +420,15 @@ def test_a_relative_pronoun_that_agrees_with_a_noun_between_is_good(find, attrac
     assert (f"крышу {attractor} о котором говорил" in find("anaphor_agreement_gender", *words)[0]) == bad
 
 
+def test_a_relative_pronoun_may_belong_to_the_head_of_its_antecedent(find):
+    def words(head):
+        return (noun(head, 0, "root", "Acc", "Neut", "Plur" if head == "имена" else "Sing"), noun("людей", 1, "nmod", "Gen", number="Plur"),
+                word("о", "ADP", 4, "case"), word("которых", "PRON", 5, "obl", "Case=Loc|Number=Plur"), verb("говорил", 2, "acl:relcl"))  # fmt: skip
+
+    assert find("anaphor_agreement_number", *words("имена"))[0] == ["имена людей о котором говорил"]
+    assert find("anaphor_agreement_number", *words("имя"))[0] == ["имя человека о которых говорил"]
+
+
 @pytest.mark.parametrize(("head", "case", "adjective", "bad"), [
     ("президент", "Nom", "новый", []), ("президента", "Gen", "нового", ["новой"]), ("дом", "Nom", "новый", ["новая", "новое"]),
 ])  # fmt: skip
