@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ucurve.eval.metrics.clusters import parts
+from ucurve.generation.lengths import Lengths
 
 Lemmas = Mapping[str, Set[str]]
 """The lemmas that a word can be a form of; words that are not known are missing."""
@@ -16,7 +17,7 @@ _SHOWN = 3  # examples and paradigms of a kind
 _SAID = {
     "several_places": "differ in more than one place",
     "other_lemma": "have another word, not another form of one lemma, where they differ",
-    "unequal_length": "are of unequal length in characters",
+    "unequal_length": "are of unequal length in {}",
 }
 _MARKS = re.compile(r"^\W+|\W+$")
 
@@ -48,27 +49,32 @@ def in_lemma(lemmas: Lemmas, good: str, bad: str) -> bool:
     return any(one and other and one.isdisjoint(other) for one, other in sides)
 
 
-def find_differences(members: Sequence[Member], lemmas: Lemmas | None) -> dict[str, list[Member]]:
+def find_differences(
+    members: Sequence[Member], lemmas: Lemmas | None, lengths: Lengths | None = None
+) -> dict[str, list[Member]]:
     """Find the pairs whose sentences differ in more than the form of one word, by the kind of the difference.
 
     The kinds are ``several_places``, ``other_lemma``, which is missing where ``lemmas`` is None since they are not
-    known, and ``unequal_length`` (in characters).
+    known, and ``unequal_length`` (in characters, or as ``lengths`` measures).
     """
+    measure = (lengths or Lengths()).measure
     tests: dict[str, Callable[[str, str], bool]] = {
         "several_places": in_several_places,
         "other_lemma": partial(in_lemma, lemmas or {}),
-        "unequal_length": lambda good, bad: len(good) != len(bad),
+        "unequal_length": lambda good, bad: measure(good) != measure(bad),
     }
     if lemmas is None:
         del tests["other_lemma"]
     return {kind: [one for one in members if differs(one.good, one.bad)] for kind, differs in tests.items()}
 
 
-def describe_differences(members: Sequence[Member], lemmas: Lemmas | None) -> list[str]:
+def describe_differences(members: Sequence[Member], lemmas: Lemmas | None, lengths: Lengths | None = None) -> list[str]:
     """Return a sentence for each kind of difference that some pairs have: how many, of which paradigms, examples."""
+    lengths = lengths or Lengths()
+    said = {kind: text.format(lengths.unit) for kind, text in _SAID.items()}
     return [
-        f"{len(found)} of {len(members)} pairs {_SAID[kind]}{_paradigms(found)}: {_examples(found)}"
-        for kind, found in find_differences(members, lemmas).items()
+        f"{len(found)} of {len(members)} pairs {said[kind]}{_paradigms(found)}: {_examples(found)}"
+        for kind, found in find_differences(members, lemmas, lengths).items()
         if found
     ]
 

@@ -125,7 +125,7 @@ def build_benchmark(
     found = [shares(outcome.pairs, lengths) for outcome in outcomes]
     for outcome, share in zip(outcomes, found, strict=True):
         outcome.facts.update(share._asdict())
-        differences = find_differences(_members(outcome), made.lemmas)
+        differences = find_differences(_members(outcome), made.lemmas, lengths)
         outcome.facts.update({kind: len(members) for kind, members in differences.items()})
         if familiarity is not None:
             outcome.facts["threshold"] = threshold(outcome, familiarity)
@@ -137,7 +137,8 @@ def build_benchmark(
     _summarize(outcomes, pairs, settings.out)
     _name_lopsided(outcomes, found, lengths)
     _name_few_edits(outcomes)
-    for sentence in describe_differences([one for outcome in outcomes for one in _members(outcome)], made.lemmas):
+    members = [one for outcome in outcomes for one in _members(outcome)]
+    for sentence in describe_differences(members, made.lemmas, lengths):
         log_line(sentence)
     return outcomes
 

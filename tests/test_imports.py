@@ -84,7 +84,8 @@ ORDER = {
         "run",
     ],
     "ucurve.generation": [
-        "differences lengths order treebank",
+        "lengths order treebank",
+        "differences",
         "maker variety word_counts",
         "folder templates tse sweblimp rublimp multiblimp decontaminate benchmark_folder check",
         "run",
