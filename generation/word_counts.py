@@ -24,7 +24,8 @@ def describe_word_counts(run: Path, pairs: pd.DataFrame) -> str:
     by_paradigm = right.groupby(pairs["paradigm"].to_numpy(), sort=False)
     shares = 100 * by_paradigm.mean()
     table = shares.round(1).rename(columns="more frequent {}, %".format).assign(pairs=by_paradigm.size())
-    rows = [{"paradigm": paradigm, **row} for paradigm, row in table.to_dict("index").items()]
+    values = table.reset_index(names="paradigm").to_numpy(dtype=object)
+    rows = [dict(zip(["paradigm", *table.columns], row, strict=True)) for row in values]
     told = int((shares > 100 * LOPSIDED).any(axis=1).sum())
     return (
         f"the sentence whose differing words stood more often in the text that {run.name} was trained on is the good "
