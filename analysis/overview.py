@@ -1,7 +1,6 @@
 """The first screen of the report: what was trained, what was learned first and last, and which curves turn."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,7 +25,7 @@ from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report.html import FirstScreen
 from ucurve.analysis.shape.classify import NOT_TESTED, TURNS, Row
 from ucurve.analysis.shape.power import MOST_SEEDS
-from ucurve.analysis.shape.section import MOST_PICTURED, classified_curves, draw_smoothed, read_shapes
+from ucurve.analysis.shape.section import MOST_PICTURED, classified_curves, count_classes, draw_smoothed, read_shapes
 from ucurve.analysis.shape.tables import SEEDS_ONLY, Shapes, unproven_turn
 from ucurve.analysis.summary import format_range, headline
 from ucurve.fields import format_count
@@ -93,13 +92,8 @@ def describe_turns(shapes: Shapes, histories: Sequence[History] = (), maker: str
     if len(turned) > _MOST_TURNS:
         yield f"{len(turned) - _MOST_TURNS} more turn, see below."
     if not turned:
-        tested = [row["class"] for row in rows if row["class"] != NOT_TESTED]
-        counts = ", ".join(f"{count} {shape}" for shape, count in Counter(tested).most_common())
-        yield (
-            f"No curve turns beyond chance. Of {len(tested)} curves: {counts}."
-            if tested
-            else "No curve could be tested."
-        )
+        tested = any(row["class"] != NOT_TESTED for row in rows)
+        yield ("No curve turns beyond chance. " if tested else "") + count_classes(shapes.classes)
     seen = sorted((row for row in rows if unproven_turn(row)), key=lambda row: -max(row["dip"], row["bump"]))
     for row in seen[: 1 if turned else 2]:
         told = f"{_describe_turn(row, shapes, several=several)}. {_describe_doubt(row)}"
