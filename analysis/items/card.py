@@ -14,6 +14,7 @@ from ucurve.eval.metrics.clusters import edit
 from ucurve.eval.pairs import full_name
 from ucurve.eval.store.reported import read_reported
 from ucurve.generation.check import find_broken
+from ucurve.generation.differences import in_several_places
 
 Facts = tuple[tuple[str, str], ...]  # what is said of a pair: names, each with a text
 
@@ -52,7 +53,8 @@ def _broken(pairs: Pairs, maker: str | None) -> pd.DataFrame:
 
 def _tell_edit(good: str, bad: str) -> str:
     sides = zip(edit(good, bad), ("good", "bad"), strict=True)
-    return ", ".join(f"{f'“{words}”' if words else 'nothing'} ({side})" for words, side in sides)
+    told = ", ".join(f"{f'“{words}”' if words else 'nothing'} ({side})" for words, side in sides)
+    return f"{told}, in more than one place" if in_several_places(good, bad) else told
 
 
 def _tell_lengths(good: str, bad: str) -> str:

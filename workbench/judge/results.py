@@ -98,7 +98,7 @@ def _least_confirmed(folder: Path, judged: pd.DataFrame) -> list[Values]:
     return [
         {
             **table.loc[row, ["pair", "paradigm", GOOD, BAD]].to_dict(),
-            "votes": f"{votes[f'{GOOD}_votes'][row]} of {votes.loc[row].sum()} chose the good sentence",
+            "votes": f"{votes[f'{GOOD}_votes'][row]} of {votes.loc[row].sum()} answers confirm it",
             "card": card_html(pair_facts(pairs, row)),
         }
         for row in shares.nsmallest(_MOST_PAIRS).index

@@ -27,6 +27,7 @@ def facts_of(good: str, bad: str, counts: dict[str, int] | None = None) -> dict[
     [
         ("the cat walks home", "the cat walk home", "“walks” (good), “walk” (bad)", "1 character fewer in the bad sentence"),
         ("he saw it", "he saw not it", "nothing (good), “not” (bad)", "1 word more and 4 characters more in the bad sentence"),
+        ("the cat walks", "a cat walk", "“the cat walks” (good), “a cat walk” (bad), in more than one place", "3 characters fewer in the bad sentence"),
         ("a bb", "bb a", "“a bb” (good), “bb a” (bad)", "both sentences are equally long"),
         ("我没买书", "我已经买书", "“没” (good), “已经” (bad)", "1 character more in the bad sentence"),
     ],

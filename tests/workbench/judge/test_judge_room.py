@@ -259,7 +259,7 @@ def test_answers_are_kept_and_judged(made):
     assert [(row["paradigm"], row["keep"], row["correct"], row["total"]) for row in found["paradigms"]] == [
         ("past", False, 2, 6), ("agreement", True, 6, 6)]  # fmt: skip
     assert found["paradigms"][0]["reason"] == "33.3% of answers that chose the good sentence, below 70%"
-    votes = ["1 of 3 chose the good sentence"] * 2 + ["3 of 3 chose the good sentence"] * 2
+    votes = ["1 of 3 answers confirm it"] * 2 + ["3 of 3 answers confirm it"] * 2
     assert [(pair["paradigm"], pair["votes"]) for pair in found["pairs"]] == list(
         zip(["past", "past", "agreement", "agreement"], votes, strict=True))  # fmt: skip
     assert "<dt>Differs</dt><dd>“slept” (good), “sleeped” (bad)</dd>" in found["pairs"][0]["card"]
