@@ -22,6 +22,7 @@ RESERVED = ("all", "macro", "macro_phenomena")  # these names stand for aggregat
 SET = "set"  # column of benchmarks with more than two candidates; the pairs of one set share its value
 COUNTED = "counted"  # column of benchmarks that publish more pairs than their papers count
 TOO_LONG = "too_long"  # in a table's attributes: how many pairs were left out as too long for the model
+WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")  # a word of a sentence (with hyphens: one) or a sign
 UNNAMED = "unnamed"  # the phenomenon of pairs published without one
 _LARGEST = 2**63  # of an int64
 _EXACT = 2**53  # up to it, every integer is a float64

@@ -4,7 +4,6 @@ Sources: Taktasheva and others 2024, RuBLiMP, Table 3 and appendix D; Kryvosheie
 Syntactic Knowledge in Multilingual Language Models, section 5.1.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Final
 import pandas as pd
 
 from ucurve.errors import UserError
+from ucurve.eval.pairs import WORD
 from ucurve.eval.templates.pair import Value
 from ucurve.generation.treebank import ROOT, Sentence, Word, find_files, read_treebank
 from ucurve.text_table import format_table
@@ -22,7 +22,6 @@ from ucurve.training.corpus.readers import read_documents
 _LEVELS: Final = ("level", "phenomenon")  # columns of pairs; RuBLiMP's Table 3 is by level
 _TAGS: Final = 5
 _MILLION: Final = 1_000_000
-_WORD: Final = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 _VERBS: Final = ("VERB", "AUX")
 _CLAUSES: Final = frozenset({"root", "csubj", "ccomp", "xcomp", "advcl", "acl", "parataxis"})
 _PARTS: Final = frozenset({"nsubj", "obj", "iobj", "obl", "advmod", "vocative", "expl", "dislocated"})
@@ -146,7 +145,8 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _read(parses: Sequence[str]) -> Iterator[Sentence]:
-    return (sentence for file in find_files(parses, "parses") for sentence in read_treebank(file))
+    found = (sentence for file in find_files(parses, "parses") for sentence in read_treebank(file))
+    return (sentence for sentence in found if sentence.words)
 
 
 def _frequent(corpus: Sequence[str]) -> set[str] | None:
@@ -159,4 +159,4 @@ def _words(file: Path) -> Iterator[str]:
     if file_form(file) is None:
         raise UserError(f"corpus: {file} is no file of text; {ALLOWED_FILES}")
     for document in read_documents(file, "line", "text"):
-        yield from _WORD.findall(document.lower())
+        yield from WORD.findall(document.lower())

@@ -1,7 +1,6 @@
 """Accuracy by length and domain, and with and without an attractor (RuBLiMP, section 5, Figures 4 to 6)."""
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,10 +9,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ucurve.analysis.models.categories import with_tests
+from ucurve.eval.pairs import WORD
 from ucurve.yaml_files import read_yaml
 
 GROUPS = 7
-_WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 
 
 @functools.cache
@@ -24,7 +23,7 @@ def load_attractors() -> dict[str, dict[str, tuple[str, str]]]:
 
 def words(sentence: str) -> int:
     """Count the words (with hyphens: one) and signs: within 1 % of RuBLiMP's Table 3, whose tokenizer is not named."""
-    return len(_WORD.findall(sentence))
+    return len(WORD.findall(sentence))
 
 
 def length_groups(lengths: Sequence[int] | npt.NDArray[np.int64], groups: int = GROUPS) -> pd.Series:

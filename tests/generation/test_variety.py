@@ -8,8 +8,9 @@ import pytest
 
 from tests.generation.multiblimp.toy import sentence
 from ucurve.eval.benchmarks.load import load_benchmark
+from ucurve.eval.pairs import WORD
 from ucurve.generation.treebank import read_treebank
-from ucurve.generation.variety import _WORD, count_arguments, count_aspects, count_heads, depth, pattern, tag_sequences
+from ucurve.generation.variety import count_arguments, count_aspects, count_heads, depth, pattern, tag_sequences
 
 # Three sentences of RuBLiMP (Apache 2.0), whose files say how deep they are; the last is the example of appendix D.
 DEPTH_1 = ("Отец//NOUN//3/nsubj", "словно//ADV//3/advmod", "задал//VERB//0/root", "мне//PRON//3/iobj", "вопрос//NOUN//3/obj",
@@ -153,7 +154,7 @@ def test_pairs_depths_and_words_of_the_published_russian_pairs_are_those_of_tabl
     assert depths.mean().round(2).to_dict() == {"Morphology": 4.02, "Semantics": 4.41, "Syntax": 4.12}
     assert round(pairs["tree_depth"].astype(int).mean(), 2) == 4.18
     goods = {level: " ".join(of_level["good"]).lower() for level, of_level in pairs.groupby("level")}
-    words = {level: set(_WORD.findall(text)) for level, text in goods.items()}
+    words = {level: set(WORD.findall(text)) for level, text in goods.items()}
     assert [len(found) for found in (*words.values(), set.union(*words.values()))] == [20783, 33867, 57908, 86542]
 
 
