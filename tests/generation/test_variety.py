@@ -93,7 +93,8 @@ def made(tmp_path):
     ]
     (tmp_path / "mine" / "pairs.jsonl").write_text("\n".join(lines))
     trees = [("a//NOUN//2/nsubj", f"{verb}//VERB//0/root", ".//PUNCT//2/punct") for verb in "bc"]
-    (tmp_path / "parses.conllu").write_text("".join(sentence(f"s{at}", *words) for at, words in enumerate(trees)))
+    text = "".join(sentence(f"s{at}", *words) for at, words in enumerate(trees))
+    (tmp_path / "parses.conllu").write_text(text + "# text = without words\n\n")
     return tmp_path
 
 
