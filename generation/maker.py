@@ -64,6 +64,7 @@ class Made:
     libraries: Sequence[str] = ()  # whose versions the card gives
     lemmas: Lemmas | None = None  # of the words, where the source knows them
     across: bool = False  # whether a pair may stand in one paradigm only
+    word: str = ""  # the column with the word that pairs change, of which it is told where one is most of a paradigm
     default_pairs: int | None = None  # of a paradigm, where the user does not say; None for all
     tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(default_factory=dict)  # of stages, by the file's name
     notes: Sequence[str] = ()  # what the user should know of the whole

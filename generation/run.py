@@ -1,6 +1,7 @@
 """The command ``generate``: makes a benchmark folder from a source, or checks one that is there."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,7 +17,7 @@ from ucurve.eval.benchmarks.card import check_name
 from ucurve.eval.benchmarks.registry import CARDS
 from ucurve.eval.metrics.clusters import edit
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
-from ucurve.eval.templates.pair import Reason
+from ucurve.eval.templates.pair import Pair, Reason, Value
 from ucurve.fields import STRICT, Texts
 from ucurve.generation.benchmark_folder import REPORT_FILE, write_benchmark
 from ucurve.generation.check import check_folder
@@ -129,6 +130,8 @@ def build_benchmark(
         outcome.facts.update({kind: len(members) for kind, members in differences.items()})
         if familiarity is not None:
             outcome.facts["threshold"] = threshold(outcome, familiarity)
+        if made.word and outcome.pairs:
+            outcome.facts.update(_commonest(outcome.pairs, made.word))
     if not any(outcome.pairs for outcome in outcomes):
         raise UserError("no pairs: " + "; ".join(f"{outcome.paradigm.name}: {_why(outcome)}" for outcome in outcomes))
     with new_output(settings.out) as folder:
@@ -137,6 +140,7 @@ def build_benchmark(
     _summarize(outcomes, pairs, settings.out)
     _name_lopsided(outcomes, found, lengths)
     _name_few_edits(outcomes)
+    _name_one_word(outcomes)
     members = [one for outcome in outcomes for one in _members(outcome)]
     for sentence in describe_differences(members, made.lemmas, lengths):
         log_line(sentence)
@@ -145,6 +149,12 @@ def build_benchmark(
 
 def _members(outcome: Outcome) -> list[Member]:
     return [Member(outcome.paradigm.name, pair.good, pair.bad) for pair in outcome.pairs]
+
+
+def _commonest(pairs: Sequence[Pair], column: str) -> dict[str, Value]:
+    """Return the commonest word of a paradigm and the number of its pairs, where it is more than half of them."""
+    [(word, count)] = Counter(pair.columns[column] for pair in pairs).most_common(1)
+    return {"commonest_word": word, "pairs_with_it": count} if count > len(pairs) / 2 else {}
 
 
 def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, object]) -> dict[str, object]:
@@ -256,6 +266,25 @@ def _name_few_edits(outcomes: Sequence[Outcome]) -> None:
             f"different ways: {', '.join([*named[:_NAMED], *more])}. Their accuracies will have no interval; more "
             "pairs do not help, other words in the place where the sentences differ do."
         )
+
+
+def _name_one_word(outcomes: Sequence[Outcome]) -> None:
+    """Name the paradigms of which one word is more than half, those with the most such pairs first."""
+    found = sorted((one for one in outcomes if "commonest_word" in one.facts), key=lambda one: -_pairs_with_it(one))
+    named = [
+        f"{one.paradigm.name} ({one.facts['commonest_word']}, {_pairs_with_it(one)} of {len(one.pairs)})" for one in found
+    ]
+    if named:
+        more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+        log_line(
+            f"one verb is more than half of {len(named)} of {sum(bool(one.pairs) for one in outcomes)} paradigms: "
+            f"{', '.join([*named[:_NAMED], *more])}; {REPORT_FILE} has all. What a model gets right there may be that "
+            "verb alone."
+        )
+
+
+def _pairs_with_it(outcome: Outcome) -> int:
+    return int(str(outcome.facts["pairs_with_it"]))
 
 
 def _why(outcome: Outcome) -> str:

@@ -22,6 +22,11 @@ class LanguageSettings:
     marks: Literal["keep", "remove"] = "keep"
     verb: dict[str, dict[str, str]] = Field(default_factory=dict)
     no_agreement_after: tuple[str, ...] = ()
+    subject: dict[str, str] = Field(default_factory=dict)
+    no_agreement_with: tuple[str, ...] = ()
+    quantities: tuple[str, ...] = ()
+    comitative: tuple[str, ...] = ()
+    saying: tuple[str, ...] = ()
 
 
 @cache

@@ -14,11 +14,11 @@ from ucurve.fields import STRICT, as_tuple
 from ucurve.generation.maker import Listed, Made
 from ucurve.generation.multiblimp.agreement.collocations import Collocation, Condition, count_collocations
 from ucurve.generation.multiblimp.agreement.inflection import make_candidate, other_forms
-from ucurve.generation.multiblimp.agreement.relations import Relation, find_relations, is_readable
+from ucurve.generation.multiblimp.agreement.relations import Relation, addressed_nouns, find_relations, has_features, is_readable
 from ucurve.generation.multiblimp.balance import inverse_probabilities
 from ucurve.generation.multiblimp.languages import LanguageSettings, language_settings, prepared
 from ucurve.generation.multiblimp.words.features import base_of, feature_names, features_of
-from ucurve.generation.multiblimp.words.lexicon import Lexicon, elided_words, treebank_entries
+from ucurve.generation.multiblimp.words.lexicon import Lexicon, count_forms, elided_words, treebank_entries
 from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
 from ucurve.generation.order import weighted
 from ucurve.generation.treebank import find_treebanks, read_treebank
@@ -47,13 +47,13 @@ def make(settings: Settings, seed: int) -> Made:
     language = language_settings(settings.language)
     files, notes = _files(settings, language)
     sentences = [prepared(sentence, language) for file in files for sentence in read_treebank(file)]
-    entries = treebank_entries(sentences, _NOISE)
+    counts = count_forms(sentences)
+    entries = treebank_entries(counts, _NOISE)
     entries += unimorph_entries(settings.unimorph) if settings.unimorph is not None else []
-    lexicon = Lexicon(entries, elided_words(sentences))
+    verbs = {(lemma, features): forms for (part, lemma, features), forms in counts.items() if part == "VERB"}
+    lexicon = Lexicon(entries, elided_words(sentences), addressed_nouns(sentences, language), verbs)
     readable = [sentence for sentence in sentences if is_readable(sentence)]
-    relations = [
-        relation for sentence in readable for relation in find_relations(sentence, language.no_agreement_after)
-    ]
+    relations = [relation for sentence in readable for relation in find_relations(sentence, language)]
     inflected = _inflected(lexicon)
     notes += [f"{name}: {why}" for name, why in inflected.items() if why]
     features = [name for name, why in inflected.items() if not why]
@@ -70,6 +70,7 @@ def make(settings: Settings, seed: int) -> Made:
         inputs=[*files, *([settings.unimorph] if settings.unimorph is not None else [])],
         libraries=["conllu", "scipy"],
         across=True,
+        word="verb_lemma",
         default_pairs=_DEFAULT_PAIRS,
         tables={"agreement": table},
         notes=notes,
@@ -105,12 +106,7 @@ def _inflected(lexicon: Lexicon) -> dict[str, str]:
 
 def _with_features(relations: Sequence[Relation], required: Mapping[str, str]) -> list[Relation]:
     """Return the relations whose finite verb has these features, or says nothing of them."""
-    return [
-        relation
-        for relation in relations
-        if relation.kind != "SV"
-        or all(features_of(relation.target).get(at, {value}) == {value} for at, value in required.items())
-    ]
+    return [relation for relation in relations if relation.kind != "SV" or has_features(relation.target, required)]
 
 
 def _paradigms(

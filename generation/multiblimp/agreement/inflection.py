@@ -26,10 +26,12 @@ NO_VALUE, DISAGREES, NO_FORM = "no value of the feature", "annotated as not agre
 PART_OF_A_TOKEN, AMBIGUOUS_SUBJECT = "part of a multiword token", "the subject may have the other value too"
 SAME_FORM, HAS_OLD_VALUE = "the form is the same", "the form may have the right value too"
 ELISION = "a neighbouring word would be spelled otherwise"
+ADDRESS = "the subject can be read as an address"
 SEVERAL_FORMS = "several forms of another value, and their features do not say which"
 
 _SPELLINGS = 4  # steps of similarity: coarse, because forms that are about as near are told apart by their frequency
 _FAR = 3  # steps from which on the spelling does not say which of several forms is meant
+_CITED = frozenset(["Nom", "Acc", "Abs"])  # cases in which the form of a lemma is no sign that it has no other
 _ELIDED_BEFORE = "aeiouhœæ"  # first letters, without marks
 
 
@@ -37,7 +39,6 @@ class _Found(NamedTuple):
     """A form with another value; of several the smallest is the best."""
 
     more: int  # features of which one of the two forms says nothing
-    other_gender: bool  # whether it has a feature of the subject's, such as its gender, with another value
     unlike: int  # how far the spelling is from the word's, from 0 to _SPELLINGS
     rarity: int  # less the number of words of the treebanks that have the form and its features
     form: str
@@ -63,7 +64,7 @@ def other_forms(relation: Relation, feature: str, lexicon: Lexicon) -> Iterator[
         yield NO_FORM
     for value in dict.fromkeys(one.value for one in found):
         forms = [one for one in found if one.value == value]
-        if len({one.form for one in forms if one[:2] == forms[0][:2]}) > 1 and forms[0].unlike >= _FAR:
+        if len({one.form for one in forms if one.more == forms[0].more}) > 1 and forms[0].unlike >= _FAR:
             yield SEVERAL_FORMS
             continue
         faults = {one: _fault(relation, feature, old, one, lexicon) for one in forms}
@@ -90,15 +91,30 @@ def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: L
     same = [row.form for row in rows if row.annotated == features]  # several where the features leave something out
     if name not in features or form not in same:
         return []
-    particle = _particle(lemma, part, lexicon)
+    particle, expected = _particle(lemma, part, lexicon), _expected(relation)
     return [
         found
         for row in rows
         if _differ_in(name, part, features, row.annotated, lexicon)
+        and compatible(row.features, expected, but=name)
+        and not lexicon.unannotated.differ(name, form, row.form)
         and row.form.startswith(particle) == form.startswith(particle)
         and _likeness(form, row.form) == max(_likeness(one, row.form) for one in same)
         for found in _found(relation, name, old, row, 0)
     ]
+
+
+def _expected(relation: Relation) -> Features:
+    """Return the features of the word, and those that it leaves out as its subject has them, a noun in the third person.
+
+    A gender of the form in its place that the noun is not known to have is another one.
+    """
+    names, subject = feature_names(), features_of(relation.subject)
+    if relation.subject.upos == "NOUN":
+        subject = {"Person": frozenset(["3"]), **dict.fromkeys(names.neutralizable, frozenset()), **subject}
+    return {at: subject[at] for at in (*names.agreeing, *names.neutralizable) if at in subject} | features_of(
+        relation.target
+    )
 
 
 def _particle(lemma: str, part: str, lexicon: Lexicon) -> str:
@@ -123,9 +139,7 @@ def _differ_in(name: str, part: str, one: Features, other: Features, lexicon: Le
 def _of_unimorph(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
     """Return the forms of UniMorph that contradict the word, and a row of its own, in one feature alone."""
     word, part = relation.target, WORDS[relation.target.upos]
-    features = features_of(word)
-    if relation.subject.upos == "NOUN":
-        features.setdefault("Person", frozenset(["3"]))
+    features = _expected(relation)
     lemma = word.lemma.lower()
     # Dutch voor_komen is voorkomen in UniMorph, with forms of komen too
     lemmas = (lemma,) if "_" not in lemma.strip("_") else (lemma.replace("_", ""), lemma.rpartition("_")[2])
@@ -154,13 +168,9 @@ def _found(relation: Relation, name: str, old: frozenset[str], row: Entry, more:
     values = row.features.get(name, frozenset())
     if values & old:
         return
-    subject = features_of(relation.subject)
-    other_gender = not compatible(
-        {at: values for at, values in row.features.items() if at in feature_names().neutralizable}, subject, but=name
-    )
     like = _likeness(relation.target.form.lower(), row.form)
     for value in sorted(values):
-        yield _Found(more, other_gender, round(_SPELLINGS * (1 - like)), -row.count, row.form, value)
+        yield _Found(more, round(_SPELLINGS * (1 - like)), -row.count, row.form, value)
 
 
 def _likeness(one: str, other: str) -> float:
@@ -182,9 +192,26 @@ def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found,
         return HAS_OLD_VALUE
     subject = relation.subject
     others = lexicon.values(WORDS[subject.upos], subject.form.lower(), feature, subject_context(subject))
-    if others is not None and found.value in others:
+    if (others is not None and found.value in others) or (feature == "Number" and _is_indeclinable(subject, lexicon)):
         return AMBIGUOUS_SUBJECT
+    if (found.value == "2" or relation.order == "VS") and _can_be_addressed(relation, lexicon):
+        return ADDRESS
     return ELISION if _changes_elision(relation, found.form, lexicon) else None
+
+
+def _is_indeclinable(subject: Word, lexicon: Lexicon) -> bool:
+    """Tell whether a noun of a language with cases is known in one form alone, though it is a plural or oblique one."""
+    entries = lexicon.by_lemma.get((WORDS[subject.upos], subject.lemma.lower()), ())
+    cases = frozenset().union(*(entry.features.get("Case", frozenset()) for entry in entries))
+    alone = {subject.lemma.lower()} == {subject.form.lower(), *(entry.form for entry in entries)}
+    return alone and bool(cases) and (subject.feats.get("Number") != "Sing" or not cases <= _CITED)
+
+
+def _can_be_addressed(relation: Relation, lexicon: Lexicon) -> bool:
+    """Tell whether a subject names somebody: *Mother was no lawyer*, but not *a mother*."""
+    children = relation.sentence.children[relation.subject.id]
+    determined = any(child.relation in ("det", "nummod") for child in children)
+    return relation.subject.lemma.lower() in lexicon.addressed and not determined
 
 
 def _changes_elision(relation: Relation, form: str, lexicon: Lexicon) -> bool:

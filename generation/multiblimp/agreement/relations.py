@@ -1,8 +1,9 @@
 """Subjects and the words that may agree with them (MultiBLiMP, section 4.1)."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ucurve.generation.multiblimp.languages import LanguageSettings
 from ucurve.generation.multiblimp.words.features import WORDS, Features, feature_names, features_of
 from ucurve.generation.multiblimp.words.lexicon import Lexicon
 from ucurve.generation.treebank import Sentence, Word
@@ -63,13 +64,16 @@ def is_readable(sentence: Sentence) -> bool:
     )
 
 
-def find_relations(sentence: Sentence, without_agreement_after: Collection[str] = ()) -> Iterator[Relation]:
-    """Yield subjects and the words that may agree with them, but no participles after these lemmas of auxiliaries."""
+def find_relations(sentence: Sentence, language: LanguageSettings | None = None) -> Iterator[Relation]:
+    """Yield subjects and the words that may agree with them, but for those that the settings of a language rule out."""
+    language = language or LanguageSettings()
     for subject in sentence.words:
         head = sentence.head_of(subject)
         if subject.deprel != "nsubj" or subject.upos not in SUBJECTS or head is None or head.upos not in HEADS:
             continue
-        if any(child.relation == "conj" for child in sentence.children[subject.id]):
+        if not _controls_agreement(subject, sentence, language):
+            continue
+        if subject.upos == "NOUN" and _is_said(head, language) and subject.id > head.id:
             continue
         children = sentence.children[head.id]
         if any(mark in child.deprel for child in children for mark in _CLAUSAL):
@@ -78,8 +82,40 @@ def find_relations(sentence: Sentence, without_agreement_after: Collection[str] 
         if finite is not None:
             yield _relation(sentence, "SV", role, subject, finite)
         auxiliaries = {child.lemma.lower() for child in children if child.relation == "aux"}
-        if features_of(head).get("VerbForm") == frozenset(["Part"]) and auxiliaries.isdisjoint(without_agreement_after):
+        if features_of(head).get("VerbForm") == frozenset(["Part"]) and auxiliaries.isdisjoint(language.no_agreement_after):
             yield _relation(sentence, "SP", "participle", subject, head)
+
+
+def _controls_agreement(subject: Word, sentence: Sentence, language: LanguageSettings) -> bool:
+    """Tell whether a subject is one thing or several by its own number: not *ten heads*, *a part of them*, *X with Y*."""
+    if subject.lemma.lower() in language.quantities or not has_features(subject, language.subject):
+        return False
+    return not any(
+        child.relation in ("conj", *language.no_agreement_with)
+        or any(word.lemma.lower() in language.comitative for word in sentence.children[child.id])
+        for child in sentence.children[subject.id]
+    )
+
+
+def addressed_nouns(sentences: Iterable[Sentence], language: LanguageSettings) -> set[str]:
+    """Return the lemmas of people: vocatives and subjects of verbs of saying, if the language names these verbs."""
+    return {
+        word.lemma.lower()
+        for sentence in sentences
+        for word in sentence.words
+        if language.saying and word.upos == "NOUN"
+        and (word.relation == "vocative" or word.relation == "nsubj" and _is_said(sentence.head_of(word), language))
+    }  # fmt: skip
+
+
+def _is_said(head: Word | None, language: LanguageSettings) -> bool:
+    return head is not None and head.lemma.lower() in language.saying
+
+
+def has_features(word: Word, required: Mapping[str, str]) -> bool:
+    """Tell whether a word has these features, or is not annotated for them."""
+    features = features_of(word)
+    return all(features.get(name, {value}) == {value} for name, value in required.items())
 
 
 def _finite(head: Word, children: Sequence[Word]) -> tuple[Word | None, str]:

@@ -1,7 +1,7 @@
 """The lexicon of a language: forms with their lemmas and features, from treebanks and from UniMorph."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ucurve.generation.multiblimp.words.features import (
     WORDS,
@@ -13,6 +13,7 @@ from ucurve.generation.multiblimp.words.features import (
     with_defaults,
 )
 from ucurve.generation.multiblimp.words.neutralization import Neutralization
+from ucurve.generation.multiblimp.words.unannotated import Cells, Unannotated
 from ucurve.generation.treebank import Sentence, Word
 
 APOSTROPHES = ("'", "’")
@@ -22,10 +23,18 @@ EDGE_SIGNS = "'’-"  # at the edge of a form that is no word of its own: 've, l
 class Lexicon:
     """Entries, found by form and by lemma."""
 
-    def __init__(self, entries: Iterable[Entry], elided: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        elided: Iterable[str] = (),
+        addressed: Iterable[str] = (),
+        cells: Cells | None = None,
+    ) -> None:
         entries = tuple(entries)
         self.elided = frozenset(elided)  # what is left of words before a vowel, without the apostrophe: l of l'eau
+        self.addressed = frozenset(addressed)  # lemmas of nouns that can be read as an address
         self.neutralization = Neutralization(entries)
+        self.unannotated = Unannotated(cells or {})
         self.by_form: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         self.by_lemma: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         for entry in entries:
@@ -57,12 +66,15 @@ class Lexicon:
         )
 
 
-def treebank_entries(sentences: Sequence[Sentence], noise: float) -> list[Entry]:
-    """Return the entries of a treebank: every form of a lemma with features, in lower case.
+Counts = Mapping[tuple[str, str, frozenset[tuple[str, frozenset[str]]]], Counter[str]]
+"""How often a treebank has each form, by part of speech, lemma and annotation."""
+
+
+def count_forms(sentences: Sequence[Sentence]) -> Counts:
+    """Count the forms of a treebank, in lower case.
 
     Words that do not stand as words of their own are left out: parts of multiword tokens, contracted and elided forms,
-    and forms that are only ever written together with the word before or after them. So is a form that occurs ``noise``
-    times less than the commonest one of its lemma and features (section 3.2).
+    and forms that are only ever written together with the word before or after them.
     """
     counts: dict[tuple[str, str, frozenset[tuple[str, frozenset[str]]]], Counter[str]] = defaultdict(Counter)
     apart = _forms_apart(sentences)
@@ -70,6 +82,14 @@ def treebank_entries(sentences: Sequence[Sentence], noise: float) -> list[Entry]
         form, known = word.form.lower(), word.feats and word.lemma not in ("_", "")
         if word.upos in WORDS and known and form in apart:
             counts[WORDS[word.upos], word.lemma.lower(), frozenset(annotated(word).items())][form] += 1
+    return counts
+
+
+def treebank_entries(counts: Counts, noise: float) -> list[Entry]:
+    """Return the entries of a treebank: every form of a lemma with features.
+
+    A form that occurs ``noise`` times less than the commonest one of its lemma and features is left out (section 3.2).
+    """
     entries: list[Entry] = []
     for (part, lemma, items), forms in counts.items():
         features = dict(sorted(items))
