@@ -1,8 +1,9 @@
 """What the makers of MultiBLiMP set for single languages: languages.yaml."""
 
+import re
 import unicodedata
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +28,30 @@ class LanguageSettings:
     quantities: tuple[str, ...] = ()
     comitative: tuple[str, ...] = ()
     saying: tuple[str, ...] = ()
+    also: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    treebank_script: Literal["", "Translit", "san"] = ""
+    unimorph_script: Literal["", "uig", "tat"] = ""
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Script:
+    """Letters of one script in another; scripts.yaml describes it."""
+
+    letters: dict[str, str]
+    consonants: dict[str, str] = Field(default_factory=dict)
+    vowels: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    silent: str = ""
+
+    @cached_property
+    def table(self) -> dict[str, str]:
+        """All letters, with consonants and the vowels behind them as one."""
+        both = {
+            one + vowel: letter + sign
+            for one, letter in self.consonants.items()
+            for vowel, (_, sign) in self.vowels.items()
+        }
+        alone = {one: letter + self.silent for one, letter in self.consonants.items()}
+        return self.letters | {vowel: letter for vowel, (letter, _) in self.vowels.items()} | alone | both
 
 
 @cache
@@ -37,17 +62,45 @@ def language_settings(language: str) -> LanguageSettings:
 
 
 def prepared(sentence: Sentence, language: LanguageSettings) -> Sentence:
-    """Return a sentence without the diacritics that its language is read without."""
-    if language.marks == "keep":
+    """Return a sentence without the diacritics that its language is read without, and in its script."""
+    if language.marks == "keep" and not language.treebank_script:
         return sentence
-    parts = [(without_marks(sentence.text[: word.start]), word) for word in sentence.words]
-    words = [
-        replace(word, form=without_marks(word.form), lemma=without_marks(word.lemma), start=len(before),
-                end=len(before) + len(without_marks(word.form)))
-        if word.start is not None else word
-        for before, word in parts
-    ]  # fmt: skip
-    return replace(sentence, text=without_marks(sentence.text), words=tuple(words))
+    text, words, at = "", [], 0
+    for word in sentence.words:
+        if word.start is not None:
+            text += _respelled(sentence.text[at : word.start], language)
+            form, at = _respelled(word.form, language, word.misc.get("Translit")), word.end
+            lemma = _respelled(word.lemma, language, word.misc.get("LTranslit"))
+            word = replace(word, form=form, lemma=lemma, start=len(text), end=len(text) + len(form))
+            text += form
+        words.append(word)
+    return replace(sentence, text=text + _respelled(sentence.text[at:], language), words=tuple(words))
+
+
+def _respelled(text: str, language: LanguageSettings, transliterated: str | None = None) -> str:
+    if language.treebank_script == "Translit":
+        return transliterated or text
+    return without_marks(text) if language.marks == "remove" else in_script(text, language.treebank_script)
+
+
+def in_script(text: str, script: str) -> str:
+    """Write a text in the script that scripts.yaml has for a language; an empty name leaves it as it is."""
+    if not script:
+        return text
+    table, pattern = _scripts()[script]
+    return pattern.sub(lambda found: table[found[0]], unicodedata.normalize("NFC", text.lower()))
+
+
+@cache
+def _scripts() -> dict[str, tuple[dict[str, str], re.Pattern[str]]]:
+    tables = {
+        name: script.table
+        for name, script in read_yaml(Path(__file__).parent / "scripts.yaml", dict[str, Script]).items()
+    }
+    return {
+        name: (table, re.compile("|".join(map(re.escape, sorted(table, key=len, reverse=True)))))
+        for name, table in tables.items()
+    }
 
 
 def without_marks(text: str) -> str:

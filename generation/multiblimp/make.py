@@ -49,7 +49,7 @@ def make(settings: Settings, seed: int) -> Made:
     sentences = [prepared(sentence, language) for file in files for sentence in read_treebank(file)]
     counts = count_forms(sentences)
     entries = treebank_entries(counts, _NOISE)
-    entries += unimorph_entries(settings.unimorph) if settings.unimorph is not None else []
+    entries += unimorph_entries(settings.unimorph, language) if settings.unimorph is not None else []
     verbs = {(lemma, features): forms for (part, lemma, features), forms in counts.items() if part == "VERB"}
     lexicon = Lexicon(entries, elided_words(sentences), addressed_nouns(sentences, language), verbs)
     readable = [sentence for sentence in sentences if is_readable(sentence)]

@@ -3,6 +3,7 @@
 The annotation is read by other code than the maker's, so that a fault of the maker is found.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,15 +11,21 @@ from typing import Any
 
 from ucurve.errors import UserError
 from ucurve.generation.maker import CheckOf, each_pair
-from ucurve.generation.multiblimp.languages import LanguageSettings, prepared
+from ucurve.generation.multiblimp.languages import LanguageSettings, in_script, prepared
 from ucurve.generation.treebank import Sentence, Word, find_treebanks, read_treebank
 from ucurve.storage.files import read_utf8, sha256_file
 
 CHECK = "no feature but the asked one changes"
-_COLUMNS = ("feature", "verb", "wrong_verb", "prefix", "treebank", "sentence_id")
+_COLUMNS = ("feature", "verb", "wrong_verb", "prefix", "distance", "treebank", "sentence_id")
 _MAY_GO_MISSING = ("Gender", "Animacy")  # with number, person or one another, as gender in the Russian plural
-# of UniMorph
-_TAGS = {"Number": {"SG", "PL", "DU"}, "Person": {"1", "2", "3"}, "Gender": {"MASC", "FEM", "NEUT", "COM"}}
+# of UniMorph, by the values of treebanks
+_TAGS = {
+    "Number": {"Sing": "SG", "Plur": "PL", "Dual": "DU"},
+    "Person": {"1": "1", "2": "2", "3": "3"},
+    "Gender": {"Masc": "MASC", "Fem": "FEM", "Neut": "NEUT", "Com": "COM"},
+}
+_ARGUMENT = re.compile(r"(?:ARG)?(NOM?|ABS|ERG|DAT|IO|ACC?)\(?([^()]+)\)?")  # of UniMorph 4.0, and before
+_POLITE = {"INFM", "FRML"}  # of the second person alone
 
 
 class Annotation:
@@ -36,53 +43,76 @@ class Annotation:
         self._tags: dict[str, dict[str, list[frozenset[str]]]] = defaultdict(lambda: defaultdict(list))
         for line in read_utf8(unimorph).split("\n") if unimorph is not None else ():
             lemma, form, tags = (*line.strip().split("\t"), "", "")[:3]
-            self._tags[form.lower()][lemma.lower()].append(frozenset(tags.split(";")))
+            known = self._tags[in_script(form, language.unimorph_script).lower()][lemma.lower()]
+            known += [_read_tags(cell) for cell in (tags, *language.also.get(tags, ()))]
 
     def is_minimal(self, pair: Mapping[str, object]) -> bool:
         """Tell whether the verb of a pair and the form in its place differ in the pair's feature alone."""
         feature, wrong = str(pair["feature"]), str(pair["wrong_verb"]).lower()
-        for word in self._verbs(pair):
+        for word, subject in self._verbs(pair):
             known = self._features.get((word.lemma.lower(), wrong), ())
-            if any(_differ_in(feature, word.feats, other) for other in known):
+            if any(_differ_in(feature, word.feats, other, subject) for other in known):
                 return True
-        return any(
-            _rows_differ_in(feature.partition("[")[0], one, other)
-            for lemma, rows in self._tags.get(str(pair["verb"]).lower(), {}).items()
-            for one in rows
-            for other in self._tags.get(wrong, {}).get(lemma, ())
-        )
+            rows = (
+                (one, other)
+                for lemma, rows in self._tags.get(word.form.lower(), {}).items()
+                for one in rows
+                for other in self._tags.get(wrong, {}).get(lemma, ())
+            )
+            if any(_rows_differ_in(feature, one, other, subject) for one, other in rows):
+                return True
+        return False
 
-    def _verbs(self, pair: Mapping[str, object]) -> Iterator[Word]:
-        """Yield the word of the treebank that a pair changes; nothing where its sentence is not there."""
+    def _verbs(self, pair: Mapping[str, object]) -> Iterator[tuple[Word, Mapping[str, str]]]:
+        """Yield the word that a pair changes and its subject's features; nothing where its sentence is not there."""
         sentence = self._sentences.get((str(pair["treebank"]), str(pair["sentence_id"])))
         if sentence is not None:
             for word in sentence.words:
                 before = None if word.start is None else sentence.text[: word.start].rstrip()
                 if word.form == pair["verb"] and before == pair["prefix"]:
-                    yield word
+                    subject = sentence.words[word.id - int(str(pair["distance"])) - 1]
+                    yield word, {"Person": "3", **subject.feats} if subject.upos == "NOUN" else subject.feats
 
 
-def _rows_differ_in(feature: str, one: frozenset[str], other: frozenset[str]) -> bool:
-    """Tell whether two rows of UniMorph differ in a feature, and in no other that both specify."""
-    asked = _TAGS[feature]
-    open_to_all = [tags for name, tags in _TAGS.items() if name != feature]
-    swapped = one & asked and other & asked and not one & other & asked
-    contradict = any(one & tags and other & tags and one & tags != other & tags for tags in open_to_all)
-    return bool(swapped) and not contradict and (one ^ other) - asked <= frozenset().union(*open_to_all)
+def _read_tags(cell: str) -> frozenset[str]:
+    """Return the features of a row, those of an argument as ``ERG.SG``, those of the subject as ``SG``."""
+    tags = set[str]()
+    for name in cell.strip().split(";"):
+        found = _ARGUMENT.fullmatch(name)
+        case = {"NO": "", "NOM": "", "IO": "DAT.", "AC": "ACC."}.get(found[1], f"{found[1]}.") if found else ""
+        tags |= {case + tag for tag in (found[2] if found else name).split(",")}
+    return frozenset(tags)
 
 
-def _differ_in(feature: str, one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+def _rows_differ_in(feature: str, one: frozenset[str], other: frozenset[str], subject: Mapping[str, str]) -> bool:
+    """Tell whether two rows of UniMorph differ in a feature, and in no other but what one leaves out and fits."""
+    base, _, layer = feature.removesuffix("]").partition("[")
+    case = f"{layer.upper()}." if layer else ""
+    tags = {name: {case + tag for tag in values.values()} for name, values in _TAGS.items()}
+    asked, left = tags.pop(base), one ^ other
+    for name, known in tags.items():
+        fitting = case + _TAGS[name].get(subject.get(name, ""), "")
+        if one & known and other & known and one & known != other & known:
+            return False
+        if other & known and not one & known and fitting not in other:
+            return False
+    open_to_all = asked.union(*tags.values(), _POLITE if base == "Person" else ())
+    return bool(one & asked and other & asked and not one & other & asked) and left <= open_to_all
+
+
+def _differ_in(feature: str, one: Mapping[str, str], other: Mapping[str, str], subject: Mapping[str, str]) -> bool:
     if feature not in one or feature not in other or one[feature] == other[feature]:
         return False
-    return all(_is_same(name, one.get(name), other.get(name)) for name in {*one, *other} - {feature})
+    return all(_is_same(name, one.get(name), other.get(name), subject) for name in {*one, *other} - {feature})
 
 
-def _is_same(name: str, one: str | None, other: str | None) -> bool:
+def _is_same(name: str, one: str | None, other: str | None, subject: Mapping[str, str]) -> bool:
+    """Tell whether a feature is the same; a gender may go missing, and one that comes in must be the subject's."""
     if one == other:
         return True
     if name.partition("[")[0] not in _MAY_GO_MISSING:
         return False
-    return one is None or other is None or bool({*one.split(",")} & {*other.split(",")})
+    return other is None or bool({*(one or subject.get(name, "")).split(",")} & {*other.split(",")})
 
 
 def minimality_check(annotation: Annotation) -> CheckOf:

@@ -40,7 +40,8 @@ class _Found(NamedTuple):
 
     more: int  # features of which one of the two forms says nothing
     unlike: int  # how far the spelling is from the word's, from 0 to _SPELLINGS
-    rarity: int  # less the number of words of the treebanks that have the form and its features
+    rarity: int  # less the number of words of the treebanks that have the form; in a treebank, and its features
+    far: float  # how far the spelling is, exactly
     form: str
     value: str
 
@@ -100,7 +101,7 @@ def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: L
         and not lexicon.unannotated.differ(name, form, row.form)
         and row.form.startswith(particle) == form.startswith(particle)
         and _likeness(form, row.form) == max(_likeness(one, row.form) for one in same)
-        for found in _found(relation, name, old, row, 0)
+        for found in _found(relation, name, old, row, 0, row.count)
     ]
 
 
@@ -138,39 +139,77 @@ def _differ_in(name: str, part: str, one: Features, other: Features, lexicon: Le
 
 def _of_unimorph(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
     """Return the forms of UniMorph that contradict the word, and a row of its own, in one feature alone."""
-    word, part = relation.target, WORDS[relation.target.upos]
+    word, part, form = relation.target, WORDS[relation.target.upos], relation.target.form.lower()
+    if word.feats and name not in word.feats and (part, name) in lexicon.annotated:
+        return []  # the treebank says it of other verbs: English can
     features = _expected(relation)
-    lemma = word.lemma.lower()
-    # Dutch voor_komen is voorkomen in UniMorph, with forms of komen too
-    lemmas = (lemma,) if "_" not in lemma.strip("_") else (lemma.replace("_", ""), lemma.rpartition("_")[2])
-    for lemma in lemmas:
+    for lemma in _unimorph_lemmas(word, part, lexicon):
         rows = [
             row
             for row in lexicon.by_lemma.get((part, lemma), ())
             if row.source == "unimorph"
-            and row.features.get("VerbForm") == features.get("VerbForm")
+            and row.features.get("VerbForm") == features.get("VerbForm", row.features.get("VerbForm"))
             and compatible(row.features, features, but=name)
+            and _is_known_so(row, word, features, name, lexicon)
         ]
         found = [
             found
             for source in rows
-            if source.form == word.form.lower() and source.features.get(name, frozenset()) & old
+            if source.form == form and source.features.get(name, frozenset()) & old
             for row in rows
             if compatible(row.features, source.features, but=name)
-            for found in _found(relation, name, old, row, len((row.features.keys() ^ source.features.keys()) - {name}))
+            and all(_may_be_open(at, name) for at in row.features.keys() ^ source.features.keys())
+            for more in [len((row.features.keys() ^ source.features.keys()) - {name})]
+            for found in _found(relation, name, old, row, more, _count(row, lexicon))
         ]
         if found:
             return found
     return []
 
 
-def _found(relation: Relation, name: str, old: frozenset[str], row: Entry, more: int) -> Iterator[_Found]:
+def _count(row: Entry, lexicon: Lexicon) -> int:
+    return sum(one.count for one in lexicon.by_form.get((row.part, row.form), ()))
+
+
+def _unimorph_lemmas(word: Word, part: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """Return the lemmas that UniMorph may have a word under; where it does not know the treebank's, those of its form."""
+    lemma = word.lemma.lower()
+    if "_" in lemma.strip("_"):  # Dutch voor_komen is voorkomen in UniMorph, with forms of komen too
+        return lemma.replace("_", ""), lemma.rpartition("_")[2]
+    if any(row.source == "unimorph" for row in lexicon.by_lemma.get((part, lemma), ())):
+        return (lemma,)
+    rows = lexicon.by_form.get((part, word.form.lower()), ())
+    return tuple(dict.fromkeys(row.lemma for row in rows if row.source == "unimorph"))
+
+
+def _is_known_so(row: Entry, word: Word, features: Features, name: str, lexicon: Lexicon) -> bool:
+    """Tell whether the treebank has the form with features that fit, or does not have it."""
+    known = [
+        one
+        for one in lexicon.by_form.get((row.part, row.form), ())
+        if one.source == "treebank"
+        and one.lemma == word.lemma.lower()
+        and one.features.get("VerbForm") == row.features.get("VerbForm")
+    ]
+    return not known or any(compatible(one.features, features, but=name) for one in known)
+
+
+def _may_be_open(feature: str, changed: str) -> bool:
+    """Tell whether one of two rows of UniMorph may leave a feature out: one of agreement, of the same layer."""
+    names, layer = feature_names(), changed.removeprefix(base_of(changed))
+    known = (*names.agreeing, *names.neutralizable, *names.of_persons)
+    return feature == changed or (feature.removesuffix(layer) in known and feature.endswith(layer))
+
+
+def _found(
+    relation: Relation, name: str, old: frozenset[str], row: Entry, more: int, count: int
+) -> Iterator[_Found]:
     values = row.features.get(name, frozenset())
     if values & old:
         return
     like = _likeness(relation.target.form.lower(), row.form)
     for value in sorted(values):
-        yield _Found(more, round(_SPELLINGS * (1 - like)), -row.count, row.form, value)
+        yield _Found(more, round(_SPELLINGS * (1 - like)), -count, 1 - like, row.form, value)
 
 
 def _likeness(one: str, other: str) -> float:

@@ -33,6 +33,7 @@ class FeatureNames:
 
     agreeing: dict[str, Agreeing]
     neutralizable: tuple[str, ...]
+    of_persons: tuple[str, ...]
     subject_layers: tuple[str, ...]
     parts: dict[str, str]
     forms: dict[str, str]

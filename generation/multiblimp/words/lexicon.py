@@ -35,6 +35,9 @@ class Lexicon:
         self.addressed = frozenset(addressed)  # lemmas of nouns that can be read as an address
         self.neutralization = Neutralization(entries)
         self.unannotated = Unannotated(cells or {})
+        self.annotated = {  # what the treebanks say of each part of speech
+            (entry.part, name) for entry in entries if entry.source == "treebank" for name in entry.annotated
+        }
         self.by_form: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         self.by_lemma: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         for entry in entries:
