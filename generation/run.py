@@ -152,9 +152,9 @@ def _members(outcome: Outcome) -> list[Member]:
 
 
 def _commonest(pairs: Sequence[Pair], column: str) -> dict[str, Value]:
-    """Return the commonest word of a paradigm and the number of its pairs, where it is more than half of them."""
+    """Return the word of more than half of the pairs of a paradigm, with their number; nothing where none is."""
     [(word, count)] = Counter(pair.columns[column] for pair in pairs).most_common(1)
-    return {"commonest_word": word, "pairs_with_it": count} if count > len(pairs) / 2 else {}
+    return {"one_word": f"{word}, {count} of {len(pairs)}"} if count > len(pairs) / 2 else {}
 
 
 def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, object]) -> dict[str, object]:
@@ -269,11 +269,10 @@ def _name_few_edits(outcomes: Sequence[Outcome]) -> None:
 
 
 def _name_one_word(outcomes: Sequence[Outcome]) -> None:
-    """Name the paradigms of which one word is more than half, those with the most such pairs first."""
-    found = sorted((one for one in outcomes if "commonest_word" in one.facts), key=lambda one: -_pairs_with_it(one))
-    named = [
-        f"{one.paradigm.name} ({one.facts['commonest_word']}, {_pairs_with_it(one)} of {len(one.pairs)})" for one in found
-    ]
+    """Name the paradigms of which one word is more than half, the largest first."""
+    found = [one for one in outcomes if "one_word" in one.facts]
+    found.sort(key=lambda one: -len(one.pairs))
+    named = [f"{one.paradigm.name} ({one.facts['one_word']})" for one in found]
     if named:
         more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
         log_line(
@@ -281,10 +280,6 @@ def _name_one_word(outcomes: Sequence[Outcome]) -> None:
             f"{', '.join([*named[:_NAMED], *more])}; {REPORT_FILE} has all. What a model gets right there may be that "
             "verb alone."
         )
-
-
-def _pairs_with_it(outcome: Outcome) -> int:
-    return int(str(outcome.facts["pairs_with_it"]))
 
 
 def _why(outcome: Outcome) -> str:

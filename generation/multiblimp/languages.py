@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -31,27 +31,6 @@ class LanguageSettings:
     also: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     treebank_script: Literal["", "Translit", "san"] = ""
     unimorph_script: Literal["", "uig", "tat"] = ""
-
-
-@dataclass(frozen=True, config=STRICT, kw_only=True)
-class Script:
-    """Letters of one script in another; scripts.yaml describes it."""
-
-    letters: dict[str, str]
-    consonants: dict[str, str] = Field(default_factory=dict)
-    vowels: dict[str, tuple[str, str]] = Field(default_factory=dict)
-    silent: str = ""
-
-    @cached_property
-    def table(self) -> dict[str, str]:
-        """All letters, with consonants and the vowels behind them as one."""
-        both = {
-            one + vowel: letter + sign
-            for one, letter in self.consonants.items()
-            for vowel, (_, sign) in self.vowels.items()
-        }
-        alone = {one: letter + self.silent for one, letter in self.consonants.items()}
-        return self.letters | {vowel: letter for vowel, (letter, _) in self.vowels.items()} | alone | both
 
 
 @cache
@@ -85,22 +64,15 @@ def _respelled(text: str, language: LanguageSettings, transliterated: str | None
 
 def in_script(text: str, script: str) -> str:
     """Write a text in the script that scripts.yaml has for a language; an empty name leaves it as it is."""
-    if not script:
-        return text
-    table, pattern = _scripts()[script]
-    return pattern.sub(lambda found: table[found[0]], unicodedata.normalize("NFC", text.lower()))
+    for table, pattern in _tables(script) if script else ():
+        text = pattern.sub(lambda found, table=table: table[found[0]], text.lower())
+    return text
 
 
 @cache
-def _scripts() -> dict[str, tuple[dict[str, str], re.Pattern[str]]]:
-    tables = {
-        name: script.table
-        for name, script in read_yaml(Path(__file__).parent / "scripts.yaml", dict[str, Script]).items()
-    }
-    return {
-        name: (table, re.compile("|".join(map(re.escape, sorted(table, key=len, reverse=True)))))
-        for name, table in tables.items()
-    }
+def _tables(script: str) -> list[tuple[dict[str, str], re.Pattern[str]]]:
+    tables = read_yaml(Path(__file__).parent / "scripts.yaml", dict[str, list[dict[str, str]]])[script]
+    return [(table, re.compile("|".join(map(re.escape, sorted(table, key=len, reverse=True))))) for table in tables]
 
 
 def without_marks(text: str) -> str:

@@ -57,7 +57,14 @@ def make(settings: Settings, seed: int) -> Made:
     inflected = _inflected(lexicon)
     notes += [f"{name}: {why}" for name, why in inflected.items() if why]
     features = [name for name, why in inflected.items() if not why]
-    relations_of = {name: _with_features(relations, language.verb.get(name, {})) for name in features}
+    relations_of = {
+        name: [
+            one
+            for one in _with_features(relations, language.verb.get(name, {}))
+            if name == "Person" or not one.counted
+        ]
+        for name in features
+    }
     collocations = count_collocations(relations_of, lexicon)
     table = [collocation.row() for collocation in collocations.values()]
     paradigms, dropped = ([], {}) if settings.stage == "agreement" else _paradigms(relations_of, collocations, lexicon)

@@ -233,7 +233,7 @@ def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found,
     others = lexicon.values(WORDS[subject.upos], subject.form.lower(), feature, subject_context(subject))
     if (others is not None and found.value in others) or (feature == "Number" and _is_indeclinable(subject, lexicon)):
         return AMBIGUOUS_SUBJECT
-    if (found.value == "2" or relation.order == "VS") and _can_be_addressed(relation, lexicon):
+    if _can_be_addressed(relation, found.value, lexicon):
         return ADDRESS
     return ELISION if _changes_elision(relation, found.form, lexicon) else None
 
@@ -246,11 +246,16 @@ def _is_indeclinable(subject: Word, lexicon: Lexicon) -> bool:
     return alone and bool(cases) and (subject.feats.get("Number") != "Sing" or not cases <= _CITED)
 
 
-def _can_be_addressed(relation: Relation, lexicon: Lexicon) -> bool:
-    """Tell whether a subject names somebody: *Mother was no lawyer*, but not *a mother*."""
-    children = relation.sentence.children[relation.subject.id]
+def _can_be_addressed(relation: Relation, value: str, lexicon: Lexicon) -> bool:
+    """Tell whether a subject names somebody whom the new form may speak to: *Mother, you were no lawyer*.
+
+    Not so *a mother* and *his mother*, nor before a verb in another person than the second, if no comma sets it off.
+    """
+    subject, children = relation.subject, relation.sentence.children[relation.subject.id]
     determined = any(child.relation in ("det", "nummod") for child in children)
-    return relation.subject.lemma.lower() in lexicon.addressed and not determined
+    owned = "3" in subject.feats.get("Person[psor]", "")
+    apart = relation.order == "VS" or relation.sentence.text[subject.end :].startswith(",")
+    return (value == "2" or apart) and subject.lemma.lower() in lexicon.addressed and not determined and not owned
 
 
 def _changes_elision(relation: Relation, form: str, lexicon: Lexicon) -> bool:
@@ -287,7 +292,7 @@ def make_candidate(relation: Relation, feature: str, form: str, columns: Mapping
         "subject": relation.subject.form,
         "verb": word.form,
         "wrong_verb": wrong,
-        "verb_lemma": word.lemma,
+        "verb_lemma": word.lemma if word.lemma != "_" else word.form,
         "role": relation.role,
         "prefix": relation.sentence.text[: word.start].rstrip(),
         "attractors": len(congruent),

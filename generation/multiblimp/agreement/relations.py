@@ -26,6 +26,7 @@ class Relation:
     subject: Word
     target: Word  # the word that is inflected
     between: Sequence[Features]  # of the nouns and pronouns between the two
+    counted: bool = False  # whether the number of what is counted, or of two things, may be the subject's too
 
     @property
     def order(self) -> str:
@@ -71,7 +72,9 @@ def find_relations(sentence: Sentence, language: LanguageSettings | None = None)
         head = sentence.head_of(subject)
         if subject.deprel != "nsubj" or subject.upos not in SUBJECTS or head is None or head.upos not in HEADS:
             continue
-        if not _controls_agreement(subject, sentence, language):
+        if any(child.relation == "conj" for child in sentence.children[subject.id]):
+            continue
+        if not has_features(subject, language.subject):
             continue
         if subject.upos == "NOUN" and _is_said(head, language) and subject.id > head.id:
             continue
@@ -79,19 +82,18 @@ def find_relations(sentence: Sentence, language: LanguageSettings | None = None)
         if any(mark in child.deprel for child in children for mark in _CLAUSAL):
             continue
         finite, role = _finite(head, children)
+        counted = _is_counted(subject, sentence, language)
         if finite is not None:
-            yield _relation(sentence, "SV", role, subject, finite)
+            yield _relation(sentence, "SV", role, subject, finite, counted)
         auxiliaries = {child.lemma.lower() for child in children if child.relation == "aux"}
         if features_of(head).get("VerbForm") == frozenset(["Part"]) and auxiliaries.isdisjoint(language.no_agreement_after):
-            yield _relation(sentence, "SP", "participle", subject, head)
+            yield _relation(sentence, "SP", "participle", subject, head, counted)
 
 
-def _controls_agreement(subject: Word, sentence: Sentence, language: LanguageSettings) -> bool:
-    """Tell whether a subject is one thing or several by its own number: not *ten heads*, *a part of them*, *X with Y*."""
-    if subject.lemma.lower() in language.quantities or not has_features(subject, language.subject):
-        return False
-    return not any(
-        child.relation in ("conj", *language.no_agreement_with)
+def _is_counted(subject: Word, sentence: Sentence, language: LanguageSettings) -> bool:
+    """Tell whether a subject may be one thing or several whatever its number: *ten heads*, *a part of them*, *X with Y*."""
+    return subject.lemma.lower() in language.quantities or any(
+        child.relation in language.no_agreement_with
         or any(word.lemma.lower() in language.comitative for word in sentence.children[child.id])
         for child in sentence.children[subject.id]
     )
@@ -129,10 +131,10 @@ def _finite(head: Word, children: Sequence[Word]) -> tuple[Word | None, str]:
     return None, ""
 
 
-def _relation(sentence: Sentence, kind: str, role: str, subject: Word, target: Word) -> Relation:
+def _relation(sentence: Sentence, kind: str, role: str, subject: Word, target: Word, counted: bool) -> Relation:
     first, last = sorted((subject.id, target.id))
     between = [features_of(word) for word in sentence.words[first : last - 1] if word.upos in BEARERS]
-    return Relation(sentence, kind, role, subject, target, between)
+    return Relation(sentence, kind, role, subject, target, between, counted)
 
 
 def values_of(word: Word, part: str, feature: str, lexicon: Lexicon, context: Features) -> frozenset[str] | None:
