@@ -241,11 +241,10 @@ def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths
     if not named:
         return
     named.sort(key=lambda entry: -entry[0])
-    shown = [f"{outcome.paradigm.name} {wins} %" for wins, outcome in named[:_NAMED]]
-    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    shown = [f"{outcome.paradigm.name} {wins} %" for wins, outcome in named]
     log_line(
         f"the bad sentence is longer (in {lengths.unit}) in more than {LOPSIDED:.0%} of the pairs of {len(named)} of "
-        f"{len(outcomes)} paradigms. Taking the shorter sentence is right in: {', '.join([*shown, *more])}; "
+        f"{len(outcomes)} paradigms. Taking the shorter sentence is right in: {_first(shown)}; "
         f"{REPORT_FILE} has all. lengths=balanced makes equal shares."
     )
 
@@ -260,26 +259,28 @@ def _name_few_edits(outcomes: Sequence[Outcome]) -> None:
         if number < FEWEST_CLUSTERS
     ]
     if named:
-        more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
         log_line(
             f"in {len(named)} of {len(made)} paradigms good and bad sentence differ in fewer than {FEWEST_CLUSTERS} "
-            f"different ways: {', '.join([*named[:_NAMED], *more])}. Their accuracies will have no interval; more "
+            f"different ways: {_first(named)}. Their accuracies will have no interval; more "
             "pairs do not help, other words in the place where the sentences differ do."
         )
 
 
 def _name_one_word(outcomes: Sequence[Outcome]) -> None:
     """Name the paradigms of which one word is more than half, the largest first."""
-    found = [one for one in outcomes if "one_word" in one.facts]
-    found.sort(key=lambda one: -len(one.pairs))
-    named = [f"{one.paradigm.name} ({one.facts['one_word']})" for one in found]
-    if named:
-        more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    found = sorted((one for one in outcomes if "one_word" in one.facts), key=lambda one: -len(one.pairs))
+    shown = [f"{one.paradigm.name} ({one.facts['one_word']})" for one in found]
+    if shown:
         log_line(
-            f"one verb is more than half of {len(named)} of {sum(bool(one.pairs) for one in outcomes)} paradigms: "
-            f"{', '.join([*named[:_NAMED], *more])}; {REPORT_FILE} has all. What a model gets right there may be that "
-            "verb alone."
+            f"one verb is more than half of {len(shown)} of {sum(bool(one.pairs) for one in outcomes)} paradigms: "
+            f"{_first(shown)}; {REPORT_FILE} has all. "
+            "What a model gets right there may be that verb alone."
         )
+
+
+def _first(names: Sequence[str]) -> str:
+    """Return the first names as a list, and how many more there are."""
+    return ", ".join([*names[:_NAMED], *([f"{len(names) - _NAMED} more"] if len(names) > _NAMED else [])])
 
 
 def _why(outcome: Outcome) -> str:

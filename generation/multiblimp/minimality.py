@@ -89,15 +89,12 @@ def _rows_differ_in(feature: str, one: frozenset[str], other: frozenset[str], su
     base, _, layer = feature.removesuffix("]").partition("[")
     case = f"{layer.upper()}." if layer else ""
     tags = {name: {case + tag for tag in values.values()} for name, values in _TAGS.items()}
-    asked, left = tags.pop(base), one ^ other
-    for name, known in tags.items():
-        fitting = case + _TAGS[name].get(subject.get(name, ""), "")
-        if one & known and other & known and not one & other & known:
-            return False
-        if other & known and not one & known and fitting not in other and name != "Number":
-            return False
-    open_to_all = asked.union(*tags.values(), _POLITE if base == "Person" else ())
-    return bool(one & asked and other & asked and not one & other & asked) and left <= open_to_all
+    fits = {case + _TAGS[name].get(value, "") for name, value in subject.items() if name in _TAGS} | tags["Number"]
+    asked = tags.pop(base)
+    others = [(one & known, other & known) for known in tags.values()]
+    if not one & asked or not other & asked or one & other & asked or any(new and not new & (own or fits) for own, new in others):
+        return False
+    return (one ^ other) - asked <= frozenset().union(*tags.values(), _POLITE if base == "Person" else ())
 
 
 def _differ_in(feature: str, one: Mapping[str, str], other: Mapping[str, str], subject: Mapping[str, str]) -> bool:

@@ -11,7 +11,6 @@ _SHARE = 0.1  # at least, of the forms with an ending that stand beside a form w
 
 Cells = Mapping[tuple[str, frozenset[tuple[str, frozenset[str]]]], Collection[str]]
 """The forms of each lemma and annotation."""
-_Change = tuple[str, str]  # endings that take each other's place; the first may be empty
 
 
 class Unannotated:
@@ -24,7 +23,7 @@ class Unannotated:
     def __init__(self, cells: Cells) -> None:
         self._cells = cells
         self._backwards = {cell: [form[::-1] for form in forms] for cell, forms in cells.items()}
-        self._changes: dict[str, tuple[Collection[_Change], Collection[_Change]]] = {}
+        self._changes: dict[str, tuple[Collection[tuple[str, str]], Collection[tuple[str, str]]]] = {}
 
     def differ(self, feature: str, one: str, other: str) -> bool:
         """Tell whether two forms with different values of a feature differ in something that is not annotated too."""
@@ -34,17 +33,17 @@ class Unannotated:
         return _changed(ends, one, other) or _changed(starts, one[::-1], other[::-1])
 
 
-def _changes(cells: Cells, feature: str) -> Collection[_Change]:
+def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:
     """Return the endings that take each other's place in forms of the same annotation that has the feature."""
-    lemmas, values = defaultdict[_Change, set[str]](set), defaultdict[_Change, set[frozenset[str]]](set)
+    seen: dict[tuple[str, str], set[tuple[str, frozenset[str]]]] = defaultdict(set)  # with which lemmas and values
     having = {cell: forms for cell, forms in cells.items() if feature in dict(cell[1])}
     for (lemma, features), forms in having.items():
         for one, other in permutations(forms, 2):
             at = len(commonprefix((one, other)))
             if at and one[at:] < other[at:]:
-                lemmas[one[at:], other[at:]].add(lemma)
-                values[one[at:], other[at:]].add(dict(features)[feature])
-    found = {change for change in lemmas if len(lemmas[change]) >= _LEMMAS and len(values[change]) >= _VALUES}
+                seen[one[at:], other[at:]].add((lemma, dict(features)[feature]))
+    enough = [(_LEMMAS, 0), (_VALUES, 1)]
+    found = {change for change, where in seen.items() if all(len({one[at] for one in where}) >= n for n, at in enough)}
     added = {change[1] for change in found if not change[0] and _is_free(change[1], having.values())}
     longer = {ending for ending in added if any(ending != other and ending.endswith(other) for other in added)}
     return {change for change in found if change[0] or change[1] in added - longer}
@@ -58,9 +57,9 @@ def _is_free(ending: str, cells: Iterable[Collection[str]]) -> bool:
     return sum(beside) >= _SHARE * len(beside)
 
 
-def _changed(changes: Collection[_Change], one: str, other: str) -> bool:
+def _changed(changes: Collection[tuple[str, str]], one: str, other: str) -> bool:
     return any({_ending(one, change), _ending(other, change)} == {*change} for change in changes)
 
 
-def _ending(form: str, change: _Change) -> str | None:
+def _ending(form: str, change: tuple[str, str]) -> str | None:
     return next((ending for ending in sorted(change, key=len, reverse=True) if form.endswith(ending)), None)

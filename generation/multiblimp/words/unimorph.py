@@ -11,7 +11,7 @@ from ucurve.storage.files import read_utf8
 
 _ALTERNATIVE = r"[^,/+\s]+"
 _ARGUMENT = re.compile(r"(NOM|ABS|ERG|DAT|ACC)\((.+)\)|ARG(NO|ABS|ERG|IO|AC)(.+)")  # of UniMorph 4.0, and before
-_LAYERS = {"NOM": "", "NO": "", "IO": "dat", "AC": "acc"}  # others have their own names
+_LAYERS = {"NOM": "", "NO": "", "IO": "[dat]", "AC": "[acc]"}  # others have their own names
 _CELLS = 3  # of a line
 _OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")
 
@@ -58,9 +58,8 @@ def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> li
 
 def _without_argument(name: str) -> tuple[str, str]:
     """Return the features of an argument and its layer, for others the name and no layer."""
-    found = _ARGUMENT.fullmatch(name)
-    if found is None:
+    if (found := _ARGUMENT.fullmatch(name)) is None:
         return name, ""
-    argument = found[1] or found[3]
-    layer = _LAYERS.get(argument, argument.lower())
-    return found[2] or found[4], layer and f"[{layer}]"
+    argument, values = found[1] or found[3], found[2] or found[4]
+    layer = _LAYERS.get(argument, f"[{argument.lower()}]")
+    return values, layer

@@ -14,10 +14,10 @@ from ucurve.generation.multiblimp.agreement.collocations import Condition, judge
 from ucurve.generation.multiblimp.agreement.relations import find_relations, is_readable
 from ucurve.generation.multiblimp.balance import BALANCED, inverse_probabilities
 from ucurve.generation.multiblimp.check import CHECKS
-from ucurve.generation.multiblimp.languages import without_marks
+from ucurve.generation.multiblimp.languages import LanguageSettings, without_marks
 from ucurve.generation.multiblimp.make import Settings, make
-from ucurve.generation.multiblimp.minimality import _rows_differ_in
-from ucurve.generation.multiblimp.words.lexicon import Lexicon, treebank_entries
+from ucurve.generation.multiblimp.minimality import _read_tags, _rows_differ_in
+from ucurve.generation.multiblimp.words.lexicon import Lexicon, count_forms, treebank_entries
 from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
 
 
@@ -93,7 +93,7 @@ def test_forms_of_unimorph(made):
 
 def test_features_of_unimorph_that_are_open_or_have_alternatives(tmp_path):
     (tmp_path / "forms").write_text("see\tsaw\tV;PST\nbe\twere\tV;PST;2+3;SG/PL\n\n", encoding="utf-8")
-    lexicon = Lexicon(unimorph_entries(tmp_path / "forms"))
+    lexicon = Lexicon(unimorph_entries(tmp_path / "forms", LanguageSettings()))
     assert lexicon.values("VERB", "saw", "Number", {}) is None
     assert lexicon.values("VERB", "were", "Number", {}) == {"Sing", "Plur"}
     assert lexicon.values("VERB", "were", "Person", {"Tense": frozenset(["Pres"])}) is None
@@ -110,18 +110,19 @@ def test_features_of_unimorph_that_are_open_or_have_alternatives(tmp_path):
 def test_a_broken_line_of_unimorph(tmp_path, line, message):
     (tmp_path / "forms").write_text(f"kuri\tkuras\tV;SG\n{line}\n", encoding="utf-8")
     with pytest.raises(UserError, match=message):
-        unimorph_entries(tmp_path / "forms")
+        unimorph_entries(tmp_path / "forms", LanguageSettings())
     (tmp_path / "forms").write_text("\n")
     with pytest.raises(UserError, match="holds no forms"):
-        unimorph_entries(tmp_path / "forms")
+        unimorph_entries(tmp_path / "forms", LanguageSettings())
 
 
 def test_rare_forms_are_noise(read):
     sentences = read(*[GOOD[0]] * 6, sentence("slip", noun("Kato", "kato", SG), verb("kuraz", "kuri", SG)))
-    forms = {entry.form for entry in treebank_entries(sentences, 3)}
+    counts = count_forms(sentences)
+    forms = {entry.form for entry in treebank_entries(counts, 3)}
     assert "kuras" in forms
     assert "kuraz" not in forms
-    assert "kuraz" in {entry.form for entry in treebank_entries(sentences, 100)}
+    assert "kuraz" in {entry.form for entry in treebank_entries(counts, 100)}
 
 
 @pytest.mark.parametrize(
@@ -310,7 +311,41 @@ def test_the_command_gives_the_check_its_treebanks(command, tmp_path):
         ("V;IND;PRS;1;SG", "V;IND;PRS;3;SG", "Person", True),
         ("V;IND;PRS;1;SG", "V;IND;PRS;3;PL", "Person", False),
         ("V;PST;MASC;SG", "V;PST;PL", "Number", True),
+        ("V;PST;PL", "V;PST;MASC;SG", "Number", False),  # another gender than the subject's
+        ("V;PST;PL", "V;PST;FEM;SG", "Number", True),
+        ("V;IND;PRS;PL", "V;IND;PRS;1;SG", "Number", False),  # another person than the subject's
+        ("V;PRS;NOM(3,SG)", "V;PRS;PL", "Number", True),
+        ("V;PRS;ABS(3,SG);ERG(3,SG)", "V;PRS;ABS(3,SG);ERG(3,PL)", "Number[erg]", True),
+        ("V;PRS;ABS(3,SG);ERG(3,SG)", "V;PRS;ABS(3,PL);ERG(3,PL)", "Number[erg]", False),
+        ("V;PAST;ABS(3,PL)", "V;PAST;ABS(2,SG,2,PL)", "Person[abs]", True),
+        ("V;ARGABS3;ARGABSSG", "V;ARGABS3;ARGABSPL;ARGIO3;ARGIOSG", "Number[abs]", False),
+        ("V;PST;3;SG", "V;PST;2;SG;INFM", "Person", True),
     ],
 )
 def test_rows_of_unimorph_that_differ_in_one_feature(one, other, feature, minimal):
-    assert _rows_differ_in(feature, frozenset(one.split(";")), frozenset(other.split(";"))) is minimal
+    subject = {"Person": "3", "Gender": "Fem"}
+    assert _rows_differ_in(feature, _read_tags(one), _read_tags(other), subject) is minimal
+
+
+def test_a_paradigm_that_is_mostly_one_verb_says_so(command, tmp_path):
+    more = [sentence(f"k{at}", noun(word, word, SG), KURAS) for at, word in enumerate(("ino", "ulo", "ero"))]
+    code, _, said = command(f"out={tmp_path / 'made'}", sentences=[*GOOD, *more])
+    assert code == 0
+    line = next(line for line in said.splitlines() if "one verb is more than half of" in line)
+    assert "of 2 of 3 paradigms: SV-Number-SG-PL-SV (kuri, 5 of 7), SV-Number-SG-PL-VS (kuri, 1 of 1); report.json" in line
+    rows = {row["paradigm"]: row for row in json.loads((tmp_path / "made" / "report.json").read_text())["paradigms"]}
+    assert rows["SV-Number-SG-PL-SV"]["one_word"] == "kuri, 5 of 7"
+    assert "one_word" not in rows["SV-Number-PL-SG-SV"]  # kuri, boji, esti
+
+
+def test_the_check_counts_a_gender_that_is_not_the_subjects(command, tmp_path):
+    feats = "VerbForm=Fin|Tense=Past|Number={}"
+    treebank_of = [sentence("pl", noun("katoj", "kato", "Gender=Fem|Number=Plur"), f"kuris/kuri/VERB/{feats.format('Plur')}/0/root"),
+                   sentence("sg", noun("kato", "kato", "Gender=Fem|Number=Sing"), f"kura/kuri/VERB/{feats.format('Sing')}|Gender=Fem/0/root"),
+                   sentence("m", noun("hundo", "hundo", "Gender=Masc|Number=Sing"), f"kuro/kuri/VERB/{feats.format('Sing')}|Gender=Masc/0/root")]  # fmt: skip
+    folder, keys = tmp_path / "made", {"treebanks": [f"{tmp_path}/*.conllu"]}
+    assert command(f"out={folder}", sentences=treebank_of)[0] == 0
+    assert check_folder(folder, keys).splitlines()[-1].split()[7] == "0"
+    file = folder / "SV-Number-PL-SG-SV.jsonl"
+    file.write_text(file.read_text().replace("kura", "kuro"))
+    assert check_folder(folder, keys).splitlines()[-1].split()[7] == "1"

@@ -4,6 +4,7 @@ import pytest
 
 from tests.generation.multiblimp.toy import pairs_of, sentence, with_token
 from ucurve.errors import UserError
+from ucurve.generation.multiblimp.languages import in_script
 
 FIN = "Mood=Ind|Tense=Pres|VerbForm=Fin"
 
@@ -307,3 +308,157 @@ def test_a_language_with_features_of_which_none_gives_pairs_says_why(made):
     ]  # fmt: skip
     with pytest.raises(UserError, match=r"Number: 2 subjects, most often no form of another value \(2 times\)"):
         made(*swedish, language="swe")
+
+
+def bare(form, lemma, number):
+    return f"{form}/{lemma}/VERB/Mood=Ind|Number[abs]={number}|Person[abs]=3|VerbForm=Fin"
+
+
+def test_what_the_treebank_does_not_annotate_stays_as_it_is(made):
+    lemmas = ("egon", "joan", "ibili")
+    both = [bare(f"{lemma}{'tz' * (number == 'Plur')}{ending}", lemma, number)
+            for lemma in lemmas for number in ("Sing", "Plur") for ending in ("a", "an")]  # fmt: skip
+    seen = [clause(f"o{at}", "hor/hor/ADV/_", verb.replace("/VERB/", "/AUX/")) for at, verb in enumerate(both)]
+    noun = "gizona/gizon/NOUN/Case=Abs|Number=Sing"
+    only = [clause("sg", noun, bare("dakia", "jakin", "Sing")),
+            clause("pl", "gizonak/gizon/NOUN/Case=Abs|Number=Plur", bare("dakitzan", "jakin", "Plur")),
+            clause("ok", noun, bare("egona", "egon", "Sing"))]  # fmt: skip
+    _, found = made(*only, *seen, language="eus")
+    assert all_pairs(found) == {"gizona egona": "gizona egontza"}
+    _, found = made(*only, *seen[: 4 * 2], language="eus")  # two lemmas are no rule
+    assert all_pairs(found)["gizona dakia"] == "gizona dakitzan"
+
+
+def said(name, verb, *words):
+    return sentence(name, "Gel/gel/VERB/Mood=Imp/2/ccomp", f"{verb}/0/root", *words)
+
+
+DE = [turkish("dedi", "Sing").replace("/gel/", "/de/"), turkish("dediler", "Plur").replace("/gel/", "/de/"),
+      turkish("dedin", "Sing").replace("/gel/", "/de/").replace("Person=3", "Person=2")]  # fmt: skip
+GEL = [turkish("geldi", "Sing"), turkish("geldiler", "Plur"), turkish("geldin", "Sing").replace("Person=3", "Person=2")]
+FORMS_OF = [clause(f"f{at}", "sen/sen/PRON/Number=Sing|Person=2", form) for at, form in enumerate([*DE, *GEL])]
+ADAM, KEDI = "adam/adam/NOUN/Case=Nom|Number=Sing|Person=3", "kedi/kedi/NOUN/Case=Nom|Number=Sing|Person=3"
+
+
+def test_a_noun_that_can_be_read_as_an_address(made):
+    _, found = made(
+        said("quote", DE[0], f"{ADAM}/2/nsubj"),
+        clause("adam", ADAM.replace("adam/", "Adam/", 1), GEL[0]), clause("kedi", KEDI.replace("kedi/", "Kedi/", 1), GEL[0]),
+        sentence("bir", "Bir/bir/DET/_/2/det", f"{ADAM}/3/nsubj", f"{GEL[0]}/0/root"), *FORMS_OF, language="tur",
+    )  # fmt: skip
+    goods = all_pairs({"3-2": found["SV-Person-3-2-SV"]})
+    assert goods == {"Kedi geldi": "Kedi geldin", "Bir adam geldi": "Bir adam geldin"}
+    assert not any(name.endswith("VS") and one.candidates for name, one in found.items())
+    assert "the subject can be read as an address" in reasons(found)
+
+
+def test_a_noun_set_off_by_a_comma_or_behind_its_verb_can_be_an_address_of_any_form(made):
+    comma = sentence("comma", f"{ADAM}/3/nsubj/SpaceAfter=No", ",/,/PUNCT/_/1/punct", f"{GEL[0]}/0/root")
+    behind = sentence("behind", f"{GEL[0]}/0/root", f"{ADAM}/1/nsubj")
+    _, found = made(said("quote", DE[0], f"{ADAM}/2/nsubj"), comma, behind, *FORMS_OF, language="tur")
+    assert not [pair.good for one in found.values() for pair in one.candidates if "adam" in pair.good]
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "голов/голова/NOUN/Case=Gen|Gender=Fem|Number=Plur/2/nsubj", "часть/часть/NOUN/Case=Nom|Gender=Fem|Number=Sing/2/nsubj",
+        "козы/коза/NOUN/Case=Nom|Gender=Fem|Number=Plur/2/nsubj#три/три/NUM/_/1/nummod:gov",
+        "коза/коза/NOUN/Case=Nom|Gender=Fem|Number=Sing/2/nsubj#с/с/ADP/_/4/case#котом/кот/NOUN/Case=Ins/1/nmod",
+    ],
+)  # fmt: skip
+def test_subjects_with_which_a_verb_may_agree_in_two_ways_or_does_not(made, subject):
+    noun, *more = subject.split("#")
+    verb = russian("ушли", "уйти", "Plur") if "Plur" in noun else russian("ушла", "уйти", "Sing", "Fem")
+    other = sentence("x", noun, f"{verb}/0/root", *more)
+    forms = [clause("m", "кот/кот/NOUN/Case=Nom|Gender=Masc|Number=Sing", russian("ушел", "уйти", "Sing", "Masc")),
+             clause("f", "коза/коза/NOUN/Case=Nom|Gender=Fem|Number=Sing", russian("ушла", "уйти", "Sing", "Fem")),
+             clause("pl", "козы/коза/NOUN/Case=Nom|Gender=Fem|Number=Plur", russian("ушли", "уйти", "Plur"))]  # fmt: skip
+    of_x = {True: set(), False: set()}
+    for has_rules in of_x:
+        _, found = made(*RUSSIAN, *forms, other, language="rus" if has_rules else "epo")
+        of_x[has_rules] = {pair.bad for one in found.values() for pair in one.candidates if pair.columns["sentence_id"] == "x"}
+    assert of_x[False]
+    assert not of_x[True]
+
+
+def test_a_gender_that_is_not_the_subjects_makes_no_pair(made):
+    volki = "волки/волк/NOUN/Gender=Masc|Number=Plur"
+    _, found = made(*RUSSIAN[1:], clause("w", volki, russian("пришли", "прийти", "Plur")), language="rus")
+    assert pairs_of(found["SV-Number-PL-SG-SV"]) == {"козы пришли": "козы пришла"}  # no form of волки's gender is known
+    unknown = clause("u", "люди/люди/NOUN/Number=Plur", russian("пришли", "прийти", "Plur"))
+    _, found = made(*RUSSIAN, unknown, language="rus")
+    assert "люди пришли" not in pairs_of(found["SV-Number-PL-SG-SV"])
+
+
+def test_a_noun_that_has_one_form_only_may_be_of_either_number(made):
+    taxi = clause("t", "такси/такси/NOUN/Case=Nom|Gender=Neut|Number=Plur", f"едут/ехать/VERB/{FIN}|Number=Plur|Person=3")
+    verbs = [clause("sg", "кот/кот/NOUN/Case=Nom|Gender=Masc|Number=Sing", f"едет/ехать/VERB/{FIN}|Number=Sing|Person=3"),
+             clause("pl", "коты/кот/NOUN/Case=Nom|Gender=Masc|Number=Plur", f"едут/ехать/VERB/{FIN}|Number=Plur|Person=3")]  # fmt: skip
+    _, found = made(*verbs, taxi, language="rus")
+    assert all_pairs(found) == {"кот едет": "кот едут", "коты едут": "коты едет"}
+    assert "the subject may have the other value too" in reasons(found)
+    city = sentence("x", "такси/такси/NOUN/Case=Nom|Number=Plur/2/obj", "такса/такси/NOUN/Case=Gen|Number=Plur/0/root")
+    assert "такси едут" in all_pairs(made(*verbs, taxi, city, language="rus")[1])  # it has other forms
+
+
+ENGLISH_FORMS = "walk\twalks\tV;PRS;NOM(3,SG)\nwalk\twalk\tV;NFIN\nwalk\twalked\tV;PST\ncan\tcan\tV;NFIN\ncan\tcans\tV;PRS;NOM(3,SG)\n"
+
+
+def test_unimorph_4_and_the_bare_form_of_english(made):
+    walks = f"walks/walk/VERB/{FIN}|Number=Sing|Person=3"
+    plural = [sentence("can", "cats/cat/NOUN/Number=Plur/3/nsubj", "can/can/AUX/VerbForm=Fin/3/aux", "see/see/VERB/VerbForm=Inf/0/root"),
+              clause("are", "dogs/dog/NOUN/Number=Plur", f"are/be/VERB/{FIN}|Number=Plur|Person=3")]  # fmt: skip
+    _, found = made(clause("a", "cat/cat/NOUN/Number=Sing", walks), *plural, unimorph=ENGLISH_FORMS, language="eng")
+    assert all_pairs(found) == {"cat walks": "cat walk"}
+
+
+def test_arguments_of_unimorph_4_are_layers(made):
+    forms = ("edun\tdu\tV;PRES;IND;ABS(3,SG);ERG(3,SG)\nedun\tdute\tV;PRES;IND;ABS(3,SG);ERG(3,PL)\n"
+             "edun\tdituzte\tV;PRES;IND;ABS(3,PL);ERG(3,PL)\nedun\tzuten\tV;PAST;IND;ABS(3,SG);ERG(3,PL)\nedun\t \tV;IMP\n")  # fmt: skip
+    few = [BASQUE[0], sentence("x", "gizonek/gizon/NOUN/Case=Erg|Number=Plur/2/obl", "joan/joan/VERB/VerbForm=Inf/0/root")]
+    _, found = made(*few, unimorph=forms, language="eus")
+    assert all_pairs(found) == {"gizonak ikusi du": "gizonak ikusi dute"}
+    older = "edun\tdu\tV;ARGABS3;ARGABSSG;ARGERG3;ARGERGSG;IND\nedun\tdute\tV;ARGABS3;ARGABSSG;ARGERG3;ARGERGPL;IND\n"
+    assert all_pairs(made(*few, unimorph=older, language="eus")[1]) == {"gizonak ikusi du": "gizonak ikusi dute"}
+
+
+def test_a_form_that_the_treebank_knows_with_other_features_is_not_taken(made):
+    forms = "kuri\tkuras\tV;IND;PRS;SG\nkuri\tkuris\tV;IND;PRS;PL\n"
+    kuras = "kuras/kuri/VERB/Mood=Ind|Number=Sing|Tense=Pres|VerbForm=Fin"
+    past = clause("p", "katoj/kato/NOUN/Number=Plur", "kuris/kuri/VERB/Mood=Ind|Number=Plur|Tense=Past|VerbForm=Fin")
+    with pytest.raises(UserError, match="no pairs"):
+        made(clause("a", "kato/kato/NOUN/Number=Sing", kuras), past, unimorph=forms)
+
+
+def test_what_unimorph_says_of_one_form_alone_is_another_feature(made):
+    forms = "kuri\tkuras\tV;IND;PRS;SG\nkuri\tnekurajn\tV;IND;PRS;PL;NEG\n"
+    kuras = "kuras/kuri/VERB/Mood=Ind|Number=Sing|Tense=Pres|VerbForm=Fin"
+    other = clause("p", "katoj/kato/NOUN/Number=Plur", "venajn/veni/VERB/Mood=Ind|Number=Plur|Tense=Pres|VerbForm=Fin")
+    with pytest.raises(UserError, match="no pairs"):
+        made(clause("a", "kato/kato/NOUN/Number=Sing", kuras), other, unimorph=forms)
+
+
+def test_uyghur_is_read_in_the_latin_letters_of_its_treebank(made):
+    feats = "Mood=Ind|Number=Sing|Person={}|Tense=Past|VerbForm=Fin"
+    words = ["مەن/مەن/PRON/Number=Sing|Person=1/2/nsubj/Translit=men|LTranslit=men",
+             f"كەلدىم/كەل/VERB/{feats.format(1)}/0/root/SpaceAfter=No|Translit=këldim|LTranslit=kel", "././PUNCT/_/2/punct/Translit=."]  # fmt: skip
+    forms = "kelmek\tkéldim\tV;SG;1;PST\nkelmek\tkéldi\tV;SG;3;PST\n"
+    he = "u/u/PRON/Number=Sing|Person=3/2/nsubj/Translit=u"
+    other = sentence("y", he, f"bardi/bar/VERB/{feats.format(3)}/0/root/Translit=bardi|LTranslit=bar")
+    _, found = made(sentence("x", *words), other, unimorph=forms, language="uig")
+    assert all_pairs(found)["men këldim."] == "men këldi."
+
+
+def test_scripts():
+    assert in_script("upadadhīta panthānaḥ agniḥ ṛṣi", "san") == "उपदधीत पन्थानः अग्निः ऋषि"
+    assert in_script("bélishtim", "uig") == "bëlishtim"
+    assert in_script("Yañalıq", "tat") == "яңалык"
+    assert in_script("as it is", "") == "as it is"
+
+
+def test_sanskrit_is_read_in_devanagari(made):
+    _, found = made(clause("sg", "nara/nara/NOUN/Number=Sing", f"gacchati/gam/VERB/{FIN}|Number=Sing|Person=3"),
+                    clause("pl", "narāḥ/nara/NOUN/Number=Plur", f"gacchanti/gam/VERB/{FIN}|Number=Plur|Person=3"),
+                    language="san")  # fmt: skip
+    assert all_pairs(found) == {"नर गच्छति": "नर गच्छन्ति", "नराः गच्छन्ति": "नराः गच्छति"}
