@@ -25,6 +25,7 @@ class LanguageSettings:
     no_agreement_after: tuple[str, ...] = ()
     subject: dict[str, str] = Field(default_factory=dict)
     no_agreement_with: tuple[str, ...] = ()
+    one: tuple[str, ...] = ()
     quantities: tuple[str, ...] = ()
     comitative: tuple[str, ...] = ()
     saying: tuple[str, ...] = ()

@@ -172,14 +172,12 @@ def _count(row: Entry, lexicon: Lexicon) -> int:
 
 
 def _unimorph_lemmas(word: Word, part: str, lexicon: Lexicon) -> tuple[str, ...]:
-    """Return the lemmas that UniMorph may have a word under; where it does not know the treebank's, those of its form."""
+    """Return the lemmas that UniMorph may have a word under; where a treebank has stems or none, those of its form."""
     lemma = word.lemma.lower()
     if "_" in lemma.strip("_"):  # Dutch voor_komen is voorkomen in UniMorph, with forms of komen too
         return lemma.replace("_", ""), lemma.rpartition("_")[2]
-    if any(row.source == "unimorph" for row in lexicon.by_lemma.get((part, lemma), ())):
-        return (lemma,)
-    rows = lexicon.by_form.get((part, word.form.lower()), ())
-    return tuple(dict.fromkeys(row.lemma for row in rows if row.source == "unimorph"))
+    rows = [row for row in lexicon.by_form.get((part, word.form.lower()), ()) if row.source == "unimorph"]
+    return lemma, *dict.fromkeys(row.lemma for row in rows if row.lemma.startswith(lemma.strip("_")))
 
 
 def _is_known_so(row: Entry, word: Word, features: Features, name: str, lexicon: Lexicon) -> bool:
@@ -233,7 +231,7 @@ def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found,
     others = lexicon.values(WORDS[subject.upos], subject.form.lower(), feature, subject_context(subject))
     if (others is not None and found.value in others) or (feature == "Number" and _is_indeclinable(subject, lexicon)):
         return AMBIGUOUS_SUBJECT
-    if _can_be_addressed(relation, found.value, lexicon):
+    if _can_be_addressed(relation, feature, found.value, lexicon):
         return ADDRESS
     return ELISION if _changes_elision(relation, found.form, lexicon) else None
 
@@ -246,16 +244,16 @@ def _is_indeclinable(subject: Word, lexicon: Lexicon) -> bool:
     return alone and bool(cases) and (subject.feats.get("Number") != "Sing" or not cases <= _CITED)
 
 
-def _can_be_addressed(relation: Relation, value: str, lexicon: Lexicon) -> bool:
+def _can_be_addressed(relation: Relation, feature: str, value: str, lexicon: Lexicon) -> bool:
     """Tell whether a subject names somebody whom the new form may speak to: *Mother, you were no lawyer*.
 
-    Not so *a mother* and *his mother*, nor before a verb in another person than the second, if no comma sets it off.
+    Not so *a mother* and *his mother*, nor before a verb in the third person, or in the first if no comma sets it off.
     """
     subject, children = relation.subject, relation.sentence.children[relation.subject.id]
     determined = any(child.relation in ("det", "nummod") for child in children)
     owned = "3" in subject.feats.get("Person[psor]", "")
-    apart = relation.order == "VS" or relation.sentence.text[subject.end :].startswith(",")
-    return (value == "2" or apart) and subject.lemma.lower() in lexicon.addressed and not determined and not owned
+    apart = feature == "Person" and relation.sentence.text[subject.end :].startswith(",")
+    return (value == "2" or apart or relation.order == "VS") and subject.lemma.lower() in lexicon.addressed and not determined and not owned
 
 
 def _changes_elision(relation: Relation, form: str, lexicon: Lexicon) -> bool:

@@ -72,11 +72,13 @@ def find_relations(sentence: Sentence, language: LanguageSettings | None = None)
         head = sentence.head_of(subject)
         if subject.deprel != "nsubj" or subject.upos not in SUBJECTS or head is None or head.upos not in HEADS:
             continue
-        if any(child.relation == "conj" for child in sentence.children[subject.id]):
-            continue
-        if not has_features(subject, language.subject):
-            continue
-        if subject.upos == "NOUN" and _is_said(head, language) and subject.id > head.id:
+        first, last = sorted((subject.id, head.id))
+        if (
+            any(child.relation == "conj" for child in sentence.children[subject.id])
+            or not has_features(subject, language.subject)
+            or (subject.upos == "NOUN" and _is_said(head, language) and first == head.id)
+            or any(word.form == ":" for word in sentence.words[first:last])  # what stands before it is a heading
+        ):
             continue
         children = sentence.children[head.id]
         if any(mark in child.deprel for child in children for mark in _CLAUSAL):
@@ -93,7 +95,7 @@ def find_relations(sentence: Sentence, language: LanguageSettings | None = None)
 def _is_counted(subject: Word, sentence: Sentence, language: LanguageSettings) -> bool:
     """Tell whether a subject may be one thing or several whatever its number: *ten heads*, *a part of them*, *X with Y*."""
     return subject.lemma.lower() in language.quantities or any(
-        child.relation in language.no_agreement_with
+        (child.relation in language.no_agreement_with and child.lemma.lower() not in language.one)
         or any(word.lemma.lower() in language.comitative for word in sentence.children[child.id])
         for child in sentence.children[subject.id]
     )
