@@ -14,8 +14,10 @@ bad sentence. A pair is
 - other, if none of this holds.
 
 Then it counts what no annotation says, by the language that the card names: Basque forms of which one alone ends in
--n or -la or begins with ba-, or of which one is of the present (d-) and the other of the past (z-) where number changes;
-Turkish nouns behind demek "to say"; Russian subjects in the genitive, with a numeral, or of one form in all cases.
+-n or -la or begins with ba-, or of which one is present (d-) and the other past (z-) where number changes;
+Turkish nouns behind demek "to say", nouns that are a vocative or the subject of demek somewhere and stand behind a
+verb, before a second person, or before a comma and another person, and nouns with a numeral where number changes;
+Russian subjects in the genitive, with a numeral (of several), or of one form in all cases.
 
 With --before it also says how many pairs of an older folder in which none of this is broken are in the new one, as the
 same pair, and as the same good sentence with the same values.
@@ -47,7 +49,9 @@ def read_rows(files: list[Path]) -> dict[tuple[str, str], list[Row]]:
             if line.startswith("# sent_id"):
                 name = line.partition("=")[2].strip()
             elif cells[0].isdigit():
-                found[file.name.split(".")[0], name].append((cells[1], cells[2], cells[3], cells[5], *cells[6:8]))
+                found[file.name.split(".")[0], name].append(
+                    (cells[1], cells[2], cells[3], cells[5], cells[6], cells[7])
+                )
     return found
 
 
@@ -75,13 +79,18 @@ class Judge:
     def __init__(self, treebanks: list[Path], unimorph: Path | None) -> None:
         self.sentences = read_rows(treebanks)
         self.by_form: dict[tuple[str, str], set[str]] = defaultdict(set)
-        self.cases: dict[str, set[tuple[str, str]]] = defaultdict(set)  # forms and cases of nouns by their lemmas
+        self.forms: dict[str, set[str]] = defaultdict(set)  # of nouns by their lemmas
+        self.addressed: set[str] = set()  # lemmas of nouns that are vocatives, or subjects of Turkish demek
         for rows in self.sentences.values():
-            for form, lemma, part, cell, *_ in rows:
+            for row in rows:
+                form, lemma, part, cell = row[:4]
                 if part in ("VERB", "AUX"):
                     self.by_form[lemma.lower(), form.lower()].add(cell)
                 if part == "NOUN":
-                    self.cases[lemma.lower()].add((form.lower(), features_of(cell).get("Case", "")))
+                    self.forms[lemma.lower()].add(form.lower())
+                    head = rows[int(row[4]) - 1][1] if row[4] != "0" else ""
+                    if row[5] == "vocative" or (row[5] == "nsubj" and head == "de"):
+                        self.addressed.add(lemma)
         self.tags: dict[str, dict[str, list[set[str]]]] = defaultdict(lambda: defaultdict(list))
         for line in unimorph.read_text(encoding="utf-8").split("\n") if unimorph else []:
             cells = line.rstrip("\r").split("\t")
@@ -93,14 +102,15 @@ class Judge:
         rows = self.sentences[pair["treebank"], pair["sentence_id"]]
         for at, row in enumerate(rows):
             place = at - int(pair["distance"])
-            if row[0] == pair["verb"] and row[2] in ("VERB", "AUX") and 0 <= place < len(rows):
-                if rows[place][0] == pair["subject"]:
-                    yield row, rows[place], [one for one in rows if one[4] == str(place + 1)]
+            is_verb = row[0] == pair["verb"] and row[2] in ("VERB", "AUX") and 0 <= place < len(rows)
+            if is_verb and rows[place][0] == pair["subject"]:
+                yield row, rows[place], [one for one in rows if one[4] == str(place + 1)]
 
     def judge(self, pair: Pair) -> tuple[str, set[str]]:
         """Return the kind of a pair, and the features that change in it besides the asked one."""
         asked, wrong = pair["feature"], pair["wrong_verb"].lower()
         best: set[str] | None = None
+        broken: set[str] = set()
         for verb, subject, _ in self.subject_of(pair):
             one, has = features_of(verb[3]), features_of(subject[3])
             for other in map(features_of, self.by_form.get((verb[1].lower(), wrong), ())):
@@ -124,27 +134,37 @@ class Judge:
             present = {one[0], other[0]} == {"d", "z"} and pair["feature"].startswith("Number")
             return "a tense or a particle" if marks[0] != marks[1] or present else ""
         for verb, subject, children in self.subject_of(pair):
+            counted = any(child[5].startswith("nummod") and child[1] not in ("bir", "один") for child in children)
+            counted = counted and pair["feature"] != "Person"
             if language == "tur" and verb[1] == "de" and pair["distance"] < 0 and subject[2] == "NOUN":
                 return "a noun behind demek"
-            if language == "rus" and (
-                "Case=Gen" in subject[3]
-                or ("Person" not in pair["feature"] and any(child[5].startswith("nummod") for child in children))
-                or self.is_indeclinable(subject)
-            ):
+            if language == "tur" and (counted or self.is_address(pair, subject, children)):
+                return "a noun with a numeral, or one that can be an address"
+            if language == "rus" and ("Case=Gen" in subject[3] or counted or self.is_indeclinable(subject)):
                 return "a subject in the genitive, with a numeral, or of one form"
         return ""
 
+    def is_address(self, pair: Pair, subject: Row, children: list[Row]) -> bool:
+        """Tell whether the noun of a Turkish pair may be an address in the bad sentence."""
+        if subject[1] not in self.addressed or "Person[psor]=3" in subject[3]:
+            return False
+        if any(child[5] in ("det", "nummod") for child in children):
+            return False
+        comma = f"{subject[0]}," in pair["sentence_good"] and pair["feature"] == "Person"
+        return bool(pair["distance"] < 0 or pair["feature_vals"].endswith(" 2") or comma)
+
     def is_indeclinable(self, subject: Row) -> bool:
         """Tell whether a plural noun has its lemma's form, and no other form is known."""
-        forms = {form for form, _ in self.cases[subject[1].lower()]}
-        return subject[2] == "NOUN" and "Number=Plur" in subject[3] and forms == {subject[1].lower()}
+        lemma = subject[1].lower()
+        return subject[2] == "NOUN" and "Number=Plur" in subject[3] and self.forms[lemma] == {lemma}
 
     def in_unimorph(self, pair: Pair) -> bool:
         """Tell whether two rows of a lemma of UniMorph differ in the asked feature alone."""
         base, _, layer = pair["feature"].rstrip("]").partition("[")
         verb, wrong = pair["verb"].lower(), pair["wrong_verb"].lower()
         has = next((features_of(subject[3]) | {"": subject[2]} for _, subject, _ in self.subject_of(pair)), {})
-        expected = {SAME.get(value, value.upper()) for value in has.values()} | ({"3"} if has.get("") == "NOUN" else set())
+        expected = {SAME.get(value, value.upper()) for value in has.values()}
+        expected |= {"3"} if has.get("") == "NOUN" else set()
         rows = (
             (one, other)
             for forms in self.tags.values()

@@ -35,8 +35,8 @@ def coverage_sections(languages: LanguageScores) -> Iterator[ReportSection]:
 def condition_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     """Count the languages with ``ENOUGH`` pairs of each condition (MultiBLiMP, Table 2); no rows for other pairs.
 
-    ``phenomenon`` (without its layer), ``value`` of the subject, ``order``, ``languages``, and of these ``significant``:
-    those whose pairs say that agreement is. ``all`` and ``both`` count a language that is counted in some condition.
+    ``phenomenon`` (without its layer), ``value`` of the subject, ``order``, ``languages``, and of these
+    ``significant``: those whose pairs say so of agreement. ``all`` and ``both`` count what is counted in any condition.
     """
     parts = [_conditions_of(language, one.pairs) for language, one in last.items() if set(one.pairs) >= _OF_AGREEMENT]
     pairs = pd.concat([pd.DataFrame(columns=[*_KEYS, "languages", "significant"]), *parts])
@@ -49,7 +49,7 @@ def condition_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:
 def _conditions_of(language: str, pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({
         "phenomenon": pairs["phenomenon"].str.partition("[")[0], "value": pairs["feature_vals"].str.partition(" ")[0],
-        "order": pairs["word_order"], "languages": language, 
+        "order": pairs["word_order"], "languages": language,
         "significant": pairs.get("agreement", pd.Series("", pairs.index)).map({"significant": language}),
     })  # fmt: skip
 
@@ -60,7 +60,9 @@ def family_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     family_of = {language: family for family, members in known.items() for language in members}
     rows = [(family_of.get(language, "not known"), language, len(one.pairs)) for language, one in last.items()]
     table = pd.DataFrame(rows, columns=["family", "language", "pairs"]).sort_values(["family", "language"])
-    return table.sort_values("family", key=lambda names: -names.map(names.value_counts()), kind="stable", ignore_index=True)
+    return table.sort_values(
+        "family", key=lambda names: -names.map(names.value_counts()), kind="stable", ignore_index=True
+    )
 
 
 def _condition_view(table: pd.DataFrame, file_name: str) -> TableView:
@@ -72,7 +74,7 @@ def _condition_view(table: pd.DataFrame, file_name: str) -> TableView:
         "significant, where the pairs say so (MultiBLiMP, Table 2). A value is the subject's; all counts the languages "
         "that are counted at any."
     )
-    columns = tuple(Column(name, name.capitalize() if name.islower() else name) for name in shown)
+    columns = tuple(Column(str(name), str(name)) for name in shown)
     return TableView(note, columns, shown, {f"conditions_{file_name}": table})
 
 

@@ -47,13 +47,14 @@ def prepared(sentence: Sentence, language: LanguageSettings) -> Sentence:
         return sentence
     text, words, at = "", [], 0
     for word in sentence.words:
-        if word.start is not None:
+        if word.start is not None and word.end is not None:
             text += _respelled(sentence.text[at : word.start], language)
             form, at = _respelled(word.form, language, word.misc.get("Translit")), word.end
             lemma = _respelled(word.lemma, language, word.misc.get("LTranslit"))
-            word = replace(word, form=form, lemma=lemma, start=len(text), end=len(text) + len(form))
+            words.append(replace(word, form=form, lemma=lemma, start=len(text), end=len(text) + len(form)))
             text += form
-        words.append(word)
+        else:
+            words.append(word)
     return replace(sentence, text=text + _respelled(sentence.text[at:], language), words=tuple(words))
 
 
@@ -66,14 +67,16 @@ def _respelled(text: str, language: LanguageSettings, transliterated: str | None
 def in_script(text: str, script: str) -> str:
     """Write a text in the script that scripts.yaml has for a language; an empty name leaves it as it is."""
     for table, pattern in _tables(script) if script else ():
-        text = pattern.sub(lambda found, table=table: table[found[0]], text.lower())
+        text = "".join(table.get(part, part) for part in pattern.split(text.lower()))
     return text
 
 
 @cache
 def _tables(script: str) -> list[tuple[dict[str, str], re.Pattern[str]]]:
     tables = read_yaml(Path(__file__).parent / "scripts.yaml", dict[str, list[dict[str, str]]])[script]
-    return [(table, re.compile("|".join(map(re.escape, sorted(table, key=len, reverse=True))))) for table in tables]
+    return [
+        (table, re.compile(f"({'|'.join(map(re.escape, sorted(table, key=len, reverse=True)))})")) for table in tables
+    ]
 
 
 def without_marks(text: str) -> str:

@@ -14,7 +14,13 @@ from ucurve.fields import STRICT, as_tuple
 from ucurve.generation.maker import Listed, Made
 from ucurve.generation.multiblimp.agreement.collocations import Collocation, Condition, count_collocations
 from ucurve.generation.multiblimp.agreement.inflection import make_candidate, other_forms
-from ucurve.generation.multiblimp.agreement.relations import Relation, addressed_nouns, find_relations, has_features, is_readable
+from ucurve.generation.multiblimp.agreement.relations import (
+    Relation,
+    addressed_nouns,
+    find_relations,
+    has_features,
+    is_readable,
+)
 from ucurve.generation.multiblimp.balance import inverse_probabilities
 from ucurve.generation.multiblimp.languages import LanguageSettings, language_settings, prepared
 from ucurve.generation.multiblimp.words.features import base_of, feature_names, features_of
@@ -59,9 +65,7 @@ def make(settings: Settings, seed: int) -> Made:
     features = [name for name, why in inflected.items() if not why]
     relations_of = {
         name: [
-            one
-            for one in _with_features(relations, language.verb.get(name, {}))
-            if name == "Person" or not one.counted
+            one for one in _with_features(relations, language.verb.get(name, {})) if name == "Person" or not one.counted
         ]
         for name in features
     }

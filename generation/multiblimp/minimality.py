@@ -43,8 +43,8 @@ class Annotation:
         self._tags: dict[str, dict[str, list[frozenset[str]]]] = defaultdict(lambda: defaultdict(list))
         for line in read_utf8(unimorph).split("\n") if unimorph is not None else ():
             lemma, form, tags = (*line.strip().split("\t"), "", "")[:3]
-            known = self._tags[in_script(form, language.unimorph_script).lower()][lemma.lower()]
-            known += [_read_tags(cell) for cell in (tags, *language.also.get(tags, ()))]
+            rows = self._tags[in_script(form, language.unimorph_script).lower()][lemma.lower()]
+            rows += [_read_tags(cell) for cell in (tags, *language.also.get(tags, ()))]
 
     def is_minimal(self, pair: Mapping[str, object]) -> bool:
         """Tell whether the verb of a pair and the form in its place differ in the pair's feature alone."""
@@ -91,10 +91,10 @@ def _rows_differ_in(feature: str, one: frozenset[str], other: frozenset[str], su
     tags = {name: {case + tag for tag in values.values()} for name, values in _TAGS.items()}
     fits = {case + _TAGS[name].get(value, "") for name, value in subject.items() if name in _TAGS} | tags["Number"]
     asked = tags.pop(base)
-    others = [(one & known, other & known) for known in tags.values()]
-    if not one & asked or not other & asked or one & other & asked or any(new and not new & (own or fits) for own, new in others):
+    if not one & asked or not other & asked or one & other & asked:
         return False
-    return (one ^ other) - asked <= frozenset().union(*tags.values(), _POLITE if base == "Person" else ())
+    fitting = all(not other & known or other & known & (one & known or fits) for known in tags.values())
+    return fitting and (one ^ other) - asked <= frozenset().union(*tags.values(), _POLITE if base == "Person" else ())
 
 
 def _differ_in(feature: str, one: Mapping[str, str], other: Mapping[str, str], subject: Mapping[str, str]) -> bool:

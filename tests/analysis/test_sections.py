@@ -230,7 +230,9 @@ def test_languages_of_multiblimp(tmp_path: Path) -> None:
     ]
     path.write_text("language,name,frequency,EU\n" + "\n".join(lines) + "\n")
     parts = _parts(tmp_path, languages=path)
-    assert set(parts) == {"Languages of multiblimp", "What drives certainty on multiblimp"}
+    assert set(parts) == {
+        "Languages of multiblimp", "Which languages multiblimp has", "What drives certainty on multiblimp",
+    }  # fmt: skip
     tables = parts["Languages of multiblimp"].tables
     groups = tables["groups_multiblimp"].set_index(["model", "group"])
     assert groups.loc[("m0", "all"), ["languages", "n"]].tolist() == [8, 800]

@@ -106,9 +106,9 @@ def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: L
 
 
 def _expected(relation: Relation) -> Features:
-    """Return the features of the word, and those that it leaves out as its subject has them, a noun in the third person.
+    """Return the features of the word, and those that it leaves out as its subject has them.
 
-    A gender of the form in its place that the noun is not known to have is another one.
+    A noun is in the third person. A gender of the form in its place that the noun is not known to have is another one.
     """
     names, subject = feature_names(), features_of(relation.subject)
     if relation.subject.upos == "NOUN":
@@ -199,9 +199,7 @@ def _may_be_open(feature: str, changed: str) -> bool:
     return feature == changed or (feature.removesuffix(layer) in known and feature.endswith(layer))
 
 
-def _found(
-    relation: Relation, name: str, old: frozenset[str], row: Entry, more: int, count: int
-) -> Iterator[_Found]:
+def _found(relation: Relation, name: str, old: frozenset[str], row: Entry, more: int, count: int) -> Iterator[_Found]:
     values = row.features.get(name, frozenset())
     if values & old:
         return
@@ -253,7 +251,12 @@ def _can_be_addressed(relation: Relation, feature: str, value: str, lexicon: Lex
     determined = any(child.relation in ("det", "nummod") for child in children)
     owned = "3" in subject.feats.get("Person[psor]", "")
     apart = feature == "Person" and relation.sentence.text[subject.end :].startswith(",")
-    return (value == "2" or apart or relation.order == "VS") and subject.lemma.lower() in lexicon.addressed and not determined and not owned
+    return (
+        (value == "2" or apart or relation.order == "VS")
+        and subject.lemma.lower() in lexicon.addressed
+        and not determined
+        and not owned
+    )
 
 
 def _changes_elision(relation: Relation, form: str, lexicon: Lexicon) -> bool:

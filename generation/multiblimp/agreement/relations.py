@@ -13,6 +13,7 @@ SUBJECTS = ("NOUN", "PRON")
 HEADS = ("VERB", "AUX")
 BEARERS = ("NOUN", "PRON", "PROPN")  # words that may attract agreement
 _UNWANTED = ("Style", "Foreign", "Typo")  # features of sentences that are not well formed
+_ENDS = (":", "!", "?")  # of a heading or another sentence
 _CLAUSAL = ("expl", "csubj:outer", "nsubj:outer")
 
 
@@ -77,7 +78,7 @@ def find_relations(sentence: Sentence, language: LanguageSettings | None = None)
             any(child.relation == "conj" for child in sentence.children[subject.id])
             or not has_features(subject, language.subject)
             or (subject.upos == "NOUN" and _is_said(head, language) and first == head.id)
-            or any(word.form == ":" for word in sentence.words[first:last])  # what stands before it is a heading
+            or any(word.form in _ENDS for word in sentence.words[first:last])
         ):
             continue
         children = sentence.children[head.id]
@@ -88,12 +89,14 @@ def find_relations(sentence: Sentence, language: LanguageSettings | None = None)
         if finite is not None:
             yield _relation(sentence, "SV", role, subject, finite, counted)
         auxiliaries = {child.lemma.lower() for child in children if child.relation == "aux"}
-        if features_of(head).get("VerbForm") == frozenset(["Part"]) and auxiliaries.isdisjoint(language.no_agreement_after):
+        if features_of(head).get("VerbForm") == frozenset(["Part"]) and auxiliaries.isdisjoint(
+            language.no_agreement_after
+        ):
             yield _relation(sentence, "SP", "participle", subject, head, counted)
 
 
 def _is_counted(subject: Word, sentence: Sentence, language: LanguageSettings) -> bool:
-    """Tell whether a subject may be one thing or several whatever its number: *ten heads*, *a part of them*, *X with Y*."""
+    """Tell whether a subject may be one thing or several whatever its number: *ten heads*, *a part*, *X with Y*."""
     return subject.lemma.lower() in language.quantities or any(
         (child.relation in language.no_agreement_with and child.lemma.lower() not in language.one)
         or any(word.lemma.lower() in language.comitative for word in sentence.children[child.id])
@@ -108,7 +111,7 @@ def addressed_nouns(sentences: Iterable[Sentence], language: LanguageSettings) -
         for sentence in sentences
         for word in sentence.words
         if language.saying and word.upos == "NOUN"
-        and (word.relation == "vocative" or word.relation == "nsubj" and _is_said(sentence.head_of(word), language))
+        and (word.relation == "vocative" or (word.relation == "nsubj" and _is_said(sentence.head_of(word), language)))
     }  # fmt: skip
 
 

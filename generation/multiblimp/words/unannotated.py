@@ -1,9 +1,8 @@
-"""Beginnings and endings that a treebank does not annotate, such as *ba-*, the past's *-n* and the *-la* of Basque verbs."""
+"""Beginnings and endings that a treebank does not annotate, such as *ba-*, *-n* and *-la* of Basque verbs."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from itertools import permutations
-from os.path import commonprefix
 
 _LEMMAS = 3  # at least, that have both forms
 _VALUES = 2  # at least, of the feature that is changed: a mark of one value alone may belong to it (Dutch -t)
@@ -39,11 +38,16 @@ def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:
     having = {cell: forms for cell, forms in cells.items() if feature in dict(cell[1])}
     for (lemma, features), forms in having.items():
         for one, other in permutations(forms, 2):
-            at = len(commonprefix((one, other)))
+            at = next(
+                (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+            )
             if at and one[at:] < other[at:]:
                 seen[one[at:], other[at:]].add((lemma, dict(features)[feature]))
-    enough = [(_LEMMAS, 0), (_VALUES, 1)]
-    found = {change for change, where in seen.items() if all(len({one[at] for one in where}) >= n for n, at in enough)}
+    found = {
+        change
+        for change, where in seen.items()
+        if len({lemma for lemma, _ in where}) >= _LEMMAS and len({value for _, value in where}) >= _VALUES
+    }
     added = {change[1] for change in found if not change[0] and _is_free(change[1], having.values())}
     longer = {ending for ending in added if any(ending != other and ending.endswith(other) for other in added)}
     return {change for change in found if change[0] or change[1] in added - longer}

@@ -17,7 +17,7 @@ _OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")
 
 
 def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:
-    """Read a file of UniMorph: lemma, form and features between tabs; forms of several words, and of none, are passed over.
+    """Read a file of UniMorph: lemma, form and features between tabs; forms of several words or none are passed over.
 
     Agreement with an argument, as in ``V;PRS;ERG(3,SG)``, is a layer as ``Number[erg]``; with the subject, none.
     """

@@ -35,7 +35,9 @@ LAST = {
 
 def test_languages_are_counted_where_they_have_ten_pairs_of_a_condition():
     table = condition_table(LAST).set_index(["phenomenon", "value", "order"])
-    counts = {key: tuple(row) for key, row in zip(table.index, table[["languages", "significant"]].to_numpy(), strict=True)}
+    counts = {
+        key: tuple(row) for key, row in zip(table.index, table[["languages", "significant"]].to_numpy(), strict=True)
+    }
     assert counts == {
         ("SV-#", "SG", "SV"): (3, 2),  # the layers of Basque together; Russian is uncertain
         ("SV-#", "PL", "VS"): (1, 1),
@@ -47,7 +49,9 @@ def test_languages_are_counted_where_they_have_ten_pairs_of_a_condition():
 
 
 def test_published_pairs_do_not_say_what_is_significant_and_others_have_no_conditions():
-    published = {"nld": SimpleNamespace(pairs=_pairs(("SV-#", "SG -> PL", "SV", 10, "")).pairs.drop(columns="agreement"))}
+    published = {
+        "nld": SimpleNamespace(pairs=_pairs(("SV-#", "SG -> PL", "SV", 10, "")).pairs.drop(columns="agreement"))
+    }
     assert condition_table(published)["significant"].tolist() == [0] * 4
     assert len(condition_table({"zho": SimpleNamespace(pairs=pd.DataFrame({"phenomenon": ["BA"]}))})) == 0
 
@@ -68,7 +72,9 @@ def test_families_of_all_languages_of_multiblimp_are_known():
 def study(tmp_path):
     def study(**columns):
         for language in ("eus", "tur"):
-            pairs = make_pairs(f"mine/{language}", {"SV-# SG -> PL SV": "SV-#"}, each=20, **{**columns, "language": language})
+            pairs = make_pairs(
+                f"mine/{language}", {"SV-# SG -> PL SV": "SV-#"}, each=20, **{**columns, "language": language}
+            )
             for place, share in enumerate((0.6, 0.9)):
                 write_scored(tmp_path / f"m{place}", pairs, make_scores(chances(pairs, share, place), place))
         settings = AnalyzeSettings(runs=f"{tmp_path}/m*", out=str(tmp_path / "out"), linking="lp", formats=("png",))

@@ -332,7 +332,9 @@ def test_a_paradigm_that_is_mostly_one_verb_says_so(command, tmp_path):
     code, _, said = command(f"out={tmp_path / 'made'}", sentences=[*GOOD, *more])
     assert code == 0
     line = next(line for line in said.splitlines() if "one verb is more than half of" in line)
-    assert "of 2 of 3 paradigms: SV-Number-SG-PL-SV (kuri, 5 of 7), SV-Number-SG-PL-VS (kuri, 1 of 1); report.json" in line
+    assert (
+        "of 2 of 3 paradigms: SV-Number-SG-PL-SV (kuri, 5 of 7), SV-Number-SG-PL-VS (kuri, 1 of 1); report.json" in line
+    )
     rows = {row["paradigm"]: row for row in json.loads((tmp_path / "made" / "report.json").read_text())["paradigms"]}
     assert rows["SV-Number-SG-PL-SV"]["one_word"] == "kuri, 5 of 7"
     assert "one_word" not in rows["SV-Number-PL-SG-SV"]  # kuri, boji, esti

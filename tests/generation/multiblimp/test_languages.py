@@ -377,7 +377,9 @@ def test_subjects_with_which_a_verb_may_agree_in_two_ways_or_does_not(made, subj
     of_x = {True: set(), False: set()}
     for has_rules in of_x:
         _, found = made(*RUSSIAN, *forms, other, language="rus" if has_rules else "epo")
-        of_x[has_rules] = {pair.bad for one in found.values() for pair in one.candidates if pair.columns["sentence_id"] == "x"}
+        of_x[has_rules] = {
+            pair.bad for one in found.values() for pair in one.candidates if pair.columns["sentence_id"] == "x"
+        }
     assert of_x[False]
     assert not of_x[True]
 
@@ -392,7 +394,9 @@ def test_a_gender_that_is_not_the_subjects_makes_no_pair(made):
 
 
 def test_a_noun_that_has_one_form_only_may_be_of_either_number(made):
-    taxi = clause("t", "такси/такси/NOUN/Case=Nom|Gender=Neut|Number=Plur", f"едут/ехать/VERB/{FIN}|Number=Plur|Person=3")
+    taxi = clause(
+        "t", "такси/такси/NOUN/Case=Nom|Gender=Neut|Number=Plur", f"едут/ехать/VERB/{FIN}|Number=Plur|Person=3"
+    )
     verbs = [clause("sg", "кот/кот/NOUN/Case=Nom|Gender=Masc|Number=Sing", f"едет/ехать/VERB/{FIN}|Number=Sing|Person=3"),
              clause("pl", "коты/кот/NOUN/Case=Nom|Gender=Masc|Number=Plur", f"едут/ехать/VERB/{FIN}|Number=Plur|Person=3")]  # fmt: skip
     _, found = made(*verbs, taxi, language="rus")
@@ -416,7 +420,10 @@ def test_unimorph_4_and_the_bare_form_of_english(made):
 def test_arguments_of_unimorph_4_are_layers(made):
     forms = ("edun\tdu\tV;PRES;IND;ABS(3,SG);ERG(3,SG)\nedun\tdute\tV;PRES;IND;ABS(3,SG);ERG(3,PL)\n"
              "edun\tdituzte\tV;PRES;IND;ABS(3,PL);ERG(3,PL)\nedun\tzuten\tV;PAST;IND;ABS(3,SG);ERG(3,PL)\nedun\t \tV;IMP\n")  # fmt: skip
-    few = [BASQUE[0], sentence("x", "gizonek/gizon/NOUN/Case=Erg|Number=Plur/2/obl", "joan/joan/VERB/VerbForm=Inf/0/root")]
+    few = [
+        BASQUE[0],
+        sentence("x", "gizonek/gizon/NOUN/Case=Erg|Number=Plur/2/obl", "joan/joan/VERB/VerbForm=Inf/0/root"),
+    ]
     _, found = made(*few, unimorph=forms, language="eus")
     assert all_pairs(found) == {"gizonak ikusi du": "gizonak ikusi dute"}
     older = "edun\tdu\tV;ARGABS3;ARGABSSG;ARGERG3;ARGERGSG;IND\nedun\tdute\tV;ARGABS3;ARGABSSG;ARGERG3;ARGERGPL;IND\n"
