@@ -268,8 +268,11 @@ def _name_few_edits(outcomes: Sequence[Outcome]) -> None:
 
 def _name_one_word(outcomes: Sequence[Outcome]) -> None:
     """Name the paradigms of which one word is more than half, the largest first."""
-    found = sorted((one for one in outcomes if "one_word" in one.facts), key=lambda one: -len(one.pairs))
-    shown = [f"{one.paradigm.name} ({one.facts['one_word']})" for one in found]
+    shown = [
+        f"{one.paradigm.name} ({one.facts['one_word']})"
+        for one in sorted(outcomes, key=lambda one: -len(one.pairs))
+        if "one_word" in one.facts
+    ]
     if shown:
         log_line(
             f"one verb is more than half of {len(shown)} of {sum(bool(one.pairs) for one in outcomes)} paradigms: "

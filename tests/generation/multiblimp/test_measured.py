@@ -7,7 +7,6 @@ from tests.generation.multiblimp.toy import PL, SG, noun, sentence, treebank, ve
 from ucurve.generation.multiblimp.make import Settings, make
 from ucurve.generation.treebank import find_treebanks
 
-
 PAIR = {"treebank": "x", "sentence_id": "a", "feature": "Number", "verb": "kuras", "wrong_verb": "kurajn",
         "subject": "kato", "distance": 1}  # fmt: skip
 
