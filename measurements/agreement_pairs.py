@@ -19,6 +19,9 @@ Turkish nouns behind demek "to say", nouns that are a vocative or the subject of
 verb, before a second person, or before a comma and another person, and nouns with a numeral where number changes;
 Russian subjects in the genitive, with a numeral (of several), or of one form in all cases.
 
+It also counts recall: of the nouns that are the subject of a finite verb with their number, without a conjunct, and of
+which the treebanks have a form of the other number with the same other features, those that have a pair of number.
+
 With --before it also says how many pairs of an older folder in which none of this is broken are in the new one, as the
 same pair, and as the same good sentence with the same values.
 """
@@ -34,6 +37,7 @@ from typing import Any
 Pair = dict[str, Any]
 Row = tuple[str, str, str, str, str, str]  # form, lemma, part of speech, features, number of the head, relation
 APART = {"Gender", "Animacy"}
+LONGEST = 64  # words of a sentence that is looked at
 SAME = {"Sing": "SG", "Plur": "PL", "Dual": "DU"}
 TAGS = {"Number": {"SG", "PL", "DU"}, "Person": {"0", "1", "2", "3", "4"}, "Gender": {"MASC", "FEM", "NEUT", "COM"}}
 
@@ -189,6 +193,34 @@ def plain_tags(cell: str) -> list[str]:
     return [whole, *(f"V;PRS;{more}" for more in ("1;SG", "2;SG", "PL") if whole == "V;NFIN")]
 
 
+def recall_of(judge: Judge, pairs: list[Pair]) -> str:
+    """Say how many of the subjects for which a pair of number is to be expected have one."""
+    made = {(pair["treebank"], pair["sentence_id"], pair["verb"]) for pair in pairs if pair["feature"] == "Number"}
+    number: dict[str, list[tuple[str, dict[str, str]]]] = defaultdict(list)  # forms and features of verbs by lemma
+    for (lemma, form), cells in judge.by_form.items():
+        number[lemma] += [(form, features_of(cell)) for cell in sorted(cells)]
+    found, expected = 0, 0
+    for place, rows in judge.sentences.items():
+        for at, row in enumerate(rows):
+            head = rows[int(row[4]) - 1] if row[4] != "0" else row
+            if row[2] != "NOUN" or row[5] != "nsubj" or head[2] != "VERB":
+                continue
+            verb, own = features_of(head[3]), features_of(row[3]).get("Number")
+            conjunct = any(one[4] == str(at + 1) and one[5].startswith("conj") for one in rows)
+            finite = verb.get("VerbForm", "Fin") == "Fin" and own is not None and verb.get("Number") == own
+            if conjunct or not finite or len(rows) > LONGEST:
+                continue
+            other = [
+                form
+                for form, features in number[head[1].lower()]
+                if features.get("Number", own) != own and not others(verb, features, "Number")
+            ]
+            if other and set(other) != {head[0].lower()}:
+                expected += 1
+                found += (*place, head[0]) in made
+    return f"recall of number: {found} of {expected}"
+
+
 def differ_in(base: str, case: str, one: set[str], other: set[str], expected: set[str]) -> bool:
     """Tell whether two rows of UniMorph differ in a feature alone, what the first leaves out as the subject has it."""
     own = {case + tag for tag in TAGS[base]}
@@ -246,6 +278,7 @@ def main() -> None:
     print(f"forms: {len(broken)} of {len(pairs)}", dict(Counter(what for what, _ in broken)))
     for what, pair in broken[: asked.show]:
         print(pair["verb"], ">", pair["wrong_verb"], pair["subject"], what, pair["sentence_good"])
+    print(recall_of(judge, pairs))
     if asked.before is not None:
         print(kept_of(asked.before, pairs, judge, language))
 

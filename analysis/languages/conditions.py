@@ -81,7 +81,7 @@ def _condition_view(table: pd.DataFrame, file_name: str) -> TableView:
 def _draw_families(languages: LanguageScores) -> Drawing:
     table = family_table(languages.by_language)
     members = table.groupby("family", sort=False)["language"].agg(list)
-    note = f"Languages of {languages.title} by family (MultiBLiMP, Figure 3 and B.1), with their codes."
+    note = f"Languages of {languages.family} by family (MultiBLiMP, Figure 3 and B.1), with their codes."
     with drawing_style():
         rows = NamedRows(list(members.index), note)
         rows.axes.barh(np.arange(len(members)), members.map(len), height=0.6, color=COLORS[0])
