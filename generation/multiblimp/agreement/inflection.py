@@ -158,7 +158,8 @@ def _of_unimorph(relation: Relation, name: str, old: frozenset[str], lexicon: Le
             if source.form == form and source.features.get(name, frozenset()) & old
             for row in rows
             if compatible(row.features, source.features, but=name)
-            and all(_may_be_open(at, name) for at in row.features.keys() ^ source.features.keys())
+            and all(_may_be_open(at, name) for at, _ in row.features.items() ^ source.features.items())
+            and not lexicon.unannotated.differ(name, form, row.form)
             for more in [len((row.features.keys() ^ source.features.keys()) - {name})]
             for found in _found(relation, name, old, row, more, _count(row, lexicon))
         ]
@@ -193,7 +194,7 @@ def _is_known_so(row: Entry, word: Word, features: Features, name: str, lexicon:
 
 
 def _may_be_open(feature: str, changed: str) -> bool:
-    """Tell whether one of two rows of UniMorph may leave a feature out: one of agreement, of the same layer."""
+    """Tell whether two rows of UniMorph may differ in a feature: one of agreement that one leaves out, of one layer."""
     names, layer = feature_names(), changed.removeprefix(base_of(changed))
     known = (*names.agreeing, *names.neutralizable, *names.of_persons)
     return feature == changed or (feature.removesuffix(layer) in known and feature.endswith(layer))
