@@ -250,6 +250,12 @@ def test_agreement_of_dutch_and_turkish_is_that_of_the_paper(shared):
     assert turkish["Sing", "SV"][1] == turkish["Sing", "VS"][1] == "significant"
 
 
+def changing(said):
+    """How many pairs of how many the check finds in which another feature changes."""
+    name = "no feature but the asked one changes"
+    return next(line.removeprefix(name).split()[:2] for line in said.splitlines() if line.startswith(name))
+
+
 FORMS = "kuri\tkuras\tV;IND;PRS;SG\nkuri\tkurajn\tV;IND;PRS;PL\n"
 
 
@@ -259,9 +265,7 @@ def test_the_check_with_the_treebanks_finds_pairs_in_which_another_feature_chang
     folder, keys = tmp_path / "made", {"treebanks": [f"{tmp_path}/*.conllu"]}
 
     def broken():
-        return (
-            check_folder(folder, keys).splitlines()[-1].removeprefix("no feature but the asked one changes").split()[:2]
-        )
+        return changing(check_folder(folder, keys))
 
     assert command(f"out={folder}", sentences=[*GOOD, *past])[0] == 0
     assert broken() == ["0", "10"]
@@ -285,7 +289,7 @@ def test_the_check_reads_unimorph_too(command, tmp_path):
     only_in_unimorph = [text for text in GOOD if "kurajn" not in text]
     assert command(f"out={folder}", f"unimorph={tmp_path / 'forms'}", sentences=only_in_unimorph)[0] == 0
     assert '"kurajn"' in (folder / "SV-Number-SG-PL-SV.jsonl").read_text()
-    assert check_folder(folder, keys).splitlines()[-1].split()[7] == "0"
+    assert changing(check_folder(folder, keys))[0] == "0"
     with pytest.raises(UserError, match="unimorph: the folder was made from forms too; name it"):
         check_folder(folder, {"treebanks": keys["treebanks"]})
     (tmp_path / "forms").write_text(FORMS.replace("PRS;PL", "PST;PL"))
@@ -297,8 +301,7 @@ def test_the_command_gives_the_check_its_treebanks(command, tmp_path):
     assert command(f"out={tmp_path / 'made'}")[0] == 0
     code, said, _ = command(f"check={tmp_path / 'made'}")
     assert code == 0
-    row = said.strip().splitlines()[-1]
-    assert row.split() == ["no", "feature", "but", "the", "asked", "one", "changes", "0", "8", "-"]
+    assert changing(said) == ["0", "8"]
 
 
 @pytest.mark.parametrize(
@@ -347,7 +350,7 @@ def test_the_check_counts_a_gender_that_is_not_the_subjects(command, tmp_path):
                    sentence("m", noun("hundo", "hundo", "Gender=Masc|Number=Sing"), f"kuro/kuri/VERB/{feats.format('Sing')}|Gender=Masc/0/root")]  # fmt: skip
     folder, keys = tmp_path / "made", {"treebanks": [f"{tmp_path}/*.conllu"]}
     assert command(f"out={folder}", sentences=treebank_of)[0] == 0
-    assert check_folder(folder, keys).splitlines()[-1].split()[7] == "0"
+    assert changing(check_folder(folder, keys))[0] == "0"
     file = folder / "SV-Number-PL-SG-SV.jsonl"
     file.write_text(file.read_text().replace("kura", "kuro"))
-    assert check_folder(folder, keys).splitlines()[-1].split()[7] == "1"
+    assert changing(check_folder(folder, keys))[0] == "1"
