@@ -30,6 +30,7 @@ def describe_word_counts(run: Path, pairs: pd.DataFrame) -> str:
     return (
         f"the sentence whose differing words stood more often in the text that {run.name} was trained on is the good "
         f"one in\n{format_table(rows)}\n"
+        "(equally often, or never, counts half). "
         f"In {told} of {len(rows)} paradigms a count tells more than {LOPSIDED:.0%} of the pairs; being right in "
         "them is no proof of grammar."
     )
