@@ -70,7 +70,8 @@ def _differences(card: Benchmark, pairs: pd.DataFrame, keys: Mapping[str, object
     """Say in what pairs differ beside the form of one word; in lemmas where the source knows them."""
     find_lemmas = getattr(_find_module(card.made.get("source")), "lemmas", None)
     members = [Member(*row) for row in pairs[["paradigm", "good", "bad"]].itertuples(index=False)]
-    return ["\n".join(describe_differences(members, find_lemmas(keys) if find_lemmas else None))]
+    told = describe_differences(members, find_lemmas(keys) if find_lemmas else None)
+    return ["\n".join(told)] if told else []
 
 
 def _row(name: str, breaks: CheckOf | str, pairs: pd.DataFrame) -> dict[str, Value]:

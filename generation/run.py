@@ -78,6 +78,8 @@ def generate_command(values: dict[str, object]) -> None:
     """Make a benchmark folder and say what is in it, or print what the checks of a folder find or what parses hold."""
     settings = check(GenerateSettings, {name: value for name, value in values.items() if name in _OWN})
     keys = {name: value for name, value in values.items() if name not in _OWN}
+    if settings.run is not None and settings.check is None:
+        raise UserError("run: goes with check=DIR, whose pairs are looked up in the training text of the run")
     if settings.corpus and not settings.parses:
         raise UserError("corpus: goes with parses=FILE, whose words are looked up in it")
     if settings.check is not None:

@@ -136,6 +136,7 @@ def test_parses_alone_are_described(made, run_command):
     [(["parses=none.conllu"], "parses: no file none.conllu"),
      (["source=sweblimp", "parses=x.conllu", "out=made"], "parses: goes with check=DIR, or alone, and not with a source"),
      (["check=mine", "corpus=x.txt"], "corpus: goes with parses=FILE, whose words are looked up in it"),
+     (["source=sweblimp", "run=x"], "run: goes with check=DIR, whose pairs are looked up in the training text"),
      (["check=mine", "parses=parses.conllu", "corpus=mine/card.yaml"], "corpus: mine/card.yaml is no file of text; allowed: text")],
 )  # fmt: skip
 def test_mistakes(made, run_command, monkeypatch, arguments, message):
