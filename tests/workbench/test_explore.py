@@ -17,6 +17,7 @@ from ucurve.analysis.figures.page import draw_small, lay_out
 from ucurve.analysis.items.verdicts import RIGHT, TIE, WRONG
 from ucurve.analysis.shape.tables import explain_reservations
 from ucurve.errors import UserError
+from ucurve.eval.benchmarks import registry
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import accuracy_table, pair_credits
 from ucurve.eval.store.reported import Reported, keep_reported
@@ -210,7 +211,8 @@ def test_margins_of_a_pair_are_good_minus_bad_with_a_line_for_each_seed(library,
     LayerChart.from_dict(found["chart"])
 
 
-def test_a_pair_has_a_card_without_the_text_where_that_is_not_there(library):
+def test_a_pair_has_a_card_without_the_text_where_that_is_not_there(library, monkeypatch):
+    monkeypatch.setattr(registry, "_own", {})  # other tests make benchmarks of this name
     values = ask(run=library.runs()[1].label, pair="17", step="8")
     card = pair_card(library, read_asked(values), values)["html"]
     assert card.startswith(
