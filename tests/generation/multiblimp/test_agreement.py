@@ -245,7 +245,7 @@ def test_agreement_of_dutch_and_turkish_is_that_of_the_paper(shared):
     assert len(dutch) == 4
     turkish = table("tr_*", "tur")
     assert turkish["Plur", "SV"][1] == turkish["Plur", "VS"][1] == "none"
-    assert turkish["Plur", "SV"][0] == pytest.approx(0.178, abs=0.005)
+    assert turkish["Plur", "SV"][0] == pytest.approx(0.178, abs=0.01)  # without nouns behind verbs of saying
     assert turkish["Plur", "VS"][0] == 0
     assert turkish["Sing", "SV"][1] == turkish["Sing", "VS"][1] == "significant"
 
