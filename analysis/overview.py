@@ -80,8 +80,8 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
 def describe_turns(shapes: Shapes, histories: Sequence[History] = (), maker: str | None = None) -> Iterator[str]:
     """Say which curves turn and how sure that is, then what looks like a turn and is not shown to be one.
 
-    Each comes with two pairs that turned wrong on its way down, where ``histories`` has its runs; the sentence is
-    followed by their cards, as ``Markup``. ``maker`` is whose checks the pairs should pass.
+    Each of the first comes with two pairs that turned wrong on its way down, where ``histories`` has its runs; the
+    sentence is followed by their cards, as ``Markup``. ``maker`` is whose checks the pairs should pass.
     """
     rows = shapes.classes.sort_values("depth", ascending=False, kind="stable").to_dict("records")
     turned = [row for row in rows if row["class"] in TURNS]
@@ -96,8 +96,7 @@ def describe_turns(shapes: Shapes, histories: Sequence[History] = (), maker: str
         yield ("No curve turns beyond chance. " if tested else "") + count_classes(shapes.classes)
     seen = sorted((row for row in rows if unproven_turn(row)), key=lambda row: -max(row["dip"], row["bump"]))
     for row in seen[: 1 if turned else 2]:
-        told = f"{_describe_turn(row, shapes, several=several)}. {_describe_doubt(row)}"
-        yield from _with_lost(told, row, shapes, histories, maker)
+        yield f"{_describe_turn(row, shapes, several=several)}. {_describe_doubt(row)}"
 
 
 def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:

@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +19,7 @@ from ucurve.eval.benchmarks.registry import CARDS
 from ucurve.eval.metrics.clusters import edit
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 from ucurve.eval.templates.pair import Pair, Reason, Value
-from ucurve.fields import STRICT, Texts
+from ucurve.fields import STRICT, Texts, format_names
 from ucurve.generation.benchmark_folder import REPORT_FILE, write_benchmark
 from ucurve.generation.check import check_folder
 from ucurve.generation.decontaminate import Familiarity, FilterSettings, filtered, read_familiarity, threshold
@@ -32,20 +33,6 @@ from ucurve.text_table import format_table
 from ucurve.yaml_files import file_names
 
 ALL = "all"
-_OWN = (
-    "source",
-    "out",
-    "pairs",
-    "longest",
-    "lengths",
-    "tokenizer",
-    "seed",
-    "check",
-    "run",
-    "parses",
-    "corpus",
-    "filter",
-)
 _NAMED = 5  # of the paradigms with mostly longer bad members, in the message
 
 
@@ -76,8 +63,9 @@ class GenerateSettings:
 
 def generate_command(values: dict[str, object]) -> None:
     """Make a benchmark folder and say what is in it, or print what the checks of a folder find or what parses hold."""
-    settings = check(GenerateSettings, {name: value for name, value in values.items() if name in _OWN})
-    keys = {name: value for name, value in values.items() if name not in _OWN}
+    own = {one.name for one in fields(GenerateSettings)}
+    settings = check(GenerateSettings, {name: value for name, value in values.items() if name in own})
+    keys = {name: value for name, value in values.items() if name not in own}
     if settings.run is not None and settings.check is None:
         raise UserError("run: goes with check=DIR, whose pairs are looked up in the training text of the run")
     if settings.corpus and not settings.parses:
@@ -246,7 +234,7 @@ def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths
     shown = [f"{outcome.paradigm.name} {wins} %" for wins, outcome in named]
     log_line(
         f"the bad sentence is longer (in {lengths.unit}) in more than {LOPSIDED:.0%} of the pairs of {len(named)} of "
-        f"{len(outcomes)} paradigms. Taking the shorter sentence is right in: {_first(shown)}; "
+        f"{len(outcomes)} paradigms. Taking the shorter sentence is right in: {format_names(shown, _NAMED)}; "
         f"{REPORT_FILE} has all. lengths=balanced makes equal shares."
     )
 
@@ -263,7 +251,7 @@ def _name_few_edits(outcomes: Sequence[Outcome]) -> None:
     if named:
         log_line(
             f"in {len(named)} of {len(made)} paradigms good and bad sentence differ in fewer than {FEWEST_CLUSTERS} "
-            f"different ways: {_first(named)}. Their accuracies will have no interval; more "
+            f"different ways: {format_names(named, _NAMED)}. Their accuracies will have no interval; more "
             "pairs do not help, other words in the place where the sentences differ do."
         )
 
@@ -278,14 +266,9 @@ def _name_one_word(outcomes: Sequence[Outcome]) -> None:
     if shown:
         log_line(
             f"one verb is more than half of {len(shown)} of {sum(bool(one.pairs) for one in outcomes)} paradigms: "
-            f"{_first(shown)}; {REPORT_FILE} has all. "
+            f"{format_names(shown, _NAMED)}; {REPORT_FILE} has all. "
             "What a model gets right there may be that verb alone."
         )
-
-
-def _first(names: Sequence[str]) -> str:
-    """Return the first names as a list, and how many more there are."""
-    return ", ".join([*names[:_NAMED], *([f"{len(names) - _NAMED} more"] if len(names) > _NAMED else [])])
 
 
 def _why(outcome: Outcome) -> str:

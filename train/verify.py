@@ -91,12 +91,14 @@ def verify_folder(run: Path, deep: bool = False) -> None:
 
 
 def run_notes(run: Path) -> list[str]:
-    """Return what is no fault of a whole run and should be known: another name than its own, and what computed it."""
+    """Return what is no fault of a whole run and should be known: another name, weights removed, what computed it."""
     facts = read_run_facts(run)
     assert facts is not None, "a run without a record has a fault"
     name = run.resolve().name
     other = [] if name == facts.name else [f"the folder is named {name}, and the run in it is {facts.name}"]
-    return other + describe_changes(facts.sessions)
+    gone = sum(not read_manifest(folder).has_weights for folder in checkpoints(run))
+    removed = [f"the weights of {gone} checkpoints were removed once they were scored"] if gone else []
+    return other + removed + describe_changes(facts.sessions)
 
 
 def run_faults(run: Path, deep: bool = False) -> list[str]:

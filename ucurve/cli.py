@@ -83,6 +83,12 @@ COMMANDS = {
     "status": Command(
         "Run a grid", "ucurve.launch.status.status_command", "list how the runs of a grid stand", "arguments"
     ),
+    "prune": Command(
+        "Run a grid",
+        "ucurve.launch.prune.prune_command",
+        "remove the weights of checkpoints that are scored",
+        kept="the same command goes on",
+    ),
     "score": Command(
         "Score and look",
         "ucurve.eval.run.score_command",

@@ -30,6 +30,7 @@ from ucurve.storage.run_folder import (
     MANIFEST,
     RECORD,
     TOKENIZER,
+    WEIGHTS,
     checkpoints,
     listed_faults,
     parse_step,
@@ -76,12 +77,20 @@ class Target:
         """Whether this suite trained the model."""
         return self.manifest is not None
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether the model can be loaded: the weights of a checkpoint that was scored may have been removed."""
+        return self.manifest is None or self.manifest.has_weights
+
     def weights_sha256(self) -> str:
         """Hash the weights as they are now; ``DamagedError`` when they are not those of the manifest."""
         return hash_of_parts(self.weight_parts())
 
     def weight_parts(self) -> dict[str, str]:
         """Hash each file of the weights as it is now; ``DamagedError`` when they are not those of the manifest."""
+        if not self.has_weights:
+            assert self.manifest is not None, "the weights of another model are there"
+            return {WEIGHTS: self.manifest.weights_sha256}
         on_hub = {} if self.hub is None else {file.name: file.sha256 for file in self.hub.files}
         found = on_hub or hash_parts(self.folder, self.weights)
         if self.manifest is not None and hash_of_parts(found) != self.manifest.weights_sha256:

@@ -17,6 +17,8 @@ from ucurve.eval.sweep.checks import check_asked, check_fit
 from ucurve.eval.sweep.dtype import dtype_of
 from ucurve.eval.sweep.prepare import Job, prepare
 from ucurve.eval.sweep.tokens import TokenStore, check_tokens
+from ucurve.fields import format_names
+from ucurve.progress import log_line
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,23 @@ def make_plan(folder: Path, jobs: Sequence[Job], tokens: TokenStore) -> Plan:
     due = [job for job in jobs if not has_scores(job.path(folder), job.inputs)]
     computed = {job.identity for job in due}
     lacking = [job for job in jobs if job.identity not in computed and tokens.lacks(job)]
+    if gone := [job for job in (*due, *lacking) if not job.target.has_weights]:
+        _say_what_is_left_out(folder, gone, [job for job in due if job in gone and job.path(folder).exists()])
+        jobs, due, lacking = ([job for job in some if job not in gone] for some in (jobs, due, lacking))
     faults = [problem for job in due if (problem := score_fault(folder, job.path(folder)))]
     return Plan(jobs, due, lacking, faults)
+
+
+def _say_what_is_left_out(folder: Path, gone: Sequence[Job], replaced: Sequence[Job]) -> None:
+    """Say which steps cannot be scored any more; refuse to replace scores that cannot be computed again."""
+    steps = format_names([str(step) for step in sorted({job.target.step for job in gone})])
+    removed = f"{folder}: the weights of steps {steps} were removed by prune"
+    if replaced:
+        raise UserError(
+            f"{removed}, and the scores at {replaced[0].path(folder)} are of other pairs or settings than those asked "
+            "for; they would be lost. Score the new pairs as a benchmark of another name, or ask for the old ones"
+        )
+    log_line(f"{removed}, so nothing new is scored there")
 
 
 def _check_one_dtype(folder: Path, jobs: Sequence[Job]) -> None:

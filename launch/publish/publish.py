@@ -14,6 +14,7 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
+from ucurve.fields import format_names
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
 from ucurve.launch.publish.card import CURVE, README, write_card
 from ucurve.launch.publish.upload import refuse_other_content, upload_revisions
@@ -78,6 +79,8 @@ def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
     if faults:
         problems = "\n  ".join(faults)
         raise RunError(f"{run} is not published, it has {len(faults)} fault(s)\n  {problems}")
+    if without := [folder.name for folder in checkpoints(run) if not read_manifest(folder).has_weights]:
+        raise UserError(f"{run}: the weights of {format_names(without)} were removed by prune, so it is not published")
     names = revisions(run)
     with new_output(out) as temporary, TemporaryDirectory() as card:
         write_card(Path(card), run, repo)

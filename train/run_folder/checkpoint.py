@@ -10,7 +10,7 @@ from ucurve.huggingface.pretrained import load_model
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import CheckpointFacts, Manifest, read_manifest, write_manifest
 from ucurve.storage.files import contents, disk_faults, link_or_copy, new_folder, sha256_file
-from ucurve.storage.run_folder import MANIFEST, checkpoint_folder, listed_faults, step_name
+from ucurve.storage.run_folder import MANIFEST, WEIGHTS, checkpoint_folder, listed_faults, step_name
 from ucurve.training.model.masked import loading_class
 from ucurve.training.tokenizer.folder import tokenizer_files
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # a manifest is read and checked without torch
     from transformers import PreTrainedModel
 
 
-WEIGHTS = "model.safetensors"
 _PROBE_TOKENS = 32
 
 
@@ -48,7 +47,7 @@ def copy_checkpoint(source: Path, run: Path, facts: CheckpointFacts) -> None:
         for file in contents(folder):
             if file.name != MANIFEST:
                 link_or_copy(file, temporary / file.name)
-        write_manifest(temporary, describe_files(temporary, facts))
+        write_manifest(temporary, describe_files(temporary, facts, read_manifest(folder).weights_sha256))
 
 
 def _compute_probe(model: "PreTrainedModel") -> "torch.Tensor":
@@ -90,14 +89,24 @@ def _load_as(model: "PreTrainedModel", folder: Path) -> tuple["PreTrainedModel",
 
 
 def holds_weights(folder: Path, model: "PreTrainedModel") -> bool:
-    """Tell whether a checkpoint's weights are those of the live model, bit for bit."""
+    """Tell whether a checkpoint's weights are there and those of the live model, bit for bit."""
     import torch
 
+    if not (folder / WEIGHTS).is_file():
+        return False
     loaded, report = _load_as(model, folder)
     if any(report.values()):  # new weights were drawn for keys that the file lacks
         return False
     saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
     return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
+
+
+def remove_weights(folder: Path) -> None:
+    """Remove the weights of a checkpoint; their hash stays in the manifest, and its files are listed without them."""
+    manifest = read_manifest(folder)
+    files = {name: digest for name, digest in manifest.files.items() if name != WEIGHTS}
+    write_manifest(folder, manifest.model_copy(update={"files": files}))
+    (folder / WEIGHTS).unlink()
 
 
 def has_weights(folder: Path, weights_sha256: str) -> bool:
@@ -130,13 +139,13 @@ def _save_model(model: "PreTrainedModel", folder: Path) -> None:
         model.save_pretrained(folder, max_shard_size="1000GB")
 
 
-def describe_files(folder: Path, facts: CheckpointFacts) -> Manifest:
-    """Return the manifest of what is in a folder."""
+def describe_files(folder: Path, facts: CheckpointFacts, weights_sha256: str | None = None) -> Manifest:
+    """Return the manifest of what is in a folder; the hash is given of weights that may not be there."""
     files = {path.name: sha256_file(path) for path in contents(folder) if path.name != MANIFEST}
     tokenizer = tokenizer_sha256(folder)
     return Manifest(
         **{name: getattr(facts, name) for name in CheckpointFacts.model_fields},
-        weights_sha256=files[WEIGHTS],
+        weights_sha256=weights_sha256 or files[WEIGHTS],
         tokenizer_sha256=tokenizer,
         files=files,
     )

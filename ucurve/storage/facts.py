@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.errors import DamagedError
 from ucurve.fields import STRICT, Seed
 from ucurve.storage.files import contents, sha256_file
-from ucurve.storage.run_folder import MANIFEST, RECORD, TOKENIZER, listed_faults
+from ucurve.storage.run_folder import MANIFEST, RECORD, TOKENIZER, WEIGHTS, listed_faults
 from ucurve.storage.sealed import MANIFEST as MANIFEST_SEAL
 from ucurve.storage.sealed import RECORD as RECORD_SEAL
 from ucurve.storage.sealed import Seal
@@ -73,6 +73,11 @@ class Manifest(CheckpointFacts):
     weights_sha256: str
     tokenizer_sha256: str
     files: Hashes
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the weights are there, which ``ucurve prune`` removes once they are scored."""
+        return WEIGHTS in self.files
 
 
 @dataclass(frozen=True, config=STRICT)

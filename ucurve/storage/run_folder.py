@@ -49,6 +49,7 @@ CHOICE_COLUMNS = ("pair", "person", "right")
 REPORTED = "reported.json"  # beside the pairs of a benchmark: what is shown first, if no published card says so
 SENTENCES = "sentences-*.parquet"  # beside the pairs of a benchmark: the tokens of its sentences
 MANIFEST = "manifest.json"  # of a checkpoint
+WEIGHTS = "model.safetensors"  # of a checkpoint
 STATE_FACTS = "state.json"  # of a full state
 
 STEPS = "step*"  # what finds the names of steps

@@ -95,6 +95,15 @@ def test_architectures_that_do_not_share_say_why(kind, build, shared, pairs, tok
     assert reason in line
 
 
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "qwen3", "olmo2", "gemma"])
+def test_large_logits_whose_rounding_depends_on_the_batch_share(kind, build, shared, pairs, tokenizer):
+    sentences, model = encode(pairs.iloc[:40], tokenizer), build(kind, **SHARING[kind])
+    with torch.no_grad():
+        model.get_output_embeddings().weight.mul_(3000 / model.config.hidden_size**0.5)
+    token_log_probabilities(model, sentences, 0, 1024)
+    assert shared == [len(sentences.texts)]
+
+
 def test_a_window_longer_than_every_sentence_does_not_matter(build, shared, pairs, tokenizer, plain_score):
     sentences = encode(pairs.iloc[:20], tokenizer)
     window = int(sentences.lengths.max()) + 1

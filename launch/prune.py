@@ -1,0 +1,68 @@
+"""Removes the weights of checkpoints that are scored: ``ucurve prune run='runs/*'``."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from ucurve.config import check
+from ucurve.errors import RunError, UserError, missing_folder
+from ucurve.eval.store.keys import order_of, score_fault, scores_below
+from ucurve.progress import log_line
+from ucurve.storage.facts import read_manifest
+from ucurve.storage.run_folder import RECORD, WEIGHTS, checkpoints, match_folders, parse_step
+from ucurve.training.run_folder.checkpoint import find_faults, remove_weights
+from ucurve.training.run_folder.config_file import load_settings
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class PruneSettings:
+    """Which runs, by a folder or a pattern, and whether anything is removed."""
+
+    run: Annotated[str, Field(min_length=1)]
+    dry_run: bool = False
+
+
+def prune_command(values: dict[str, object]) -> None:
+    """Remove the weights of scored checkpoints of each run, and say how much room that makes."""
+    settings = check(PruneSettings, values)
+    runs = [folder for folder in match_folders(settings.run) if (folder / RECORD).is_file()]
+    if not runs:
+        raise missing_folder("run", Path(settings.run))
+    for run in runs:
+        folders = prunable(run)
+        freed = sum((folder / WEIGHTS).stat().st_size for folder in folders)
+        for folder in () if settings.dry_run else folders:
+            remove_weights(folder)
+        done = "would be removed" if settings.dry_run else "removed"
+        of_all = f"{len(folders)} of {len(checkpoints(run))} checkpoints"
+        log_line(f"{run}: weights of {of_all} {done}, {freed / 1e9:.2f} GB")
+
+
+def prunable(run: Path) -> list[Path]:
+    """Return the checkpoints of a run whose weights nothing needs any more, in the order of their steps.
+
+    They are scored on all benchmarks of the run, those of its configuration and those that any of its checkpoints is
+    scored on, by all scorers. The first and the last one are kept: the first is compared with the seeds
+    (``ucurve verify``), and the last is what a model is wanted for. A damaged checkpoint is a ``RunError``.
+    """
+    scored = scored_steps(run)
+    left = [folder for folder in checkpoints(run)[1:-1] if parse_step(folder.name) in scored]
+    for folder in left:
+        if faults := find_faults(folder):
+            raise RunError(f"{faults[0]}; nothing of {run} is removed")
+    return [folder for folder in left if read_manifest(folder).has_weights]
+
+
+def scored_steps(run: Path) -> set[int]:
+    """Return the steps with valid scores by every scorer on every benchmark of a run; a ``UserError`` without any."""
+    steps: dict[tuple[str, str], set[int]] = {}
+    for scores in scores_below(run):
+        step, benchmark, scorer = order_of(run, scores)
+        if score_fault(run, scores) is None:
+            steps.setdefault((benchmark, scorer), set()).add(step)
+    lacking = {*load_settings(run).eval.benchmarks} - {benchmark.split("/")[0] for benchmark, _ in steps}
+    if lacking or not steps:
+        raise UserError(f"{run}: not scored{''.join(f' on {name}' for name in sorted(lacking))} yet; score it first")
+    return set.intersection(*steps.values())
