@@ -26,8 +26,9 @@ class EmitSettings:
     format: Literal["slurm-array", "commands", "submitit"]
     out: str | None  # the file to write; None prints
     python: slurm.Word
-    launcher: Literal["auto", "python", "torchrun", "deepspeed"]  # what starts the processes of one run
-    nodes: PositiveInt
+    # What starts the processes of one run; ``workers`` starts a worker for each, and these share the grid.
+    launcher: Literal["auto", "python", "torchrun", "deepspeed", "workers"]
+    nodes: PositiveInt  # of a run; with ``workers``, jobs of one node each
     processes: PositiveInt
     slurm: SlurmSettings
 
@@ -36,6 +37,11 @@ class EmitSettings:
         several = self.nodes * self.processes > 1
         if self.launcher == "python" and several:
             raise ValueError(f"launcher=python starts one process, not {self.nodes} x {self.processes}")
+        if self.launcher == "workers" and self.format != "slurm-array":
+            raise ValueError(
+                f"launcher=workers fills nodes of Slurm (format=slurm-array), not format={self.format}; without Slurm: "
+                "ucurve workers gpus=N"
+            )
         if self.format == "submitit" and several:
             raise ValueError("format=submitit starts one process for each run; use format=slurm-array")
         if self.format == "commands" and self.nodes > 1:
@@ -55,6 +61,9 @@ def emit_command(arguments: Sequence[str]) -> None:
     cells = expand_grid(grid)
     say_budget_warnings(cell.settings for cell in cells)
     runs = [list(cell.overrides) for cell in cells]
+    if settings.launcher == "workers":  # every job does what is left of the whole grid
+        device = "gpus" if settings.slurm.gpus else "workers"
+        runs = [[f"{device}={settings.processes}", *grid]] * settings.nodes
     text = _format_launch_file(settings, grid, runs)
     if settings.out is None:
         print(text, end="")  # noqa: T201 - the file is what was asked for
@@ -71,7 +80,8 @@ def _format_launch_file(settings: EmitSettings, grid: Sequence[str], runs: Seque
         return submitit_commands(settings.python, settings.slurm, grid)
     automatic = "torchrun" if settings.nodes * settings.processes > 1 else "python"
     launcher = automatic if settings.launcher == "auto" else settings.launcher
-    start = slurm.Start(settings.python, launcher, settings.nodes, settings.processes)
+    nodes = 1 if launcher == "workers" else settings.nodes
+    start = slurm.Start(settings.python, launcher, nodes, settings.processes)
     if settings.format == "commands":
         return "".join(f"{start.alone()} {shlex.join(run)}\n" for run in runs)
     return slurm.array_script(settings.slurm, start, runs, shlex.quote(settings.out or "FILE"))

@@ -1,5 +1,6 @@
-"""Removes the weights of checkpoints that are scored: ``ucurve prune run='runs/*'``."""
+"""Removes weights of scored checkpoints, and states that nothing goes on from: ``ucurve prune run='runs/*'``."""
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +11,18 @@ from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.eval.store.keys import order_of, score_fault, scores_below
 from ucurve.progress import log_line
-from ucurve.storage.facts import read_manifest
-from ucurve.storage.run_folder import RECORD, WEIGHTS, checkpoints, match_folders, parse_step
+from ucurve.storage.facts import read_manifest, read_run_facts
+from ucurve.storage.files import contents
+from ucurve.storage.run_folder import (
+    RECORD,
+    RESUME,
+    STEPS,
+    WEIGHTS,
+    checkpoints,
+    match_folders,
+    parse_step,
+    step_name,
+)
 from ucurve.training.run_folder.checkpoint import find_faults, remove_weights
 from ucurve.training.run_folder.config_file import load_settings
 
@@ -25,19 +36,23 @@ class PruneSettings:
 
 
 def prune_command(values: dict[str, object]) -> None:
-    """Remove the weights of scored checkpoints of each run, and say how much room that makes."""
+    """Remove weights of scored checkpoints and states of finished runs, and say how much room that makes."""
     settings = check(PruneSettings, values)
     runs = [folder for folder in match_folders(settings.run) if (folder / RECORD).is_file()]
     if not runs:
         raise missing_folder("run", Path(settings.run))
     for run in runs:
-        folders = prunable(run)
-        freed = sum((folder / WEIGHTS).stat().st_size for folder in folders)
-        for folder in () if settings.dry_run else folders:
-            remove_weights(folder)
+        folders, states = prunable(run), spare_states(run)
+        files = [*(folder / WEIGHTS for folder in folders), *(file for state in states for file in contents(state))]
+        freed = sum(file.stat().st_size for file in files)
+        if not settings.dry_run:
+            for state in states:
+                shutil.rmtree(state)
+            for folder in folders:
+                remove_weights(folder)
         done = "would be removed" if settings.dry_run else "removed"
         of_all = f"{len(folders)} of {len(checkpoints(run))} checkpoints"
-        log_line(f"{run}: weights of {of_all} {done}, {freed / 1e9:.2f} GB")
+        log_line(f"{run}: weights of {of_all} and {len(states)} states to resume from {done}, {freed / 1e9:.2f} GB")
 
 
 def prunable(run: Path) -> list[Path]:
@@ -53,6 +68,13 @@ def prunable(run: Path) -> list[Path]:
         if faults := find_faults(folder):
             raise RunError(f"{faults[0]}; nothing of {run} is removed")
     return [folder for folder in left if read_manifest(folder).has_weights]
+
+
+def spare_states(run: Path) -> list[Path]:
+    """Return the states of a finished run that ``resume.keep_states`` does not name; those of any other are needed."""
+    facts, kept = read_run_facts(run), set(map(step_name, load_settings(run).kept_steps))
+    finished = facts is not None and facts.finished
+    return [state for state in sorted((run / RESUME).glob(STEPS)) if finished and state.name not in kept]
 
 
 def scored_steps(run: Path) -> set[int]:

@@ -1,4 +1,4 @@
-"""The Slurm job array of a grid: one task for each run, without a parent process, which requeues itself."""
+"""The Slurm job array of a grid: one task for each run, or one that fills a node, which requeues itself."""
 
 import shlex
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class SlurmSettings:
 
 @dataclass(frozen=True)
 class Start:
-    """How one run is started; the launcher is ``python``, ``torchrun`` or ``deepspeed``."""
+    """How one run, or a node full of them, is started; see ``EmitSettings`` for the launchers."""
 
     python: str
     launcher: str
@@ -64,6 +64,8 @@ class Start:
         train, relay = train_script(self.launcher), f"{self.python} -m ucurve.launch.relay"
         if self.launcher == "python":
             return f"{self.python} {train}"
+        if self.launcher == "workers":
+            return f"{self.python} -m ucurve workers"
         if self.launcher == "deepspeed":
             return (
                 f"{relay} deepspeed --num_gpus {self.processes} --master_port ${{MASTER_PORT:-29500}} "

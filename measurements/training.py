@@ -4,11 +4,11 @@ python measurements/training.py [--models 14m llama-14m gpt2-14m] [--vocabulary 
 
 Every contestant runs in a process of its own, round after round: a model of conf/model in float32 on the CPU, 64 x 64
 tokens per step, fused AdamW, clipping at 1; ours in bfloat16 too. Trainer and the plain loop have the attention that
-transformers takes by itself. A step's time is from the end of the step before to its own end, so loading the batch is in it; building the
-model and the first steps are not. It is told twice: by the clock, and by the time of the processor, which other
-programs on the machine change less. Ratios are of medians. The matrix-product peak is that of two 2048 x 2048
-matrices, measured in the same rounds. Peak memory is the resident set of the whole process, and beside it what training
-added to it.
+transformers takes by itself. A step's time is from the end of the step before to its own end, so loading the batch is
+in it; building the model and the first steps are not. It is told twice: by the clock, and by the time of the processor,
+which other programs on the machine change less. Ratios are of medians. The matrix-product peak is that of two 2048 x
+2048 matrices, measured in the same rounds. Peak memory is the resident set of the whole process, and beside it what
+training added to it.
 """
 
 import argparse

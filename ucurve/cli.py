@@ -51,6 +51,11 @@ COMMANDS = {
         "write templates, look into curves and judge pairs in a browser",
         kept="what was typed is kept, the same command opens it again",
     ),
+    "selftest": Command(
+        "Try",
+        "ucurve.launch.selftest.selftest_command",
+        "tell whether this machine trains, resumes, scores, and how fast",
+    ),
     "train": Command(
         "Train",
         "ucurve.training.cli.train_command",

@@ -1,6 +1,6 @@
-"""Counts three steps of training on the fake device: ``count_step.py MODEL PRECISION [fused]``.
+"""Counts three steps of training on the fake device: ``count_step.py MODEL PRECISION [LOSS [SEQUENCES [LENGTH]]]``.
 
-With ``fused`` the output loss is that of a compiled model, whose kernel inductor counts; the layers below it are never
+A model is a name of ``conf/model``, or layers, width and heads as ``32x2560x32``. With the loss ``fused`` it is that of a compiled model, whose kernel inductor counts; the layers below it are never
 compiled here.
 """
 
@@ -23,21 +23,24 @@ optimizer = OptimizerSettings(
 
 
 def shape_of(name):
-    """Return the shape of a model of ``conf/model``."""
+    if "x" in name:
+        layers, width, heads = map(int, name.split("x"))
+        return PythiaShape(layers, width, heads, 4 * width)
     conf = yaml.safe_load((ROOT / "conf" / "model" / f"{name}.yaml").read_text())
     return PythiaShape(conf["layers"], conf["width"], conf["heads"], conf["feed_forward"])
 
 
-def main(name, precision, loss="plain"):
+def main(name, precision, loss="plain", sequences=SEQUENCES, length=LENGTH):
+    sequences, length = int(sequences), int(length)
     shape, compile_function = shape_of(name), torch.compile
     with fake_device() as fake:
         kernels = FusedKernels(fake)
         torch.compile = kernels.compile
-        model = shape.build_model(VOCABULARY, LENGTH, document_token=0, seed=0)
+        model = shape.build_model(VOCABULARY, length, document_token=0, seed=0)
         with fake:
             engine = TorchEngine(model, optimizer, "auto", fake.device, precision)
             engine._module._compiled = loss == "fused"
-            share = engine.place(np.zeros((SEQUENCES, LENGTH + 1), dtype=np.int64))
+            share = engine.place(np.zeros((sequences, length + 1), dtype=np.int64))
             steps = []
             for number in (1, 2, 3):
                 fake.restart()
@@ -45,7 +48,7 @@ def main(name, precision, loss="plain"):
                 steps.append(fake.count)
     torch.compile = compile_function
     fused = sum(kernels.bytes()) / len(steps)
-    report(steps=steps, fused=fused, planned=shape.count_flops(VOCABULARY, LENGTH, SEQUENCES * LENGTH))
+    report(steps=steps, fused=fused, planned=shape.count_flops(VOCABULARY, length, sequences * length))
 
 
 if __name__ == "__main__":

@@ -105,6 +105,14 @@ def test_a_host_file_is_made_for_deepspeed_on_several_nodes(emitted):
     assert "MASTER_PORT=29500" not in text, "each job takes a port that is free"
 
 
+def test_a_job_fills_a_node_with_workers_that_share_the_grid(emitted):
+    text = emitted("launcher=workers", "nodes=2", "processes=8", "slurm.gpus=8")
+    assert "#SBATCH --array=0-1\n" in text and "#SBATCH --nodes=1\n" in text
+    assert "#SBATCH --gpus-per-node=8\n" in text and "#SBATCH --cpus-per-task=16\n" in text
+    assert text.count(f"set -- gpus=8 {shlex.join(GRID)} ;;\n") == 2
+    assert '\npython -m ucurve workers "$@" &\n' in text
+
+
 def test_submitit_gets_one_command_whose_axes_are_the_grid(emitted):
     (line,) = emitted("format=submitit", "slurm.time=00:30:30", "slurm.partition=short").splitlines()
     words = shlex.split(line)
@@ -120,6 +128,7 @@ def test_submitit_gets_one_command_whose_axes_are_the_grid(emitted):
     [
         (["launcher=python", "processes=2"], "launcher=python starts one process, not 1 x 2"),
         (["format=submitit", "processes=2"], "format=submitit starts one process for each run; use format=slurm-array"),
+        (["format=commands", "launcher=workers"], "launcher=workers fills nodes of Slurm .* not format=commands"),
         (["format=commands", "nodes=2"], "format=commands is for one node; use format=slurm-array"),
         (
             ["slurm.gpus=8"],

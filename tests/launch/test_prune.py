@@ -15,6 +15,7 @@ from ucurve.storage.facts import read_manifest
 from ucurve.storage.run_folder import WEIGHTS, checkpoints
 from ucurve.training.run.run import train_run
 from ucurve.training.run_folder.checkpoint import copy_checkpoint, find_faults
+from ucurve.training.run_folder.config_file import load_settings
 from ucurve.training.verify import run_faults, run_notes
 
 STEPS = [0, 3, 7, 12]
@@ -37,7 +38,7 @@ def root(tmp_path):
 def run(settings_of, root):
     settings = settings_of(
         "schedule=list", "schedule.count=null", f"schedule.steps={STEPS}", "eval.benchmarks=[zhoblimp]",
-        f"benchmark_root={root}",
+        f"benchmark_root={root}", "resume.seconds=0",
     )  # fmt: skip
     train_run(settings)
     return settings.folder
@@ -57,9 +58,11 @@ def test_what_is_scored_goes_and_all_else_goes_on(run, root, tmp_path, capsys):
     assert with_weights(run) == STEPS
     prune_command({"run": f"{run.parent}/*"})
     assert with_weights(run) == [STEPS[0], STEPS[-1]]
-    assert "weights of 2 of 4 checkpoints removed" in capsys.readouterr().err
+    assert list((run / "resume").iterdir()) == []
+    assert "weights of 2 of 4 checkpoints and 2 states to resume from removed" in capsys.readouterr().err
     assert run_faults(run, deep=True) == []
     assert "the weights of 2 checkpoints were removed" in run_notes(run)[0]
+    train_run(load_settings(run))  # which is finished
     score(run, root)  # all is there, and no model is loaded
     pd.testing.assert_frame_equal(load_table(ACCURACY, run), before)
     other, [_, pruned, *_] = tmp_path / "branch", checkpoints(run)

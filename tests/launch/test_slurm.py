@@ -63,6 +63,16 @@ def test_an_array_trains_its_cells_and_requeues_the_one_that_is_told_to_end(subm
 
 
 @pytest.mark.long
+def test_a_node_full_of_workers_trains_the_grid_and_is_requeued(submit, grid, tmp_path):
+    runs = [tmp_path / "runs" / f"tiny-10240-char-small_corpus-s{seed}" for seed in (0, 1, 2)]
+    done = submit([*grid, "seed=0,1,2", "launcher=workers", "processes=2"], warn=(0, runs[1]))
+    assert done.returncode == 0, done.stderr + log(tmp_path, 0)
+    assert done.stdout == "requeued 0\n"
+    assert "[1] " in log(tmp_path, 0)
+    assert [cell_status(run).status for run in runs] == ["done"] * 3
+
+
+@pytest.mark.long
 def test_two_nodes_train_one_run_and_requeue_it(submit, grid, tmp_path):
     run = tmp_path / "runs" / "tiny-10240-char-small_corpus-s0"
     done = submit([*grid, "nodes=2"], warn=(0, run))
