@@ -127,8 +127,10 @@ class ScoreSettings(ScorerSettings):
     def _fits_together(self) -> Self:
         if (CUSTOM in self.benchmarks) != (self.custom is not None and self.custom.path is not None):
             raise ValueError("benchmarks=custom and custom.path=FILE go together")
-        if self.bow_correction and "region" not in (self.scorer or ()):
-            raise ValueError("bow_correction corrects regions; it goes with scorer=region")
+        if self.bow_correction and not self.words and "region" not in (self.scorer or ()):
+            raise ValueError(
+                "bow_correction corrects regions and words; it goes with scorer=region, or with words=true"
+            )
         if self.benchmark_revision and self.benchmark_root is not None:
             raise ValueError("benchmark_revision is for benchmarks of the hub; benchmark_root=DIR reads local files")
         scored = {part for name in self.benchmarks for part in known_names(name)}

@@ -234,7 +234,21 @@ class TokenScorer(Scorer):
 
     def token_layout(self) -> TokenLayout:
         """Return the layout of the sentences' tokens, made once for all models with one tokenizer."""
-        return self.sentences.once("layout", lambda: make_layout(self.sentences, self.info.tokenizer))
+        return self.sentences.once("layout", lambda: make_layout(self.sentences, self.info.tokenizer, self._divided()))
+
+    def word_corrections(self, model: Loaded, batch_tokens: int) -> Scores | None:  # noqa: ARG002 - for causal ones
+        """Compute what ``bow_correction=true`` adds to the log probability of each word; None where it does not fit."""
+        return None
+
+    def _divided(self) -> dict[str, str] | None:
+        """Return each sentence with spaces between its words, where columns of the pairs have that."""
+        if not {"words_good", "words_bad"} <= set(self.pairs):
+            return None
+        return {
+            text: str(words)
+            for side in ("good", "bad")
+            for text, words in self.pairs[[side, f"words_{side}"]].itertuples(index=False)
+        }
 
     def sentence_columns(self, values: Scores, model: Loaded, batch_tokens: int) -> Columns:  # noqa: ARG002 - for others
         """Compute what is stored of every sentence."""

@@ -38,8 +38,8 @@ class StoredSentences:
     starts: Ids  # int64[sentences + 1], where each sentence begins in ``tokens``
     scored: Flags  # bool[tokens], the tokens that the scores of the pairs add up
     places: Ids | None  # int64[tokens, 2], a token's characters in its sentence; None where the tokenizer did not say
-    # int64[tokens], the number of each token's word in its sentence by ``str.split``; None where white space does not
-    # delimit words
+    # int64[tokens], the number of each token's word in its sentence, by ``str.split`` or the columns ``words_good`` and
+    # ``words_bad``; None where nothing delimits words
     words: Ids | None
     members: pd.DataFrame  # ``pair``, and as ``good`` and ``bad`` the sentences that are its members
 
@@ -51,6 +51,7 @@ class StoredTokens:
     sentences: str  # name of the file that describes the sentences
     values: Scores  # float64[tokens], natural logs; NaN where a token has none
     words: Scores | None  # float64[words], sums over words in the order of the sentences; None where not stored
+    word_starts: Ids | None  # int64[sentences + 1], where those of each sentence begin
 
 
 def token_path(scores: Path) -> Path:
@@ -81,20 +82,24 @@ def _known_hashes(sentences: Path) -> set[str]:
     return {facts.sentences_sha256 for facts in stored if facts is not None and facts.sentences == sentences.name}
 
 
-def write_tokens(scores: Path, name: str, starts: Ids, values: Scores, words: Words | None) -> TokenFacts:
+def write_tokens(
+    scores: Path, name: str, starts: Ids, values: Scores, words: Words | None, corrections: Scores | None = None
+) -> TokenFacts:
     """Store the log probabilities of a step's tokens as float32, and return what the key has to say of them.
 
     ``name`` is the file of the sentences; their tokens begin at ``starts``, int64[sentences + 1], in ``values``,
-    float64[tokens]. Sums over ``words`` are stored too, where given.
+    float64[tokens]. Sums over ``words`` are stored too, where given, with ``corrections`` added, float64[words].
     """
     columns = {"lp": _lists(starts, values.astype(np.float32))}
     if words is not None:
-        columns["word_lp"] = _lists(words.starts, words.sums(values).astype(np.float32))
+        sums = words.sums(values) + (0 if corrections is None else corrections)
+        columns["word_lp"] = _lists(words.starts, sums.astype(np.float32))
     path = token_path(scores)
     with new_file(path) as temporary:
         _write(pa.table(columns), temporary)
     described = sha256_file(scores.parents[1] / name)
-    return TokenFacts(sentences=name, sentences_sha256=described, sha256=sha256_file(path), words=words is not None)
+    facts = {"words": words is not None, "corrected": corrections is not None}
+    return TokenFacts(sentences=name, sentences_sha256=described, sha256=sha256_file(path), **facts)
 
 
 def record_tokens(scores: Path, facts: TokenFacts | None) -> None:
@@ -126,10 +131,12 @@ def token_fault(scores: Path) -> str | None:
     return None
 
 
-def has_tokens(scores: Path, words: bool) -> bool:
-    """Tell whether undamaged log probabilities of a step's tokens are stored, and of its words if these are wanted."""
+def has_tokens(scores: Path, words: bool, corrected: bool = False) -> bool:
+    """Tell whether undamaged log probabilities of a step's tokens are stored, and of its words as these are wanted."""
     facts = _facts(scores)
-    return facts is not None and token_fault(scores) is None and (facts.words or not words)
+    if facts is None or token_fault(scores) is not None:
+        return False
+    return (facts.words or not words) and (facts.corrected or not corrected)
 
 
 def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredTokens | None:
@@ -143,7 +150,8 @@ def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredT
         raise DamagedError(problem)
     table = pq.read_table(token_path(scores))
     words = _values(table, "word_lp").astype(np.float64) if facts.words else None
-    return StoredTokens(facts.sentences, _values(table, "lp").astype(np.float64), words)
+    starts = _starts(table, "word_lp") if facts.words else None
+    return StoredTokens(facts.sentences, _values(table, "lp").astype(np.float64), words, starts)
 
 
 def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:

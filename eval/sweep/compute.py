@@ -24,7 +24,8 @@ class Computed:
 
     scores: pd.DataFrame
     notes: dict[str, object]  # for the reader of its key
-    tokens: Scores | None  # log probabilities of its tokens, where these were asked for
+    tokens: Scores | None = None  # log probabilities of its tokens, where these were asked for
+    corrections: Scores | None = None  # of its words, where these were asked for
 
 
 class Computer:
@@ -58,8 +59,10 @@ class Computer:
         def attempt(size: int) -> Computed:
             with self._together(job, size), _counting(job, bar, self._group) as advance:
                 if with_tokens and isinstance(job.scorer, TokenScorer):
-                    return Computed(*job.scorer.score_tokens(loaded, size, advance))
-                return Computed(*job.scorer.score(loaded, size, advance), None)
+                    scored = job.scorer.score_tokens(loaded, size, advance)
+                    corrected = job.scorer.word_corrections(loaded, size) if self._settings.words else None
+                    return Computed(*scored, corrected)
+                return Computed(*job.scorer.score(loaded, size, advance))
 
         if job.scorer.loads != "model":
             return attempt(0)

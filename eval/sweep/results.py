@@ -58,7 +58,7 @@ class Results:
         scores = job.path(self.folder)
         if key_path(scores).exists():  # another process has stored scores of other settings in the meantime
             self._drop(job)
-        tokens = TokenStore(self.folder, self.settings).write(job, computed.tokens)
+        tokens = TokenStore(self.folder, self.settings).write(job, computed.tokens, computed.corrections)
         target = job.target
         write_scores(scores, computed.scores, job.inputs, target.name, computed.notes, tokens, target.revision)
 

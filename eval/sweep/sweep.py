@@ -115,8 +115,7 @@ class Sweep:
         self._tokens.mend(job)
         if self._tokens.lacks(job):
             computed = computer.compute(job, True, bar)
-            assert computed.tokens is not None
-            self._tokens.add(job, computed.tokens, computed.scores, pd.read_parquet(path))
+            self._tokens.add(job, computed, pd.read_parquet(path))
         elif bar is not None:
             bar.advance(job.scorer.size)
 

@@ -21,6 +21,7 @@ from ucurve.eval.store.tokens import (
     token_path,
     write_tokens,
 )
+from ucurve.eval.sweep.compute import Computed
 from ucurve.eval.sweep.prepare import Job
 from ucurve.progress import log_line
 from ucurve.storage.score_key import TokenFacts
@@ -40,6 +41,8 @@ def check_tokens(jobs: Iterable[Job], settings: ScoreSettings) -> None:
             )
         if settings.words and isinstance(job.scorer, TokenScorer):
             _check_words(job, job.scorer)
+            if settings.bow_correction and job.scorer.kind != "causal":
+                raise UserError(f"bow_correction=true: {job.scorer.name} predicts no next token; leave it out")
 
 
 def _check_words(job: Job, scorer: TokenScorer) -> None:
@@ -52,7 +55,8 @@ def _check_words(job: Job, scorer: TokenScorer) -> None:
     if layout.words is None:
         raise UserError(
             f"words=true: {job.benchmark}: white space does not delimit the words of its sentences, such as "
-            f"{scorer.sentences.texts[0]!r}; tokens=true stores the log probabilities of tokens"
+            f"{scorer.sentences.texts[0]!r}; columns words_good and words_bad that have the sentences with spaces "
+            "between the words do, and tokens=true stores the log probabilities of tokens"
         )
 
 
@@ -69,10 +73,14 @@ class TokenStore:
 
     def lacks(self, job: Job) -> bool:
         """Tell whether a job with stored scores has to be scored again for its tokens."""
-        return self.wanted(job) and not has_tokens(job.path(self.folder), words=False)
+        corrected = self.settings.words and self.settings.bow_correction
+        return self.wanted(job) and not has_tokens(job.path(self.folder), words=corrected, corrected=corrected)
 
-    def write(self, job: Job, values: Scores | None) -> TokenFacts | None:
-        """Store the values of a job's tokens before its scores, and return what its key says of them; None for none."""
+    def write(self, job: Job, values: Scores | None, corrections: Scores | None = None) -> TokenFacts | None:
+        """Store the values of a job's tokens before its scores, and return what its key says of them; None for none.
+
+        ``corrections`` are added to the sums over words.
+        """
         path = job.path(self.folder)
         if values is None:
             token_path(path).unlink(missing_ok=True)  # those of scores that are replaced
@@ -80,13 +88,13 @@ class TokenStore:
         assert isinstance(job.scorer, TokenScorer)
         name = keep_sentences(self.folder, job.benchmark, job.inputs, job.scorer.token_layout, job.pairs)
         words = job.scorer.token_layout().words if self.settings.words else None  # rated sentences may have none
-        return write_tokens(path, name, job.scorer.sentences.starts, values, words)
+        return write_tokens(path, name, job.scorer.sentences.starts, values, words, corrections)
 
-    def add(self, job: Job, values: Scores, scores: pd.DataFrame, stored: pd.DataFrame) -> None:
-        """Store the values of a job's tokens beside ``stored`` scores, which the ``scores`` made of them must equal."""
+    def add(self, job: Job, computed: Computed, stored: pd.DataFrame) -> None:
+        """Store the values of a job's tokens beside ``stored`` scores, which those computed with them must equal."""
         path = job.path(self.folder)
         sums = ["lp_good", "lp_bad"]
-        gaps = (scores[sums] - stored[sums]).abs().max(axis=1)
+        gaps = (computed.scores[sums] - stored[sums]).abs().max(axis=1)
         if not (gaps <= _SAME).all():
             pair = stored["pair"].iloc[int(gaps.fillna(float("inf")).argmax())]
             raise RunError(
@@ -94,7 +102,7 @@ class TokenStore:
                 "because of other hardware or another version; delete the file and its key, and all is scored again"
             )
         record_tokens(path, None)
-        record_tokens(path, self.write(job, values))
+        record_tokens(path, self.write(job, computed.tokens, computed.corrections))
 
     def mend(self, job: Job) -> None:
         """Drop damaged values of a job's tokens, and add the sums over words if these are wanted."""

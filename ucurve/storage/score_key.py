@@ -35,6 +35,7 @@ class TokenFacts(Facts):
     sentences_sha256: str
     sha256: str  # of the file of log probabilities
     words: bool  # whether it has sums over words too
+    corrected: bool = False  # whether these are the probabilities of words, not of how words begin
 
 
 class ScoreKey(ScoreInputs):

@@ -26,6 +26,7 @@ from ucurve.eval.scoring.batching import length_batches, rows_of_logits
 from ucurve.eval.scoring.loading import evaluating
 from ucurve.eval.scoring.output import compute_logits, log_prob_of_any
 from ucurve.eval.scoring.sharing import merge, own_batches
+from ucurve.eval.scoring.text.layout import Words
 from ucurve.eval.scoring.text.sentences import Flags, Ids, NotFiniteError, Scores, Sentences
 from ucurve.eval.scoring.text.tokenize import WORD_MARKS
 
@@ -153,6 +154,41 @@ def bow_corrections(
     if len(wrong):
         raise NotFiniteError(int(wrong[0]))
     return corrections
+
+
+@evaluating
+def word_corrections(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    sentences: Sentences,
+    words: Words,
+    start: int | None,
+    batch_tokens: int = 4096,
+) -> Scores:
+    """Compute what turns the log probability of each word's tokens into that of the word, float64[words].
+
+    It is log P(E | up to the word) - log P(E | before the word), of whole sentences, whose words are all read in one
+    pass. NaN for a word in which no token begins, and without a start token for the first word of a sentence.
+    """
+    context = context_length(model.config.get_text_config().to_dict())
+    marks = check_words(tokenizer, sentences, start, context)
+    borders, others = np.flatnonzero(marks.borders), np.flatnonzero(~marks.begins)
+    prefix = np.zeros(0, np.int64) if start is None else np.array([start])
+    corrections = np.full(int(words.starts[-1]), np.nan)
+    size = min(batch_tokens, rows_of_logits(model))
+    for batch in own_batches(list(length_batches(sentences.lengths + len(prefix), size))):
+        inputs = np.stack([np.concatenate([prefix, sentences.ids(place)]) for place in batch])
+        logits = compute_logits(model, torch.from_numpy(inputs).to(model.device))
+        for place, own in zip(batch, logits, strict=True):
+            numbers, firsts = np.unique(words.owner[sentences.owner == place], return_index=True)
+            edges = torch.from_numpy(np.append(firsts, sentences.lengths[place]) + len(prefix) - 1)
+            entry = log_prob_of_any(own[edges], borders)
+            if start is None:
+                entry[0] = np.nan
+            elif not marks.begins[sentences.ids(place)[0]]:
+                entry[0] = log_prob_of_any(own[:1], others)[0]
+            corrections[numbers] = np.diff(entry)
+    return merge(corrections)
 
 
 @evaluating

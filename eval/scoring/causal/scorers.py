@@ -31,6 +31,17 @@ class WholeSentence(TokenScorer):
             model, self.sentences, self.start.id, batch_tokens, advance, self._computed
         )
 
+    def word_corrections(self, model: "PreTrainedModel", batch_tokens: int) -> Scores | None:
+        """Compute what ``bow_correction=true`` adds to the log probability of each word of ``token_layout``."""
+        from ucurve.eval.scoring.causal import bow_correction
+
+        words = self.token_layout().words
+        if words is None or not self.settings.bow_correction:
+            return None
+        return bow_correction.word_corrections(
+            model, self.info.tokenizer, self.sentences, words, self.start.id, batch_tokens
+        )
+
     def notes(self) -> dict[str, object]:
         """Return facts about the sentences, and how the model that was scored last was read if not as usual."""
         return {**super().notes(), **self._computed}

@@ -11,6 +11,7 @@ from tests.facts import score_inputs, store_key, store_rows
 from ucurve.analysis.api import open_study
 from ucurve.analysis.sections import make_sections
 from ucurve.analysis.tokens.section import token_sections
+from ucurve.analysis.tokens.words import word_ages, word_rows, word_sections
 from ucurve.errors import DamagedError, UserError
 from ucurve.eval.pairs import data_hash
 from ucurve.eval.scoring.text.layout import TokenLayout, number_words
@@ -160,3 +161,32 @@ def test_mistakes_are_named(runs):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(DamagedError, match=f"{path}: not what was written"):
         study.critical_regions()
+
+
+def test_words_of_good_sentences_over_training(runs, monkeypatch):
+    monkeypatch.setattr("ucurve.analysis.tokens.words._FEWEST", 1)
+    (scored,) = open_study(f"{runs}/*").benchmarks()
+    rows = word_rows(scored).set_index(["run", "word", "step"])
+    assert {word for _, word, _ in rows.index} == {"dog", "barks", "cde", "cd"}  # the others' first letter has no score
+    for run, seed in zip(rows.index.get_level_values("run").unique(), (0, 1), strict=True):
+        for step in STEPS:
+            assert rows.loc[(run, "dog", step), "bits"] == pytest.approx(bits("a dog barks", seed, step)[1:5].sum())
+            assert rows.loc[(run, "cd", step), "bits"] == pytest.approx(bits("ab cd", seed, step)[2:].sum())
+    [section] = word_sections(scored)
+    assert section.heading.startswith("Words of")
+
+
+def test_a_word_is_acquired_half_way_between_its_first_and_last_surprisal():
+    tokens = 10 ** np.linspace(3, 6, 25)
+    fall = 12 - 10 / (1 + np.exp(-4 * (np.log10(tokens) - 4.5)))
+    rows = pd.DataFrame([
+        {"run": f"r{seed}", "line": "m", "word": word, "step": step, "tokens": each, "bits": value, "occurrences": 7}
+        for seed in (0, 1)
+        for word, values in (("dog", fall), ("the", np.full(25, 3.0)))
+        for step, (each, value) in enumerate(zip(tokens * 2**seed, values, strict=True))
+    ])  # fmt: skip
+    table = word_ages(rows).set_index("word")
+    assert table.loc["dog", "age"] == pytest.approx(10**4.5 * 2**0.5, rel=0.02)  # the geometric mean of the runs
+    assert table.loc["dog", ["acquired", "occurrences"]].tolist() == [2, 7]
+    assert table.loc["dog", "untrained"] == pytest.approx(12, abs=0.1)
+    assert np.isnan(table.loc["the", "age"]) and table.loc["the", "acquired"] == 0

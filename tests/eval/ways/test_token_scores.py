@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from transformers import PreTrainedTokenizerFast
 
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.custom import CustomBenchmark
+from ucurve.eval.scoring.causal.bow_correction import word_marks
 from ucurve.eval.store.tokens import read_sentences, read_tokens
 
 
@@ -93,6 +95,31 @@ def test_words_are_added_to_stored_tokens_without_the_model(models_of, spaced, s
     assert len(after.words) == 19
     kept = read(stored(subject, "spaced", "sentence", tokens=True, **spaced), "spaced", "sentence")[0]
     assert kept.words.tolist() == after.words.tolist()
+
+
+def test_probabilities_of_words_take_the_place_of_sums_of_tokens(models_of, spaced, stored):
+    """They are scored again for that; in the sum of a sentence only the ends of it and the start are left."""
+    subject = models_of("gpt2")
+    before, sentences = read(stored(subject, "spaced", "sentence", words=True, **spaced), "spaced", "sentence")
+    asked = {"words": True, "bow_correction": True, **spaced}
+    after = read(stored(subject, "spaced", "sentence", **asked), "spaced", "sentence")[0]
+    assert after.values.tolist() == before.values.tolist()
+    gaps = after.words - before.words
+    assert (np.abs(gaps) > 0.01).all()
+    marks = word_marks(subject.tokenizer)
+    for place, first, end in zip(range(4), after.word_starts, [*after.word_starts[1:]], strict=False):
+        ids = of(sentences, place, sentences.tokens)
+        read_by_hand = torch.tensor([[subject.tokenizer.eos_token_id, *ids]])
+        logits = subject.model(read_by_hand).logits.detach()[0, [0, -1]].double().log_softmax(-1)
+        entry = logits[0, ~marks.begins if not marks.begins[ids[0]] else marks.borders].logsumexp(-1)
+        assert gaps[first:end].sum() == pytest.approx(float(logits[1, marks.borders].logsumexp(-1) - entry), abs=1e-4)
+    kept = read(stored(subject, "spaced", "sentence", **asked), "spaced", "sentence")[0]
+    assert kept.words.tolist() == after.words.tolist()
+
+
+def test_probabilities_of_words_need_a_model_that_predicts_the_next_token(models_of, spaced, stored):
+    with pytest.raises(UserError, match="bow_correction=true: pll predicts no next token; leave it out"):
+        stored(models_of("bert"), "spaced", "pll", scorer="pll", words=True, bow_correction=True, **spaced)
 
 
 def test_text_without_words_is_refused(models_of, custom, stored):

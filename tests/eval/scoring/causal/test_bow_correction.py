@@ -1,4 +1,5 @@
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,11 @@ from ucurve.eval.scoring.causal.bow_correction import (
     bow_corrections,
     bow_tokens,
     check_words,
+    word_corrections,
     word_marks,
 )
 from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.text.layout import make_layout
 from ucurve.eval.scoring.text.sentences import NotFiniteError, encode
 
 TEXTS = ["the dog sees the doghouse, and the dogs bark.", "a dog (or cat) barks: the cat sees it!", "så över öl。"] * 4
@@ -289,3 +292,15 @@ def test_what_is_not_finite_is_an_error(make_model, byte_level):
     with pytest.raises(NotFiniteError) as caught:
         bow_corrections(model, byte_level, sentences, 0, 100)
     assert caught.value.sentence == 0
+
+
+def test_each_word_of_a_sentence_is_corrected_as_a_region_of_its_own(marked, make_model):
+    model = make_model(vocabulary=len(marked))
+    sentences = regions(marked, *((text, f"0:{len(text)}") for text in ("the dog sees it", "a cat barks", "dogs bark")))
+    words = make_layout(sentences, marked).words
+    found = word_corrections(model, marked, sentences, words, 0)
+    for text, first in zip(sentences.texts, words.starts, strict=False):
+        spans = [hit.span() for hit in re.finditer(r"\S+", text)]
+        for number, (begin, end) in enumerate(spans):
+            alone = regions(marked, (text, f"{begin}:{end}"))
+            assert found[first + number] == pytest.approx(bow_corrections(model, marked, alone, 0)[0], abs=1e-5)

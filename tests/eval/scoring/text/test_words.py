@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from ucurve.errors import UserError
 from ucurve.eval.scoring.text.layout import delimits_words, number_words
 
 
@@ -32,6 +33,17 @@ def test_a_token_counts_to_the_word_it_begins_in():
 
 def test_white_space_belongs_to_the_word_after_it():
     assert number(" the  dog ", (0, 4), (4, 6), (6, 9), (9, 10)) == [0, 1, 1, 1]
+
+
+def test_words_of_a_column_divide_text_without_spaces():
+    places = np.array([(0, 1), (1, 3), (3, 4), (4, 5), (0, 2)])
+    words = number_words(
+        ["他吃了饭。", "我看"], np.array([0, 4, 5]), places, {"他吃了饭。": "他 吃了 饭 。", "我看": "我 看"}
+    )
+    assert words.owner.tolist() == [0, 1, 2, 3, 4]
+    assert words.starts.tolist() == [0, 4, 6]
+    with pytest.raises(UserError, match="'我 吃' are not the words of '我看'; wanted are the same characters"):
+        number_words(["我看"], np.array([0, 1]), places[-1:], {"我看": "我 吃"})
 
 
 def test_words_of_several_texts_and_their_sums():

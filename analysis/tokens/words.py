@@ -1,0 +1,121 @@
+"""Surprisal of words over training, and when they are acquired (Chang and Bergen 2022, section 3.2)."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from ucurve.analysis.acquisition.age import age_of_acquisition, half_way_times
+from ucurve.analysis.acquisition.times import LEAST_CHANGE
+from ucurve.analysis.data.frames import stack
+from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
+from ucurve.analysis.figures.drawings import picture
+from ucurve.analysis.plotting.facets import OVER_RUNS
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.report import questions
+from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.tokens.table import Checkpoint, read_checkpoints
+
+_FEWEST = 5  # occurrences of a word in different sentences; the mean of fewer is that of these sentences
+_DRAWN = 12  # words, the most frequent ones
+_AROUND = " \t\n.,;:!?…。，；：！？、\"'()[]«»“”‘’「」（）"
+_SHOWN = (
+    Column("line", "Model"), Column("word", "Word"), Column("occurrences", "Sentences", "count"),
+    Column("untrained", "First (bits)", "number"), Column("last", "Last (bits)", "number"),
+    Column("age", "Acquired at (tokens)", "count"), Column("acquired", "Runs", "count"),
+)  # fmt: skip
+_LEVELS = (
+    Column("factor", "Factor"), Column("level", "Level"),
+    Column("ratio", "Times the tokens (95 %)", "number", ("low", "high")), Column("against", "Of"),
+    Column("p_holm", "p (Holm)", "p"), Column("phenomena", "Words", "count"),
+)  # fmt: skip
+_NOTE = (
+    "A word's surprisal is the mean over the good sentences that it stands in, without punctuation around it. It is "
+    "acquired at the tokens at which the smoothed surprisal has come half way from the first checkpoint to the last "
+    "for good; the geometric mean over the runs that come there. Words in fewer than "
+    f"{_FEWEST} sentences are left out. "
+)
+
+
+def word_rows(scored: BenchmarkScores) -> pd.DataFrame:
+    """Average the surprisal of each word over the good sentences, by run and checkpoint, where words are stored.
+
+    Columns: ``run``, ``line``, ``step``, ``tokens`` (of the training), ``word``, ``occurrences`` and ``bits``. A word
+    that a sentence has twice counts twice; one without a score does not count.
+    """
+    checkpoints = (one for one in read_checkpoints(scored) if one.stored.words is not None)
+    return stack(_average_words(one) for one in checkpoints)
+
+
+def _average_words(checkpoint: Checkpoint) -> pd.DataFrame:
+    sentences, stored = checkpoint.sentences, checkpoint.stored
+    assert sentences.words is not None and sentences.places is not None, "words are found by their characters"
+    assert stored.words is not None and stored.word_starts is not None
+    owner = np.repeat(np.arange(len(sentences.texts)), np.diff(sentences.starts))
+    first, end = sentences.places.T
+    tokens = pd.DataFrame({"sentence": owner, "number": sentences.words, "first": first, "end": end})
+    good = tokens[tokens["sentence"].isin(sentences.members["good"])]
+    words = good.groupby(["sentence", "number"]).agg(first=("first", "min"), end=("end", "max"))
+    places = stored.word_starts[words.index.get_level_values("sentence")] + words.index.get_level_values("number")
+    words["bits"] = -stored.words[places] / np.log(2)
+    texts = [sentences.texts[number] for number, _ in words.index]
+    spans = zip(texts, words["first"], words["end"], strict=True)
+    named = words.assign(word=[text[first:end].strip(_AROUND) for text, first, end in spans]).dropna(subset="bits")
+    table = named[named["word"] != ""].groupby("word")["bits"].agg(occurrences="size", bits="mean").reset_index()
+    return table[table["occurrences"] >= _FEWEST].assign(**checkpoint.labels)
+
+
+def word_ages(rows: pd.DataFrame) -> pd.DataFrame:
+    """Say when each line acquires each word: a row for both, those acquired first at the top.
+
+    ``rows`` are those of ``word_rows``. ``untrained`` and ``last`` are bits at the first and the last checkpoint, means
+    over runs; ``age`` is the geometric mean of the tokens of the ``acquired`` runs that pass half way, NaN for none.
+    """
+    times, _ = half_way_times(as_curves(rows))
+    ends = rows.sort_values("tokens").groupby(["line", "word", "run"], sort=False)
+    found = ends.agg(occurrences=("occurrences", "max"), untrained=("bits", "first"), last=("bits", "last"))
+    known = times.rename_axis("run").reset_index().melt("run", var_name="word", value_name="time")
+    known = known[np.isfinite(known["time"])]
+    means = found.reset_index().merge(known, how="left", on=["run", "word"]).groupby(["line", "word"], sort=False)
+    table = means.agg(
+        occurrences=("occurrences", "max"), untrained=("untrained", "mean"), last=("last", "mean"),
+        acquired=("time", "count"), time=("time", "mean"),
+    ).reset_index()  # fmt: skip
+    return table.assign(age=10 ** table["time"]).drop(columns="time").sort_values(["line", "age"], ignore_index=True)
+
+
+def as_curves(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return words as phenomena that rise as their surprisal falls, a change of ``LEAST_CHANGE`` being one bit."""
+    return rows.assign(phenomenon=rows["word"], accuracy=-LEAST_CHANGE * rows["bits"])
+
+
+@questions.section(questions.PAIRS, place=2, page="docs/token-scores.md")
+def word_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
+    """Draw and tabulate the words of a benchmark; nothing where no words are stored."""
+    rows = word_rows(scored)
+    if rows.empty:
+        return
+    rows = rows.astype({"run": str})
+    ages, name = word_ages(rows), scored.file_name
+    views = [TableView(f"{_NOTE}{scored.title}.", _SHOWN, ages, {f"words_{name}": ages})]
+    factors = scored.study.design.table[list(scored.study.design.varying)]
+    if not factors.empty and rows["run"].nunique() >= 2 * rows["line"].nunique():
+        levels = age_of_acquisition(as_curves(rows[rows["run"].isin(factors.index)]), factors)
+        text = "How many times the tokens the runs of a level need for a word, as for phenomena. "
+        views.append(TableView(f"{text}{scored.title}.", _LEVELS, levels, {f"words_by_factor_{name}": levels}))
+    yield ReportSection(f"Words of {scored.heading}", (_draw(scored, rows), *views))
+
+
+def _draw(scored: BenchmarkScores, rows: pd.DataFrame) -> Drawing:
+    """Draw the most frequent words, a panel for each, as means over the runs of a line."""
+    frequent = rows.groupby("word")["occurrences"].max().nlargest(_DRAWN).index
+    groups = rows[rows["word"].isin(frequent)].groupby(["line", "word", "step"], sort=False)
+    means = groups.agg(
+        tokens=("tokens", "mean"), bits=("bits", "mean"), sd=("bits", "std"), runs=("run", "count")
+    ).reset_index()
+    lines = means.assign(low=means["bits"] - means["sd"], high=means["bits"] + means["sd"])
+    band = f"Band: ± {OVER_RUNS}." if lines["sd"].notna().any() else "No band: one run for each line."
+    figure = LineFigure(lines, TOKENS, Up("bits", "Surprisal (bits)"), band, scored.study.look, by="word")
+    note = f"Surprisal of the {len(frequent)} most frequent words in bits, {scored.title}. {_NOTE}{band}"
+    return picture(figure, f"words_{scored.file_name}_curves", "Surprisal of words", note, lines)
