@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.acquisition.age import age_of_acquisition, half_way_times
-from ucurve.analysis.acquisition.times import LEAST_CHANGE
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
@@ -18,6 +17,7 @@ from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.tokens.table import Checkpoint, read_checkpoints
 
 _FEWEST = 5  # occurrences of a word in different sentences; the mean of fewer is that of these sentences
+_LEAST_FALL = 1.0  # bits; on less no level tells when a word is acquired
 _DRAWN = 12  # words, the most frequent ones
 _AROUND = " \t\n.,;:!?…。，；：！？、\"'()[]«»“”‘’「」（）"
 _SHOWN = (
@@ -72,10 +72,10 @@ def word_ages(rows: pd.DataFrame) -> pd.DataFrame:
     ``rows`` are those of ``word_rows``. ``untrained`` and ``last`` are bits at the first and the last checkpoint, means
     over runs; ``age`` is the geometric mean of the tokens of the ``acquired`` runs that pass half way, NaN for none.
     """
-    times, _ = half_way_times(as_curves(rows))
+    own = [half_way_times(curves)[0].rename_axis("run").reset_index() for _, curves in as_curves(rows).groupby("line")]
     ends = rows.sort_values("tokens").groupby(["line", "word", "run"], sort=False)
     found = ends.agg(occurrences=("occurrences", "max"), untrained=("bits", "first"), last=("bits", "last"))
-    known = times.rename_axis("run").reset_index().melt("run", var_name="word", value_name="time")
+    known = stack((times.melt("run", var_name="word", value_name="time") for times in own), ("run", "word", "time"))
     known = known[np.isfinite(known["time"])]
     means = found.reset_index().merge(known, how="left", on=["run", "word"]).groupby(["line", "word"], sort=False)
     table = means.agg(
@@ -86,8 +86,17 @@ def word_ages(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_curves(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return words as phenomena that rise as their surprisal falls, a change of ``LEAST_CHANGE`` being one bit."""
-    return rows.assign(phenomenon=rows["word"], accuracy=-LEAST_CHANGE * rows["bits"])
+    """Return words as phenomena whose ``accuracy`` is the share of the way from a line's first surprisal to its last.
+
+    So lines that begin at other heights, as with other tokenizers, can be compared. A word has no curve in a line in
+    which it falls by less than a bit.
+    """
+    ends = rows.sort_values("tokens").groupby(["line", "word", "run"])["bits"].agg(["first", "last"])
+    means = ends.groupby(["line", "word"]).mean()
+    falling = means[means["first"] - means["last"] >= _LEAST_FALL].reset_index()
+    own = rows.merge(falling, on=["line", "word"])
+    way = (own["first"] - own["bits"]) / (own["first"] - own["last"])
+    return own.assign(phenomenon=own["word"], accuracy=way)
 
 
 @questions.section(questions.PAIRS, place=2, page="docs/token-scores.md")
@@ -102,7 +111,7 @@ def word_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     factors = scored.study.design.table[list(scored.study.design.varying)]
     if not factors.empty and rows["run"].nunique() >= 2 * rows["line"].nunique():
         levels = age_of_acquisition(as_curves(rows[rows["run"].isin(factors.index)]), factors)
-        text = "How many times the tokens the runs of a level need for a word, as for phenomena. "
+        text = "How many times the tokens the runs of a level need to come half way of a word, each of its own way. "
         views.append(TableView(f"{text}{scored.title}.", _LEVELS, levels, {f"words_by_factor_{name}": levels}))
     yield ReportSection(f"Words of {scored.heading}", (_draw(scored, rows), *views))
 
