@@ -32,6 +32,11 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest test, so that no process works on it alone at the end."""
+    items.sort(key=lambda item: item.name != "test_the_tutorial_ends_with_curves")
+
+
 def pytest_collection_finish() -> None:
     """Keep what imports and collection made, millions of objects, out of every later garbage collection.
 
