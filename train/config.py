@@ -269,6 +269,8 @@ class RunRequest:
             )
         if self.rate.kind == "wsd_s" and self.optimizer.minimum == 0:
             raise ValueError("optimizer.minimum=0: rate=wsd_s falls as 1 / x, which never reaches 0; as 0.1")
+        if self.rate.form == "exponential" and self.optimizer.minimum == 0:
+            raise ValueError("optimizer.minimum=0: rate.form=exponential never reaches 0; as optimizer.minimum=0.1")
         return self
 
     @model_validator(mode="after")
@@ -346,6 +348,7 @@ class RunRequest:
         found: dict[str, tuple[object, object]] = {
             "rate": (rate.kind, "cosine"),
             "rate.decay": (rate.decay, USUAL_DECAY.get(rate.kind)),
+            "rate.form": (rate.form, "sqrt"),
             "optimizer": (optimizer.kind, "adamw"),
             **{f"optimizer.{key}": (attrgetter(key)(optimizer), value) for key, value in usual.items()},
             "objective": (self.objective.kind, self.model.objective),

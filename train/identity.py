@@ -43,7 +43,7 @@ def pick_identity(values: Configuration) -> Configuration:
     if kept["engine"].get("reduction") == "float32":  # which runs from before there was a choice have
         kept["engine"].pop("reduction")
     kept["optimizer"] = _pick_optimizer(values["optimizer"])
-    rate = {key: value for key, value in kept.pop("rate", {}).items() if value not in (None, (), [])}
+    rate = {key: value for key, value in kept.pop("rate", {}).items() if value not in (None, (), [], "sqrt")}
     if rate.get("kind", "cosine") != "cosine":  # the default is as if the key did not exist
         kept["rate"] = rate
     left_out = ("objective", "size")  # the run has an objective of its own; the size is a label

@@ -10,7 +10,8 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.fields import STRICT, Decay, Share, format_count, parse_count
 
-RateKind = Literal["cosine", "linear", "constant", "wsd", "wsd_s"]
+RateKind = Literal["cosine", "cosine_floor", "linear", "constant", "wsd", "wsd_s"]
+DecayForm = Literal["sqrt", "linear", "exponential"]
 OptimizerKind = Literal["adamw", "muon"]
 
 MUON_ITERATIONS = 5  # of Newton and Schulz in each step; torch's default
@@ -18,7 +19,7 @@ MUON_ITERATIONS = 5  # of Newton and Schulz in each step; torch's default
 _LEFT: dict[str, Callable[[float], float]] = {  # share of the way from peak to minimum that is left
     "cosine": lambda done: 0.5 * (1 + math.cos(math.pi * done)),
     "linear": lambda done: 1 - done,
-    "wsd": lambda done: 1 - math.sqrt(done),
+    "sqrt": lambda done: 1 - math.sqrt(done),
 }
 
 
@@ -67,6 +68,7 @@ class RateSettings:
     kind: RateKind = "cosine"
     decay: Annotated[float, Field(gt=0, lt=1)] | None = None  # the share of a budget's steps in which wsd, wsd_s fall
     at: tuple[Annotated[int, BeforeValidator(parse_count)], ...] = ()  # tokens at which earlier decays of wsd_s end
+    form: DecayForm = "sqrt"  # how the rate of wsd falls
 
     @model_validator(mode="after")
     def _decay_is_of_wsd(self) -> "RateSettings":
@@ -77,6 +79,8 @@ class RateSettings:
             raise ValueError(f"decay is for rate=wsd and rate=wsd_s; this is rate={self.kind}")
         if self.at and self.kind != "wsd_s":
             raise ValueError(f"at is for rate=wsd_s; this is rate={self.kind}")
+        if self.form != "sqrt" and self.kind != "wsd":
+            raise ValueError(f"form={self.form} is for rate=wsd; this is rate={self.kind}")
         if list(self.at) != sorted(set(self.at)):
             raise ValueError(f"at: got {', '.join(map(format_count, self.at))}; budgets must ascend")
         return self
@@ -109,7 +113,7 @@ def usual_optimizer(rate: RateKind, learning_rate: float) -> dict[str, float | i
     return {
         "learning_rate": learning_rate,
         "minimum": _USUAL_MINIMUM.get(rate, 0.1),
-        "warmup": 0.01 if rate in ("cosine", "linear") else 100,
+        "warmup": 0.01 if rate in ("cosine", "cosine_floor", "linear") else 100,
         "eps": 1e-8,
         "weight_decay": 0.1,
         "clip": 1.0,
@@ -122,14 +126,19 @@ def learning_rate(
 ) -> float:
     """Return the learning rate of 1-based ``step``; ``ends`` has the steps at which earlier decays of ``wsd_s`` end.
 
-    It is above 0 from the first step on, so that step 1 differs from step 0, and ``minimum * peak`` at the last step.
+    It is above 0 from the first step on, so that step 1 differs from step 0, and ``minimum * peak`` at the last step
+    (of ``cosine_floor`` unless the minimum is so small that its cosine ends above it).
     With W steps of warm-up, N steps, peak p and lowest rate m, step n has ``p n / W`` up to W, and from there on
 
     - ``cosine``: ``m + (p - m) (1 + cos(pi d)) / 2`` with ``d = (n - W) / (N - W)`` (Pythia, Biderman et al. 2023)
+    - ``cosine_floor``: ``max(m, p (1 + cos(pi c)) / 2)`` with ``c = (min(n, N - W) - W) / N``, as GPT-NeoX had it when
+      Pythia was trained (``AnnealingLR`` in ``megatron/learning_rates.py`` before its pull request 1008 of 2023)
     - ``linear``: ``m + (p - m) (1 - d)`` with the same d
     - ``constant``: ``p``
-    - ``wsd``: ``p`` up to step N - D, then ``m + (p - m) (1 - sqrt(d))`` with ``d = (n - (N - D)) / D``, where D is the
-      number of steps that the share ``decay`` makes (the form 1-sqrt of Hägele et al. 2024, section 3, who have m = 0)
+    - ``wsd``: ``p`` up to step N - D, then with ``d = (n - (N - D)) / D``, where D is the share ``decay`` of all steps,
+      by its ``form``: ``m + (p - m) (1 - sqrt(d))`` and ``m + (p - m) (1 - d)`` (Hägele et
+      al. 2024, section 3, who have m = 0), or ``p (m / p)^d``, which is ``0.5^((n - (N - D)) / T)`` of MiniCPM (Hu et
+      al. 2024, section 4) with ``T = D / log2(p / m)``
     - ``wsd_s``: ``p``, and to each end E, of which N is the last, ``1 / ((1 - d) / p + d / m)`` with
       ``d = (n - (E - D)) / D``, where D is the share ``decay`` of E (WSD-S, Wen et al. 2024; the form is
       ``_inv_decay_schedule`` in the code of the first author, WhenWen/levanter, ``optim/config.py``)
@@ -146,4 +155,8 @@ def learning_rate(
     lowest = settings.minimum * peak
     if rate.kind == "wsd_s":
         return 1 / ((1 - done) / peak + done / lowest)
-    return lowest + (peak - lowest) * _LEFT[rate.kind](done)
+    if rate.kind == "cosine_floor":
+        return max(lowest, peak * _LEFT["cosine"](max(0, min(step, end - warmup) - warmup) / end))
+    if rate.form == "exponential":
+        return peak * math.pow(settings.minimum, done)
+    return lowest + (peak - lowest) * _LEFT[rate.form if rate.kind == "wsd" else rate.kind](done)

@@ -1,6 +1,7 @@
 """The forms of the learning rate: numbers computed by hand, and what holds for every budget."""
 
 import itertools
+import math
 from math import sqrt
 
 import pytest
@@ -18,7 +19,7 @@ FORMS = (
     RateSettings(),
     RateSettings("linear"),
     RateSettings("constant"),
-    RateSettings("wsd", 0.2),
+    *(RateSettings("wsd", 0.2, form=form) for form in ("sqrt", "linear", "exponential")),
     RateSettings("wsd_s", 0.2),
 )
 
@@ -49,6 +50,33 @@ def test_wsd_is_its_peak_and_then_falls_as_one_minus_the_square_root():
     assert rates(RateSettings("wsd", 0.25), steps=16, warmup=2, minimum=0.1)[12:] == pytest.approx(
         [0.55, 0.1 + 0.9 * (1 - sqrt(0.5)), 0.1 + 0.9 * (1 - sqrt(0.75)), 0.1]
     )
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [("linear", [0.75, 0.5, 0.25, 0]), ("exponential", [0.5, 0.25, 0.125, 0.0625])],  # the half-life is one step
+)
+def test_wsd_falls_as_its_form_says(form, expected):
+    minimum = 0.0 if form == "linear" else 0.0625
+    found = rates(RateSettings("wsd", 0.25, form=form), steps=16, warmup=2, minimum=minimum)
+    assert found == pytest.approx([0.5, *[1.0] * 11, *expected])
+
+
+def test_a_cosine_with_a_floor_is_what_pythia_was_trained_with():
+    floor = RateSettings("cosine_floor")
+    found = rates(floor, steps=8, warmup=2)
+    assert found == pytest.approx([0.5, 1, 0.961940, 0.853553, 0.691342, *[0.5] * 3], abs=1e-6)  # it stops at N - W
+    trained, configured = rates(floor, warmup=0.01), rates(RateSettings(), warmup=0.01)
+    assert trained[80:] == [0.1] * 20
+    assert max(high - low for high, low in zip(configured, trained, strict=True)) == pytest.approx(0.083, abs=1e-3)
+    assert trained == pytest.approx([1, *_neox_rates(100, 1)])
+
+
+def _neox_rates(steps, warmup):
+    """A plain loop after megatron/learning_rates.py of GPT-NeoX, at the steps after the warm-up."""
+    for number in range(warmup + 1, steps + 1):
+        cosine = (math.cos(math.pi * (min(number, steps - warmup) - warmup) / steps) + 1) / 2
+        yield max(cosine, 0.1)
 
 
 def test_wsd_s_falls_to_each_budget_and_goes_on_at_its_peak():
@@ -99,6 +127,9 @@ def test_another_rate_is_in_identity_and_name():
     wsd = read("rate=wsd", "name=again")
     assert wsd.run_name == "14m-10M-char-text-s0-rate=wsd-again"
     assert wsd.identity()["rate"] == {"kind": "wsd", "decay": 0.2}
+    linear = read("rate=wsd", "rate.form=linear")
+    assert linear.run_name == "14m-10M-char-text-s0-rate=wsd-rate.form=linear"
+    assert linear.identity()["rate"] == {"kind": "wsd", "decay": 0.2, "form": "linear"}
     assert (wsd.optimizer.warmup, wsd.optimizer.minimum) == (100, 0.0)
     assert read("rate=constant").identity()["rate"] == {"kind": "constant"}
     assert read("rate=wsd", "optimizer.warmup=0.01").optimizer.warmup == 0.01
@@ -120,7 +151,7 @@ def test_the_optimizer_of_before_there_was_a_choice_is_in_no_identity():
     assert read("rate=wsd_s", "rate.at=[5M]").identity()["rate"] == {"kind": "wsd_s", "decay": 0.1, "at": (5_000_000,)}
 
 
-@pytest.mark.parametrize("rate", ["cosine", "linear", "constant", "wsd", "wsd_s"])
+@pytest.mark.parametrize("rate", ["cosine", "cosine_floor", "linear", "constant", "wsd", "wsd_s"])
 @pytest.mark.parametrize("model", ["14m", "tiny", "llama-160m"])
 def test_what_conf_has_by_itself_is_in_no_name(rate, model):
     request = read(f"rate={rate}", f"model={model}")
@@ -142,6 +173,15 @@ def test_other_values_are_in_the_name_in_a_fixed_order():
         (["rate=constant", "optimizer.minimum=0.5"], r"optimizer\.minimum=0\.5: rate=constant stays at its peak"),
         (["rate=wsd", "tokens=200K"], r"the warm-up of 100 steps does not end before .* begins after step 10 of 12"),
         (["rate.decay=0.5"], r"rate: decay is for rate=wsd and rate=wsd_s; this is rate=cosine"),
+        (["rate.form=linear"], r"rate: form=linear is for rate=wsd; this is rate=cosine"),
+        (
+            ["rate=wsd", "rate.form=cosine"],
+            r"rate\.form: got 'cosine'; Input should be 'sqrt', 'linear' or 'exponential'",
+        ),
+        (
+            ["rate=wsd", "rate.form=exponential"],
+            r"optimizer\.minimum=0: rate\.form=exponential never reaches 0; as opt",
+        ),
         (["rate=wsd", "rate.at=[1M]"], r"rate: at is for rate=wsd_s; this is rate=wsd"),
         (["rate=wsd_s", "rate.at=[6M,6M]"], r"rate: at: got 6M, 6M; budgets must ascend"),
         (
@@ -165,7 +205,7 @@ def test_other_values_are_in_the_name_in_a_fixed_order():
         (["rate=wsd", "rate.decay=1"], r"rate\.decay: got 1"),
         (["optimizer.warmup=1.5"], r"optimizer\.warmup: got 1\.5; allowed: a share of the steps from 0 to 1, or a"),
         (["optimizer.warmup=-1"], r"optimizer\.warmup: got -1; allowed: "),
-        (["rate=wsds"], r"unknown rate 'wsds'; allowed: constant, cosine, linear, wsd, wsd_s"),
+        (["rate=wsds"], r"unknown rate 'wsds'; allowed: constant, cosine, cosine_floor, linear, wsd"),
     ],
 )
 def test_a_rate_that_cannot_be_is_refused(overrides, message):

@@ -21,7 +21,7 @@ class Trunk:
 
 
 def find_trunks(cells: Sequence[Cell]) -> list[Trunk]:
-    """Return the trunks of a grid: one for each two or more ``wsd`` runs that differ in their budget alone.
+    """Return the trunks of a grid: one for each two or more ``wsd`` runs that differ in budget and decay alone.
 
     Runs that all have a folder need none, and a warm-up that is a share of the steps differs between budgets.
     """
@@ -29,13 +29,18 @@ def find_trunks(cells: Sequence[Cell]) -> list[Trunk]:
     for cell in cells:
         settings = cell.settings
         if isinstance(settings, RunSettings) and settings.rate.kind == "wsd" and settings.optimizer.warmup > 1:
-            same = {key: value for key, value in settings.identity().items() if key not in ("tokens", "schedule")}
+            before = _at_peak(settings).identity()
+            same = {key: value for key, value in before.items() if key not in ("tokens", "schedule")}
             groups.setdefault(sha256_json([same, settings.paths.runs]), []).append(settings)
     return [
         Trunk(_trunk_of(runs), tuple(run.run_name for run in runs))
         for runs in groups.values()
-        if len({run.steps for run in runs}) > 1 and not all(run.folder.exists() for run in runs)
+        if len({run.run_name for run in runs}) > 1 and not all(run.folder.exists() for run in runs)
     ]
+
+
+def _at_peak(settings: RunSettings) -> RunSettings:
+    return replace(settings, rate=RateSettings("constant"), optimizer=replace(settings.optimizer, minimum=1.0))
 
 
 def _trunk_of(runs: Sequence[RunSettings]) -> RunSettings:
@@ -48,10 +53,8 @@ def _trunk_of(runs: Sequence[RunSettings]) -> RunSettings:
         steps |= {step for step in scheduled if step <= ends[run.run_name]}
         states |= {step for step in run.kept_steps if step <= ends[run.run_name]}
     return replace(
-        longest,
+        _at_peak(longest),
         tokens=max(ends.values()) * longest.batch.tokens,
-        rate=RateSettings("constant"),
-        optimizer=replace(longest.optimizer, minimum=1.0),
         schedule=ScheduleSettings("list", steps=tuple(sorted(steps))),
         resume=replace(longest.resume, keep_states=tuple(sorted(states))),
         eval=replace(longest.eval, when="never"),  # the branches score the checkpoints that are theirs

@@ -63,6 +63,15 @@ def test_branches_are_the_runs_trained_alone(cells_of, settings_of, tmp_path):
     assert find_trunks(cells) == [], "all runs are there"
 
 
+def test_forms_of_the_decay_share_a_trunk(settings_of, tmp_path):
+    forms = [["rate.form=linear"], ["rate.form=exponential", "optimizer.minimum=0.1"], ["rate.decay=0.5"]]
+    cells = [Cell(settings_of("tokens=2048", *WSD, *form), ()) for form in forms]
+    assert list(statuses(cells).values()) == ["done"] * 4
+    assert [read_run_facts(cell.settings.folder).parent.step for cell in cells] == [12, 12, 8]
+    for cell, form in zip(cells, forms, strict=True):
+        assert_trained_as_alone(cell, settings_of, tmp_path / "alone", *form)
+
+
 def assert_trained_as_alone(cell, settings_of, place, *more):
     """Compare a run of a grid with the same run trained by itself into another folder."""
     run, alone = cell.settings.folder, place / cell.name
