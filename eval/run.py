@@ -14,6 +14,7 @@ from ucurve.config import check
 from ucurve.errors import RunError, UcurveError, UserError, missing_folder
 from ucurve.eval.benchmarks.custom import own_cards
 from ucurve.eval.benchmarks.registry import expand_benchmarks, use_card
+from ucurve.eval.models.averages import average_runs
 from ucurve.eval.models.targets import Target, has_checkpoint, model_targets, run_targets
 from ucurve.eval.pairs import subset_pairs
 from ucurve.eval.scoring.sharing import ProcessGroup, agreeing
@@ -53,7 +54,9 @@ def next_command(command: ScoreCommand) -> str:
     if command.list:
         return invocation.command("score", "check=true benchmarks=demo")
     if not command.check:
-        scored = str(command.out) if command.run is None else command.run
+        scored = (
+            str(command.out) if command.run is None else command.run.rstrip("*") + "*" * (command.average is not None)
+        )
         return invocation.command("analyze", f"runs={shlex.quote(scored)}")
     place = command.run or (None if command.model else "RUN")
     given = {"run": place, "model": command.model, "out": "DIR" if command.model else None}
@@ -67,6 +70,8 @@ def score_asked(command: ScoreCommand) -> list[StoredScores]:
     """Score the run, the runs or the model of a command, and return where every score is."""
     if command.run is not None:
         runs = find_runs(command.run)
+        if command.average is not None:
+            runs = average_runs(runs, command.average)
         return _score_each(((run, command.run_steps) for run in runs), command, SweepCache(), alone=len(runs) == 1)
     assert command.model is not None and command.out is not None
     return score_model(command.model, command.out, command, command.revisions, command.revision_steps, command.keep)

@@ -200,6 +200,7 @@ class ScoreCommand(ScoreSettings):
 
     run: str | None = None
     steps: Steps | None = None
+    average: Annotated[int, Field(ge=2)] | None = None
     watch: bool = False
     model: str | None = None
     revisions: Annotated[tuple[str, ...], AfterValidator(_some)] | None = None
@@ -228,6 +229,14 @@ class ScoreCommand(ScoreSettings):
             raise ValueError("keep=false removes what was fetched for these scores; it goes with model=HUB_ID")
         if self.model is None and self.revisions is not None:
             raise ValueError("revisions= goes with model=; a run has steps=")
+        return self
+
+    @model_validator(mode="after")
+    def _means_of_a_run(self) -> Self:
+        if self.average is not None and (self.model is not None or self.watch):
+            raise ValueError(
+                "average=N is of the checkpoints of a finished run; it goes with neither model= nor watch="
+            )
         return self
 
     @model_validator(mode="after")

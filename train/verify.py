@@ -116,7 +116,7 @@ def run_faults(run: Path, deep: bool = False) -> list[str]:
     files = _FILES | ({HELD_OUT} if facts.held_out else set())
     problems += record_faults(run, facts, plan) + layout_faults(run, plan.checkpoint_steps, files)
     problems += own_faults(run, facts) + metrics_faults(run / METRICS, plan, facts)
-    problems += state_faults(run, settings.kept_steps if facts.finished else ())
+    problems += state_faults(run, settings.kept_steps if facts.finished and not facts.averaged else ())
     problems += held_out_faults(run / HELD_OUT, plan, facts)
     return problems + verify_scores(run, deep) + _checkpoint_faults(run, plan, facts)
 

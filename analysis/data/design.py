@@ -77,8 +77,8 @@ class Design:
         """Return the label of each run's line: the runs that are equal in all factors but ``without``.
 
         Without the architecture they need not be equal in the objective either, where each architecture has one. A
-        label has the levels of the factors in which the lines differ; where there is one line, the model's name, or the
-        levels of ``FACTORS`` that are left.
+        label has the levels of the factors in which the lines differ; where there is one line, or a line has no level
+        of them, the model's name, or the levels of ``FACTORS`` that are left.
         """
         if "architecture" in without and self._decides("architecture", "objective"):
             without = (*without, "objective")
@@ -88,7 +88,8 @@ class Design:
         if not telling:
             telling = [_MODEL] if _MODEL in levels else [name for name in FACTORS if name in levels]
         rows = levels[telling].itertuples(name=None)
-        return {run: ", ".join(filter(None, map(_name_level, telling, row))) for run, *row in rows}
+        labels = {run: ", ".join(filter(None, map(_name_level, telling, row))) for run, *row in rows}
+        return {run: label or str(self.factors[run].get(_MODEL, run)) for run, label in labels.items()}
 
 
 NO_DESIGN = Design({})

@@ -319,7 +319,7 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     for text in describe_copies(runs):
         log_line(text)
     scores = without_ngrams(score_frame(runs, AGGREGATES | OVERALL_MEANS))
-    metrics = metric_frame(runs)
+    metrics = metric_frame(run for run in runs if run.facts is None or not run.facts.averaged)  # they are of training
     if scores.empty and metrics["bits_per_byte"].dropna().empty:
         folders = ", ".join(str(run.folder) for run in runs)
         raise UserError(
