@@ -65,7 +65,8 @@ def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> Non
     sequences = batches.between(settings.after, settings.to)
     if settings.format == "text":
         steps = f"steps {settings.after + 1:,} to {settings.to:,}"
-        size = f"{batches.run.sequences} x {batches.run.length} tokens each"
+        stages = batches.batches.stages(settings.after, settings.to)
+        size = ", then ".join(f"{part.sequences} x {part.order.length} tokens" for part, *_ in stages) + " each"
         name = batches.run.run.resolve().name
         what = "with what the model sees of it below" if batches.masking else "ends with its last target"
         file.write(f"{name}: {steps}, {size}; every sequence {what}\n")

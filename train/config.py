@@ -30,6 +30,7 @@ from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words
 from ucurve.storage.facts import FullStart, Seeds, Start, read_manifest, read_run_facts
 from ucurve.storage.run_folder import MANIFEST, RESUME, STATE_FACTS
 from ucurve.storage.sealed import STATE
+from ucurve.token_stream.order import split_steps
 from ucurve.training.checkpoint_schedule import ScheduleSettings, fill_count
 from ucurve.training.corpus.settings import CorpusSettings, WordCounter
 from ucurve.training.evaluation import EvalSettings
@@ -97,11 +98,44 @@ AnyModelSettings = Annotated[
 
 
 @dataclass(frozen=True, config=STRICT)
+class ShorterSequences:
+    """A stage at the beginning of a run, for so many tokens, whose sequences are shorter."""
+
+    length: Annotated[int, Field(ge=2)]
+    tokens: Annotated[int, BeforeValidator(parse_count)]
+
+
+@dataclass(frozen=True, config=STRICT)
 class BatchSettings:
-    """The global batch: ``sequences`` of ``length`` tokens for each optimizer step."""
+    """The global batch: ``sequences`` of ``length`` tokens for each step, or as many tokens in shorter sequences."""
 
     sequences: PositiveInt
     length: Annotated[int, Field(ge=2)]
+    shorter: tuple[ShorterSequences, ...] = ()
+
+    @model_validator(mode="after")
+    def _lengths_grow(self) -> "BatchSettings":
+        lengths = [stage.length for stage in self.shorter]
+        if lengths != sorted(set(lengths)) or any(self.length % length or length == self.length for length in lengths):
+            raise ValueError(
+                f"shorter: got the lengths {', '.join(map(str, lengths))}; they must grow, and each must divide "
+                f"length={self.length}, which comes last"
+            )
+        for number, stage in enumerate(self.shorter):
+            if stage.tokens < self.tokens:
+                raise ValueError(
+                    f"shorter.{number}.tokens={stage.tokens} is less than one step of {self.tokens} tokens"
+                )
+        return self
+
+    @property
+    def stages(self) -> tuple[tuple[int, int], ...]:
+        """The lengths of the shorter sequences, each with the tokens for which it is that of the run."""
+        return tuple((stage.length, stage.tokens) for stage in self.shorter)
+
+    def split_steps(self, last: int) -> list[tuple[int, range]]:
+        """Return the length of each stage with its steps, of those up to ``last``; some may have none."""
+        return split_steps(self.stages, self.length, self.tokens, last)
 
     @property
     def tokens(self) -> int:

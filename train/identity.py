@@ -42,6 +42,8 @@ def pick_identity(values: Configuration) -> Configuration:
     kept["data"] = _pick_data(values["data"])
     if kept["engine"].get("reduction") == "float32":  # which runs from before there was a choice have
         kept["engine"].pop("reduction")
+    if not kept["batch"].get("shorter"):
+        kept["batch"] = {key: value for key, value in kept["batch"].items() if key != "shorter"}
     kept["optimizer"] = _pick_optimizer(values["optimizer"])
     rate = {key: value for key, value in kept.pop("rate", {}).items() if value not in (None, (), [], "sqrt")}
     if rate.get("kind", "cosine") != "cosine":  # the default is as if the key did not exist

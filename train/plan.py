@@ -1,5 +1,6 @@
 """The plan of a run, from its settings and vocabulary alone: steps, parameters, FLOPs, checkpoints, disk."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from ucurve.storage.facts import CheckpointFacts, FullStart, ParentFacts
@@ -66,9 +67,12 @@ class Plan:
     def flops_exact(self, tokens: int) -> float:
         """Training FLOPs after ``tokens`` tokens, matrix products counted, with those that Muon computes."""
         settings, steps = self.settings, tokens // self.settings.batch.tokens
-        predicted = settings.objective.mean_rate(steps, self.steps)
-        of_model = settings.model.design.count_flops(self.vocabulary, settings.batch.length, tokens, predicted)
-        return of_model + steps * self.optimizer_flops
+        predicted = settings.objective.mean_rate(steps, self.steps)  # of the output layer, whatever the length
+        of_model = (
+            settings.model.design.count_flops(self.vocabulary, length, len(of) * settings.batch.tokens, predicted)
+            for length, of in settings.batch.split_steps(steps)
+        )
+        return sum(of_model) + steps * self.optimizer_flops
 
     @property
     def optimizer_flops(self) -> float:
@@ -97,8 +101,13 @@ class Plan:
         data, batch = self.settings.data, self.settings.batch
         if data.joining is None:
             return None
-        counts = data.joining.count(step * batch.sequences, batch.length)
-        return {part.name: count * batch.length for part, count in zip(data.parts, counts, strict=True)}
+        seen = [0] * len(data.parts)
+        for length, steps in batch.split_steps(step):
+            before, after = (
+                data.joining.count(end * batch.tokens // length, length) for end in (steps.start - 1, steps.stop - 1)
+            )
+            seen = [one + length * (to - since) for one, since, to in zip(seen, before, after, strict=True)]
+        return {part.name: count for part, count in zip(data.parts, seen, strict=True)}
 
 
 def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
@@ -125,7 +134,7 @@ def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = 
         f"vocabulary     {plan.vocabulary:,} {vocabulary_note}",
         *[f"parameters     {name:<14}{count:>15,}" for name, count in plan.parameters.as_dict().items()],
         f"embeddings     {tied} to the output layer{_note_large_vocabulary(plan)}",
-        f"steps          {plan.steps:,} of {settings.batch.sequences} x {settings.batch.length} tokens",
+        *_describe_lengths(plan),
         *([f"goes on from   step {plan.parent.step:,} of {plan.parent.name}"] if plan.parent else []),
         f"tokens         {tokens:,} {tokens_note}".rstrip() + _SPACES.get(settings.tokenizer.kind, ""),
         *_describe_start(plan),
@@ -168,6 +177,16 @@ def _describe_rate(plan: Plan) -> str:
     scales = asdict(plan.settings.optimizer.scale)
     form += "".join(f"; {value:g} times as high for {group}" for group, value in scales.items() if value != 1)
     return f"{first:.3g} at step 1, {peak:.3g} at its peak, {last:.3g} at the end{form}"
+
+
+def _describe_lengths(plan: Plan) -> Iterator[str]:
+    """Say how many steps there are, and after which of them sequences are longer."""
+    batch = plan.settings.batch
+    for length, steps in batch.split_steps(plan.steps):
+        of = f"{batch.tokens // length} x {length} tokens"
+        yield (
+            f"steps          {plan.steps:,} of {of}" if not batch.shorter else f"steps          {len(steps):,} of {of}"
+        )
 
 
 def _describe_start(plan: Plan) -> list[str]:

@@ -58,7 +58,8 @@ class SeenBatches:
 
     def of_step(self, step: int) -> Iterator[SeenSequence]:
         """Yield the sequences of 1-based ``step`` in the order of the global batch."""
-        order, store, size = self.batches.order, self.batches.store, self.run.sequences
+        part, store = self.batches.at(step), self.batches.store
+        order, size = part.order, part.sequences
         starts, windows = self.batches.starts_of_step(step), self.batches.of_step(step)
         masks: list[dict[str, Any]] = [{}] * size
         if self.masking is not None:  # which the last target is no part of

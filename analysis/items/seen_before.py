@@ -48,8 +48,8 @@ class SeenPair:
         counts, steps = seen.groupby("ngram")["times"].sum(), seen.groupby("ngram")["step"].max()
         latest = seen.drop_duplicates(["ngram", "start"], keep="last").groupby("ngram").tail(_LINES)
         lines: dict[str, list[str]] = {}
-        for ngram, start in latest.iloc[::-1][["ngram", "start"]].itertuples(index=False):
-            lines.setdefault(ngram, []).append(self._line(ngram, start))
+        for ngram, start, last in latest.iloc[::-1][["ngram", "start", "step"]].itertuples(index=False):
+            lines.setdefault(ngram, []).append(self._line(ngram, start, int(last)))
         names = self.ngrams["ngram"]
         return self.ngrams.assign(
             count=names.map(counts).fillna(0).astype(int),
@@ -57,9 +57,9 @@ class SeenPair:
             lines=names.map(lambda ngram: lines.get(ngram, [])),
         )
 
-    def _line(self, ngram: str, start: int) -> str:
-        """Return the first text in a training sequence that has an n-gram."""
-        (texts,) = read_texts(self.batches, self.tokenizer, np.array([start]))
+    def _line(self, ngram: str, start: int, step: int) -> str:
+        """Return the first text in a training sequence of a step that has an n-gram."""
+        (texts,) = read_texts(self.batches.at(step), self.tokenizer, np.array([start]))
         of_text = zip(texts, whole_words(texts, self.spaced), strict=True)
         return next(text for text, words in of_text if count_ngrams([words], {ngram}).counts).strip()
 
@@ -110,7 +110,16 @@ def find_places(
     batches: Batches, tokenizer: "PreTrainedTokenizerBase", step: int, ngrams: pd.Series, spaced: bool
 ) -> pd.DataFrame:
     """Find the training sequences of the steps up to one that have one of the n-grams; see ``SeenPair.places``."""
-    wanted, order = set(ngrams), batches.order.starts(0, step * batches.sequences)
+    stages = (_find_in_stage(*stage, tokenizer, set(ngrams), spaced) for stage in batches.stages(0, step))
+    places = pd.concat([pd.DataFrame({name: [] for name in ("ngram", "start", "times", "step")}), *stages])
+    return places.sort_values("step", kind="stable", ignore_index=True)
+
+
+def _find_in_stage(
+    batches: Batches, after: int, to: int, tokenizer: "PreTrainedTokenizerBase", wanted: set[str], spaced: bool
+) -> pd.DataFrame:
+    """Find them in the steps ``after + 1`` to ``to``, whose sequences have one length."""
+    order = batches.starts_between(after, to)
     starts, parts = np.unique(order), [ngram.split(" ") for ngram in wanted]
     rows: list[tuple[str, int, int]] = []
     with ProgressBar("looking for a pair's words in the training text", len(starts), transient=True) as bar:
@@ -120,5 +129,5 @@ def find_places(
                 counts = count_ngrams(whole_words(texts, spaced), wanted).counts
                 rows += [(ngram, start, times) for ngram, times in counts.items()]
     places = pd.DataFrame(rows, columns=["ngram", "start", "times"]).astype({"start": np.int64, "times": np.int64})
-    trained = pd.DataFrame({"start": order, "step": 1 + np.arange(len(order)) // batches.sequences})
-    return places.merge(trained, on="start").sort_values("step", kind="stable", ignore_index=True)
+    trained = pd.DataFrame({"start": order, "step": after + 1 + np.arange(len(order)) // batches.sequences})
+    return places.merge(trained, on="start")

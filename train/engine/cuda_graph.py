@@ -22,11 +22,13 @@ class GraphedGradients:
 
     def __init__(self, compute: Gradients, parameters: list[torch.nn.Parameter], device: torch.device) -> None:
         self._compute, self._parameters, self._device = compute, parameters, device
-        self._steps = 0
+        self._shape, self._steps = torch.Size(), 0
         self._recorded: _Recorded | None = None
 
     def __call__(self, share: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the loss and the norm of the gradient of a share, which has the same shape in every step."""
+        """Return the loss and the norm of the gradient of a share; where its shape changes, all begins again."""
+        if share.shape != self._shape:
+            self._shape, self._steps, self._recorded = share.shape, 0, None
         self._steps += 1
         if self._steps == _FIRST_STEPS + 1 and self._is_small():
             self._record(share)

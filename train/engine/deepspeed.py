@@ -79,7 +79,7 @@ class DeepSpeedEngine:
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take one optimizer step on this process's share; a ``DivergedError`` is raised in all processes."""
-        if self._micro_batch.probing:
+        if self._micro_batch.probing(share):
             self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, [self._optimizer]))
         try:
             reduced = reduce_loss(self._processes, self._accumulate(share), flags())

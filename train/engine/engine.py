@@ -150,7 +150,7 @@ class TorchEngine:
 
     def step(self, share: torch.Tensor, learning_rate: float, number: int, flags: Flags = no_flags) -> StepResult:
         """Take one optimizer step; see ``Engine.step``."""
-        if self._micro_batch.probing:
+        if self._micro_batch.probing(share):
             self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, self._optimizers))
         gradients = self._gradients if share.ndim == 2 else self._clipped_gradients  # no graph of changing shapes
         total, norm = self._micro_batch.repeat_until_it_fits(

@@ -59,7 +59,7 @@ class MicroBatch:
         self.is_auto = setting == "auto"
         self._processes = processes
         self._memory = device_memory(device)
-        self._probed = 0
+        self._probed, self._length = 0, 0
         self._size = None if setting == "auto" else setting
         if self.is_auto and device.type == "cpu":
             self._size = ON_PROCESSOR
@@ -69,9 +69,10 @@ class MicroBatch:
         parts: tuple[torch.Tensor, ...] = share.split(self._sequences(share))
         return parts
 
-    @property
-    def probing(self) -> bool:
-        """Whether the size is still to be found; without ``probe`` a step that does not fit is done again."""
+    def probing(self, share: torch.Tensor) -> bool:
+        """Whether the size for sequences of this length is to be found; without ``probe`` a step is done again."""
+        if self.is_auto and self._memory is not None and share.shape[-1] != self._length:
+            self._length, self._probed, self._size = share.shape[-1], 0, None
         known = self._memory is not None or self._processes.size > 1
         return self.is_auto and known and self._probed < _PROBED_STEPS
 

@@ -100,7 +100,7 @@ class MaskedBatches:
 
         ``share`` takes some of the sequences, which follow each other.
         """
-        sequences = self.batches.sequences
+        sequences = self.batches.at(step).sequences
         numbers = np.arange((step - 1) * sequences, step * sequences)
         first = int(numbers[0] if share is None else share(numbers)[0])
         return self.masking.apply(step, first, self.batches.of_step(step, share)[:, :-1])

@@ -74,8 +74,8 @@ class PreparedRun:
     @property
     def batches(self) -> Batches | MaskedBatches:
         """The run's global batches, step by step."""
-        settings = self.plan.settings
-        plain = Batches.over(self.store, settings.seeds.data, settings.batch.length, settings.batch.sequences)
+        settings, batch = self.plan.settings, self.plan.settings.batch
+        plain = Batches.over(self.store, settings.seeds.data, batch.length, batch.sequences, batch.stages)
         return plain if self.masking is None else MaskedBatches(plain, self.masking)
 
 

@@ -2,7 +2,8 @@
 
 import abc
 import hashlib
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,22 +127,63 @@ def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
+Shorter = Sequence[tuple[int, int]]  # lengths of sequences, and for how many tokens each is that of a run
+
+
+def split_steps(shorter: Shorter, length: int, tokens: int, last: int = sys.maxsize) -> list[tuple[int, range]]:
+    """Return the lengths of sequences in the order of a run, and its 1-based steps up to ``last`` that have each.
+
+    A step has ``tokens`` tokens. A shorter length is that of the steps that its tokens hold, ``length`` of the others.
+    """
+    stages, first = [], 1
+    for stage, budget in shorter:
+        end = min(first + budget // tokens, last + 1)
+        stages.append((stage, range(first, end)))
+        first = end
+    return [*stages, (length, range(first, last + 1))]
+
+
 @dataclass(frozen=True)
 class Batches:
-    """The global batches of a run, each found from its step number alone."""
+    """The global batches of a run, each found from its step number alone.
+
+    A run may begin with ``shorter`` sequences: each of these steps has the batch that it has in a run of that length.
+    """
 
     store: TokenStore
     order: Order
     sequences: int
+    shorter: tuple[tuple[range, "Batches"], ...] = ()
 
     @staticmethod
-    def over(store: TokenStore, seed: int, length: int, sequences: int) -> "Batches":
-        """Return batches of so many sequences over a stream."""
-        return Batches(store, make_order(store, seed, length), sequences)
+    def over(store: TokenStore, seed: int, length: int, sequences: int, shorter: Shorter = ()) -> "Batches":
+        """Return batches of so many sequences over a stream; in all steps they have equally many tokens."""
+        tokens = length * sequences
+        *stages, _ = split_steps(shorter, length, tokens)
+        parts = [(steps, Batches(store, make_order(store, seed, one), tokens // one)) for one, steps in stages]
+        return Batches(store, make_order(store, seed, length), sequences, tuple(parts))
+
+    def at(self, step: int) -> "Batches":
+        """Return the batches of equally long sequences that have 1-based ``step``."""
+        return next((part for steps, part in self.shorter if step in steps), self)
+
+    def stages(self, after: int, to: int) -> Iterator[tuple["Batches", int, int]]:
+        """Yield the batches of each length among the steps ``after + 1`` to ``to``, with such bounds of their own."""
+        for steps, part in self.shorter:
+            end = min(to, steps.stop - 1)
+            if after < end:
+                yield part, after, end
+                after = end
+        if after < to:
+            yield self, after, to
 
     def starts_of_step(self, step: int) -> NDArray[np.int64]:
         """Return the start positions in the stream, shape [sequences], of the sequences of 1-based ``step``."""
-        return self.order.starts((step - 1) * self.sequences, self.sequences)
+        return self.at(step).starts_between(step - 1, step)
+
+    def starts_between(self, after: int, to: int) -> NDArray[np.int64]:
+        """Return the start positions in the steps ``after + 1`` to ``to``, which have one length."""
+        return self.order.starts(after * self.sequences, (to - after) * self.sequences)
 
     def of_step(self, step: int, share: Share | None = None) -> NDArray[np.int64]:
         """Return the windows of 1-based ``step``, shape [sequences, length + 1]: inputs and their last target.
@@ -149,7 +191,7 @@ class Batches:
         ``share`` takes a part of the sequences; only their tokens are read.
         """
         starts = self.starts_of_step(step)
-        return self.store.windows(starts if share is None else share(starts), self.order.length + 1)
+        return self.store.windows(starts if share is None else share(starts), self.at(step).order.length + 1)
 
     def count_bytes(self, step: int, windows: NDArray[np.int64]) -> float:
         """Return the UTF-8 bytes of text that the targets of 1-based ``step`` are; see ``TokenStore.count_bytes``."""
@@ -157,7 +199,8 @@ class Batches:
 
     def between(self, after: int, to: int, tokens: int) -> Iterator[NDArray[np.int64]]:
         """Yield the windows of the steps ``after + 1`` to ``to``, in blocks of about ``tokens`` tokens."""
-        rows = max(1, tokens // self.order.length)
-        for first in range(after * self.sequences, to * self.sequences, rows):
-            count = min(rows, to * self.sequences - first)
-            yield self.store.windows(self.order.starts(first, count), self.order.length + 1)
+        for part, begin, end in self.stages(after, to):
+            length, starts = part.order.length, part.starts_between(begin, end)
+            rows = max(1, tokens // length)
+            for first in range(0, len(starts), rows):
+                yield self.store.windows(starts[first : first + rows], length + 1)

@@ -24,6 +24,7 @@ class RunTokens:
     sequences: int  # in a global batch
     tokens: int  # the budget of the run
     cache: Path  # the run's own folder of token streams
+    shorter: tuple[tuple[int, int], ...] = ()  # see ``Batches.over``
 
     @staticmethod
     def of(run: Path) -> "RunTokens":
@@ -37,7 +38,9 @@ class RunTokens:
         configuration = read_yaml(run / CONFIGURATION, dict[str, Any])  # as it was written
         batch, cache = configuration["batch"], _cache_of(run, configuration["paths"])
         length, sequences = batch["length"], batch["sequences"]
-        return RunTokens(run, facts.data_sha256, facts.seeds.data, length, sequences, configuration["tokens"], cache)
+        shorter = tuple((stage["length"], stage["tokens"]) for stage in batch.get("shorter", ()))
+        tokens = configuration["tokens"]
+        return RunTokens(run, facts.data_sha256, facts.seeds.data, length, sequences, tokens, cache, shorter)
 
     @property
     def steps(self) -> int:
@@ -51,6 +54,7 @@ class RunTokens:
             "data_seed": self.seed,
             "sequence_length": self.length,
             "batch_sequences": self.sequences,
+            **({"shorter": self.shorter} if self.shorter else {}),
         }
 
     def find_stream(self, cache: Path | None = None) -> TokenStore | None:
@@ -74,7 +78,7 @@ class RunTokens:
 
     def batches(self, store: TokenStore) -> Batches:
         """Return the global batches that the run takes from its token stream."""
-        return Batches.over(store, self.seed, self.length, self.sequences)
+        return Batches.over(store, self.seed, self.length, self.sequences, self.shorter)
 
 
 def _cache_of(run: Path, paths: dict[str, str]) -> Path:

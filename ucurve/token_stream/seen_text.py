@@ -79,14 +79,15 @@ def count_seen(
     batches: Batches, tokenizer: "PreTrainedTokenizerBase", step: int, wanted: AbstractSet[str], spaced: bool
 ) -> SeenCounts:
     """Count in the training sequences of the steps up to one, each as often as it was seen."""
-    starts, times = np.unique(batches.order.starts(0, step * batches.sequences), return_counts=True)
     words, counts = 0, Counter[str]()
-    with ProgressBar("counting words of the training text", len(starts), transient=True) as bar:
-        for often in np.unique(times).tolist():
-            texts = read_texts(batches, tokenizer, starts[times == often], bar)
-            found = count_ngrams(chain.from_iterable(whole_words(one, spaced) for one in texts), wanted)
-            words += often * found.words
-            counts.update({ngram: often * count for ngram, count in found.counts.items()})
+    for part, after, to in batches.stages(0, step):
+        starts, times = np.unique(part.starts_between(after, to), return_counts=True)
+        with ProgressBar("counting words of the training text", len(starts), transient=True) as bar:
+            for often in np.unique(times).tolist():
+                texts = read_texts(part, tokenizer, starts[times == often], bar)
+                found = count_ngrams(chain.from_iterable(whole_words(one, spaced) for one in texts), wanted)
+                words += often * found.words
+                counts.update({ngram: often * count for ngram, count in found.counts.items()})
     return SeenCounts(words, dict(counts))
 
 

@@ -36,15 +36,15 @@ def letter_tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<eos>")
 
 
-def batches_of(documents: list[str], length: int, sequences: int, seed: int = 0) -> Batches:
-    """The batches over documents whose tokens are letters."""
+def batches_of(documents: list[str], length: int, sequences: int, seed: int = 0, grow: bool = False) -> Batches:
+    """The batches over documents whose tokens are letters; in two steps of sequences that ``grow`` they have one."""
     ids = np.array([one for text in documents for one in (EOS, *(IDS[letter] for letter in text))], dtype=np.uint16)
     token_bytes = np.array([0, *(len(letter.encode()) for letter in LETTERS)], dtype=np.int32)
     unigrams, starts = np.bincount(ids, minlength=len(token_bytes)), np.flatnonzero(ids == EOS)
     store = TokenStore(
         len(documents), len(ids), "0" * 64, token_bytes, unigrams, None, ((len(ids), 1.0),), (ids,), starts
     )
-    return Batches.over(store, seed, length, sequences)
+    return Batches.over(store, seed, length, sequences, [(1, 2 * length * sequences)] * grow)
 
 
 def test_words_are_cut_at_spaces_and_marks_and_characters_where_there_are_no_spaces() -> None:
@@ -91,12 +91,12 @@ def test_counts_of_a_small_text_by_hand() -> None:
 
 @given(
     st.lists(st.text(LETTERS, max_size=12), min_size=4, max_size=12),
-    st.integers(1, 9), st.integers(1, 3), st.integers(1, 6), st.integers(0, 3), st.booleans(),
+    st.integers(1, 9), st.integers(1, 3), st.integers(1, 6), st.integers(0, 3), st.booleans(), st.booleans(),
 )  # fmt: skip
-def test_counts_are_those_of_a_plain_loop(documents, length, sequences, steps, seed, spaced):
+def test_counts_are_those_of_a_plain_loop(documents, length, sequences, steps, seed, spaced, grow):
     if sum(map(len, documents)) + len(documents) <= length:
         return
-    batches = batches_of(documents, length, sequences, seed)
+    batches = batches_of(documents, length, sequences, seed, grow)
     words, counts = 0, Counter()
     for step in range(1, steps + 1):
         for window in batches.of_step(step).tolist():

@@ -9,8 +9,8 @@ from tests.analysis.items.test_frequency import EOS, LETTERS, batches_of, letter
 from ucurve.analysis.items.seen_before import SeenPair, find_places, list_edited
 
 
-def look(documents, length, sequences, step, pair, spaced, seed=0):
-    batches, tokenizer = batches_of(documents, length, sequences, seed), letter_tokenizer()
+def look(documents, length, sequences, step, pair, spaced, seed=0, grow=False):
+    batches, tokenizer = batches_of(documents, length, sequences, seed, grow), letter_tokenizer()
     ngrams = list_edited(*pair, spaced)
     places = find_places(batches, tokenizer, step, ngrams["ngram"], spaced)
     return SeenPair(ngrams, batches, tokenizer, spaced, places), batches
@@ -31,13 +31,14 @@ def whole_texts(window, spaced):
     st.lists(st.text(LETTERS, max_size=12), min_size=4, max_size=12),
     st.integers(1, 9), st.integers(1, 3), st.integers(1, 6), st.integers(0, 3), st.booleans(),
     st.sampled_from([("a b c", "a c c"), ("ab c.", "ab."), ("天地 a", "地天 a"), ("a", "b"), ("a a", "a a")]),
+    st.booleans(),
 )  # fmt: skip
 def test_counts_and_lines_are_those_of_reading_the_batches_in_their_order(
-    documents, length, sequences, steps, seed, spaced, pair
+    documents, length, sequences, steps, seed, spaced, pair, grow
 ):
     if sum(map(len, documents)) + len(documents) <= length:
         return
-    seen, batches = look(documents, length, sequences, steps, pair, spaced, seed)
+    seen, batches = look(documents, length, sequences, steps, pair, spaced, seed, grow)
     counts, last, texts = Counter(), {}, {}
     for step in range(steps + 1):
         for window in batches.of_step(step).tolist() if step else []:

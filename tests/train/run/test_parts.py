@@ -78,6 +78,18 @@ def test_a_mixture_has_its_shares_at_every_checkpoint(choice):
     assert facts.corpus.start_tokens_seen == round(share)
 
 
+def test_parts_are_counted_in_sequences_of_each_length(choice):
+    settings = choice("mixture", "weight: .7", "name=grows", "batch.shorter=[{length: 4, tokens: 256}]")
+    train_run(settings)
+    assert run_faults(settings.folder) == []
+    seen, parts = open_batches(settings.folder), read_run_facts(settings.folder).parts
+    for folder in checkpoints(settings.folder):
+        manifest = read_manifest(folder)
+        sequences = [*seen.between(0, manifest.step)]
+        tokens = sum(len(one.ids) - 1 for one in sequences if one.position < parts[0].tokens)
+        assert manifest.parts == {"zh": tokens, "en": manifest.tokens - tokens}
+
+
 @pytest.mark.parametrize(
     ("kind", "first", "second"), [("mixture", "weight: .7", "weight: .3"), ("stages", "tokens: 600", "max_epochs: 1")]
 )
