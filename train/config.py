@@ -385,6 +385,7 @@ class RunRequest:
             "rate.form": (rate.form, "sqrt"),
             "optimizer": (optimizer.kind, "adamw"),
             **{f"optimizer.{key}": (attrgetter(key)(optimizer), value) for key, value in usual.items()},
+            "data.attention": (self.data.attention, "stream"),
             "objective": (self.objective.kind, self.model.objective),
             **{f"objective.{key}": values for key, values in self.objective.with_defaults().items()},
         }

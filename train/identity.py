@@ -74,6 +74,8 @@ def _pick_data(data: Configuration) -> Configuration:
     parts = [part | {"data": _pick_data(part["data"])} for part in data.get("parts") or ()]
     for part in parts:
         part["data"].pop("words", None)  # which count no budget of several corpora
+    if kept.get("attention") == "stream":  # as if the key did not exist
+        kept.pop("attention")
     return kept | ({"interventions": steps} if steps else {}) | ({"parts": parts} if parts else {})
 
 

@@ -43,6 +43,7 @@ class CorpusSettings:
     commit: str | None = None  # of a dataset of the hub, as ``pin_corpus`` found it; no key of conf/data/
     holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0
     words: WordCounter | None = None
+    attention: Literal["stream", "document"] = "stream"
     interventions: tuple[Intervention, ...] = ()
     parts: tuple["CorpusPart", ...] = ()
 
@@ -73,6 +74,8 @@ class CorpusSettings:
         for key in _OF_ONE:
             if getattr(self, key):
                 raise ValueError(f"{key} is not for data={self.kind}; it can stand in each of the parts")
+        if any(part.data.attention != "stream" for part in self.parts):
+            raise ValueError("attention is of all sequences: data.attention=document, and not in one of the parts")
         names = [part.name for part in self.parts]
         if len(set(names)) < len(names):
             raise ValueError(f"parts: two have one name, {', '.join(names)}; name: NAME in a part gives it another")

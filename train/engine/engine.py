@@ -28,6 +28,7 @@ from ucurve.training.engine.optimizers import (
 )
 from ucurve.training.engine.processes import Processes
 from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.model.documents import changes_shapes
 from ucurve.training.model.hidden import make_hidden_states
 from ucurve.training.model.loss import summed_loss
 from ucurve.training.model.precision import Precision
@@ -94,14 +95,15 @@ class LossModule(nn.Module):
         super().__init__()
         self.model = model
         self.plain = False
-        self._compiled = compiled
-        self._hidden_states, self._plain_states = make_hidden_states(precision, compiled), make_hidden_states(precision)
+        self.compiled = compiled and not changes_shapes(model)
+        self._plain_states = make_hidden_states(precision)
+        self._hidden_states = make_hidden_states(precision, self.compiled)
 
     def forward(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the summed loss of a batch, in nats, and the part of it that is of the tokens between documents."""
         if self.plain:
             return summed_loss(self.model, inputs, targets, self._plain_states)
-        fused = self._compiled and inputs.device.type != "cpu"
+        fused = self.compiled and inputs.device.type != "cpu"
         return summed_loss(self.model, inputs, targets, self._hidden_states, fused)
 
     def try_out(self, ids: torch.Tensor) -> None:
@@ -137,7 +139,7 @@ class TorchEngine:
         self._clip = optimizer.clip
         self._optimizers = make_optimizers(model, optimizer)
         self._micro_batch = MicroBatch(micro_batch, device, self._processes)
-        graphed = compiled and device.type == "cuda" and self._several is None
+        graphed = self._module.compiled and device.type == "cuda" and self._several is None
         self._gradients = (
             GraphedGradients(self._clipped_gradients, list(model.parameters()), device)
             if graphed

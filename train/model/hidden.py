@@ -23,7 +23,7 @@ from ucurve.training.model.precision import Precision
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-HiddenStates = Callable[["PreTrainedModel", torch.Tensor], torch.Tensor]
+HiddenStates = Callable[..., torch.Tensor]  # from a model, token ids and, by name, its mask and positions
 
 
 def make_hidden_states(precision: Precision, compiled: bool = False) -> HiddenStates:
@@ -35,18 +35,18 @@ def make_hidden_states(precision: Precision, compiled: bool = False) -> HiddenSt
     return torch.compile(function, dynamic=False)
 
 
-def _in_float32(model: "PreTrainedModel", inputs: torch.Tensor) -> torch.Tensor:
-    hidden: torch.Tensor = model.base_model(inputs).last_hidden_state
+def _in_float32(model: "PreTrainedModel", inputs: torch.Tensor, **context: torch.Tensor) -> torch.Tensor:
+    hidden: torch.Tensor = model.base_model(inputs, **context).last_hidden_state
     return hidden
 
 
-def _in_bfloat16(model: "PreTrainedModel", inputs: torch.Tensor) -> torch.Tensor:
+def _in_bfloat16(model: "PreTrainedModel", inputs: torch.Tensor, **context: torch.Tensor) -> torch.Tensor:
     base = cast("PreTrainedModel", model.base_model)
     embedding = base.get_input_embeddings()
     weights = {name: value.bfloat16() for name, value in base.named_parameters() if value is not embedding.weight}
     embedded = {"inputs_embeds": embedding(inputs).bfloat16()}
     with _WideAttention() if inputs.device.type == "cpu" else nullcontext():
-        hidden: torch.Tensor = functional_call(base, weights, kwargs=embedded).last_hidden_state
+        hidden: torch.Tensor = functional_call(base, weights, kwargs=embedded | context).last_hidden_state
     return hidden.bfloat16()  # of Mamba float32, whose residual stream is
 
 

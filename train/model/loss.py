@@ -22,6 +22,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
 from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.model.documents import by_documents
 from ucurve.training.model.hidden import HiddenStates
 from ucurve.training.model.masked import is_masked, output_inputs
 
@@ -195,7 +196,7 @@ def summed_loss(
     head and the output layer. Their number differs from batch to batch, for each of which the fused kernel would be
     compiled.
     """
-    hidden = hidden_states(model, inputs)
+    hidden = by_documents(model, inputs, functools.partial(hidden_states, model))
     if is_masked(model):
         predicted = targets != NOT_PREDICTED
         states = output_inputs(model, hidden[predicted].float()).to(hidden.dtype)

@@ -24,6 +24,7 @@ from ucurve.storage.run_folder import (
 from ucurve.training.config import RunSettings
 from ucurve.training.engine.processes import Processes
 from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.model.documents import by_documents
 from ucurve.training.run.prepare import PreparedRun
 from ucurve.training.run_folder.checkpoint import find_faults
 from ucurve.training.run_folder.records import RunRecord
@@ -143,7 +144,8 @@ def window_losses(
     for number in range(first, len(passes), every):
         start, end = passes[number]
         given, wanted = (torch.from_numpy(part[start:end]).to(model.device) for part in (inputs, targets))
-        logits = model(given.view(-1, min(length, end - start))).logits.float().flatten(0, 1)
+        windows = given.view(-1, min(length, end - start))
+        logits = by_documents(model, windows, lambda ids, **keys: model(ids, **keys).logits).float().flatten(0, 1)
         cross_entropies = torch.nn.functional.cross_entropy(
             logits, wanted, ignore_index=NOT_PREDICTED, reduction="none"
         )

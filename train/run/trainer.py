@@ -26,6 +26,7 @@ from ucurve.training.engine.optimizers import check_state_complete
 from ucurve.training.engine.peak import device_peak
 from ucurve.training.engine.signals import Interrupted, StopSignals
 from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.model.documents import separate_documents
 from ucurve.training.model.library import parameters_by_group
 from ucurve.training.plan import Plan
 from ucurve.training.run.group import score_in_all
@@ -132,6 +133,8 @@ class Trainer:
         )
         if self._settings.objective.kind == "mntp":
             model.config.masked_objective = "mntp"  # by which scoring knows it
+        if self._settings.data.attention == "document":
+            separate_documents(model, self._settings.batch.length)
         assert parameters_by_group(model) == self._plan.parameters, "the plan counts other parameters"
         if self._settings.start is not None:
             take_weights(Path(self._settings.start).expanduser(), model)

@@ -77,6 +77,11 @@ def test_what_config_yaml_holds_is_read_back():
     [
         ("mixture", [], "parts: at least two corpora are expected, as .data.parts=.{data: demo, weight: .7}"),
         ("mixture", TWO[:1], "parts: at least two corpora are expected"),
+        (
+            "mixture",
+            [TWO[0], {**TWO[1], "attention": "document"}],
+            "data.attention=document, and not in one of the parts",
+        ),
         ("stages", [], "parts: at least two corpora are expected, as .data.parts=.{data: demo, tokens: 5M}"),
         ("text", TWO, "parts is for data=mixture and data=stages only; this is data.kind=text"),
         ("mixture", [TWO[0], TWO[0]], "parts: two have one name, demo, demo; name: NAME in a part gives it another"),
