@@ -28,7 +28,7 @@ from ucurve.config import check
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
 from ucurve.storage.facts import FullStart, Seeds, Start, read_manifest, read_run_facts
-from ucurve.storage.run_folder import MANIFEST, RESUME, STATE_FACTS
+from ucurve.storage.run_folder import HELD_OUT_COLUMNS, MANIFEST, MASKED_COLUMNS, RESUME, STATE_FACTS
 from ucurve.storage.sealed import STATE
 from ucurve.token_stream.order import split_steps
 from ucurve.training.checkpoint_schedule import ScheduleSettings, fill_count
@@ -309,7 +309,7 @@ class RunRequest:
 
     @model_validator(mode="after")
     def _objective_suits_the_model(self) -> "RunRequest":
-        if (self.objective.kind == "causal") != (self.model.objective == "causal"):
+        if self.objective.predicts_next != (self.model.objective == "causal"):
             sees = "only what is before a token" if self.model.objective == "causal" else "both sides of a token"
             raise ValueError(
                 f"objective={self.objective.kind}: model={self.model.name} sees {sees}; "
@@ -351,8 +351,13 @@ class RunRequest:
 
     @property
     def has_masks(self) -> bool:
-        """Whether masked tokens are predicted, not the next token."""
+        """Whether masked tokens are predicted, in all sequences or in some."""
         return self.objective.kind != "causal"
+
+    @property
+    def held_out_columns(self) -> tuple[str, ...]:
+        """The columns of ``held_out.csv``, whose loss is of the next token where it is predicted."""
+        return HELD_OUT_COLUMNS if self.objective.predicts_next else MASKED_COLUMNS
 
     @property
     def counted_words(self) -> tuple[int, WordCounter]:

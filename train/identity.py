@@ -52,6 +52,8 @@ def pick_identity(values: Configuration) -> Configuration:
     kept["model"] = {key: value for key, value in values["model"].items() if key not in left_out}
     if (kept.get("objective") or {}).get("kind", "causal") == "causal":  # as if the key did not exist
         kept.pop("objective", None)
+    elif kept["objective"]["kind"] != "hybrid":  # where all sequences have masks
+        kept["objective"] = {key: value for key, value in kept["objective"].items() if key != "share"}
     if kept.get("words") is None:  # then it does not matter what would count them
         kept["data"].pop("words", None)
     return kept

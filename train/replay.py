@@ -63,11 +63,11 @@ class SeenBatches:
         starts, windows = self.batches.starts_of_step(step), self.batches.of_step(step)
         masks: list[dict[str, Any]] = [{}] * size
         if self.masking is not None:  # which the last target is no part of
-            windows = windows[:, :-1]
             masks = [
                 {"masked": self._decode(inputs), "inputs": inputs, "targets": targets}
-                for inputs, targets in self.masking.apply(step, (step - 1) * size, windows).tolist()
+                for inputs, targets in self.masking.of_windows(step, (step - 1) * size, windows).tolist()
             ]
+            windows = windows[:, :-1]
         epochs = order.epochs_at(np.arange((step - 1) * size, step * size, dtype=np.uint64)).tolist()
         for place, (start, ids, epoch) in enumerate(zip(starts.tolist(), windows.tolist(), epochs, strict=True)):
             first, last = (store.find_document(position) for position in (start, start + len(ids) - 1))

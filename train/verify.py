@@ -24,8 +24,6 @@ from ucurve.storage.run_folder import (
     CONFIGURATION,
     EVAL,
     HELD_OUT,
-    HELD_OUT_COLUMNS,
-    MASKED_COLUMNS,
     METRICS,
     RECORD,
     RESUME,
@@ -216,7 +214,7 @@ def held_out_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
         header, *lines = list(csv.reader(file)) or [[]]
     expected = [str(step) for step in plan.checkpoint_steps]
     found = [line[0] if line else "" for line in lines]
-    columns = MASKED_COLUMNS if plan.settings.has_masks else HELD_OUT_COLUMNS
+    columns = plan.settings.held_out_columns
     if tuple(header) != columns or found != (expected if facts.finished else expected[: len(found)]):
         return [f"{path}: not a line of {', '.join(columns)} for each checkpoint, in their order"]
     return [

@@ -33,5 +33,5 @@ def describe_unknown(runs: Sequence[Run]) -> list[str]:
 
 
 def _unknown_share(run: Run) -> float:
-    held_out = run.facts.held_out if run.facts and run.facts.objective == "causal" else None
+    held_out = run.facts.held_out if run.facts and run.facts.objective in ("causal", "hybrid") else None
     return held_out.unknown_bytes / held_out.bytes if held_out else 0.0

@@ -76,7 +76,7 @@ def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """
     frames = []
     for run in runs:
-        if run.facts and HELD_OUT in run.facts.files and run.facts.objective == "causal":
+        if run.facts and HELD_OUT in run.facts.files and run.facts.objective in ("causal", "hybrid"):
             refuse_faults(lasting(partial(_held_out_faults, run)), "restore it from a copy")
             frames.append(_with_run_names(run, read_table(run.folder / HELD_OUT, HELD_OUT_COLUMNS)))
     return _concatenate(frames, ["run", "line", *HELD_OUT_COLUMNS])

@@ -13,7 +13,7 @@ from ucurve.storage.files import read_json_object, sha256_file, sha256_json
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-Kind = Literal["causal", "masked"]
+Kind = Literal["causal", "masked", "hybrid"]  # hybrid models are scored in both ways
 Bos = Literal["auto", "bos", "eos", "none"]
 Start = str | int  # one of these words, or else a token or its id
 _OURS = ("eos", "bos", "sep", "cls")  # the order in which training picks what precedes every document
@@ -99,13 +99,18 @@ def read_config(folder: Path) -> dict[str, object]:
 
 
 def model_kind(config: Mapping[str, object]) -> Kind:
-    """Tell a masked model from a causal one by the architecture its configuration names, never by its name."""
+    """Tell a masked model from a causal one by the architecture its configuration names, never by its name.
+
+    One that was trained as both says so by ``masked_objective``.
+    """
     if config.get("model_type") in _EITHER_WAY:
         return "causal" if config.get("causal") else "masked"
     names = config.get("architectures")
     architectures = names if isinstance(names, list) else []
     masked = any(str(name).endswith(("ForMaskedLM", "ForPreTraining")) for name in architectures)
-    return "masked" if masked else "causal"
+    if masked:
+        return "masked"
+    return "hybrid" if config.get("masked_objective") == "mntp" else "causal"
 
 
 def context_length(config: Mapping[str, object]) -> int | None:

@@ -95,7 +95,7 @@ class Scorer(ABC):
         target, given = self.info.target, self.settings
 
         def load() -> Loaded:
-            return load_model(target.folder, self.kind, given.dtype, given.device, target.weights)
+            return load_model(target.folder, self.info.kind, given.dtype, given.device, target.weights)
 
         return workspace.get(self.loads, target.folder, load, f"{self.loads} {target.folder.name}")
 

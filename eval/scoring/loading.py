@@ -35,7 +35,11 @@ def _known_device(name: str) -> str:
 
 
 Device = Annotated[str, AfterValidator(_known_device)]
-_CLASSES: dict[Kind, pretrained.ModelClass] = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM"}
+_CLASSES: dict[Kind, pretrained.ModelClass] = {
+    "causal": "AutoModelForCausalLM",
+    "masked": "AutoModelForMaskedLM",
+    "hybrid": "AutoModelForCausalLM",
+}
 
 
 class Workspace:
@@ -95,7 +99,7 @@ def load_model(
         raise UserError(f"{folder}: device=spread: the memory of all accelerators does not hold the model")
     on_device = dtype == "int8" and place != "cpu"  # bitsandbytes has quantized and placed it
     ready: PreTrainedModel = model.eval() if on_device or device == "spread" else model.eval().to(place)
-    if kind == "causal" and not on_device:
+    if kind != "masked" and not on_device:
         _check_causal(folder, ready)
     return _quantize(ready) if dtype == "int8" and not on_device else ready
 

@@ -35,7 +35,7 @@ def find_scorer(name: str) -> type[Scorer]:
 
 def check_kind(scorer: type[Scorer], kind: Kind, folder: Path) -> None:
     """Check that a way to score is for a model's kind."""
-    if scorer.kind != kind:
+    if kind not in (scorer.kind, "hybrid"):
         fit = ", ".join(name for name, other in SCORERS.items() if other.kind == kind and other.loads == "model")
         raise UserError(
             f"{folder}: a {kind} model by its config.json; the scorer {scorer.name!r} is for {scorer.kind} ones; "

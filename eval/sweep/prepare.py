@@ -71,8 +71,10 @@ class Job:
 def choose_scorers(pairs: pd.DataFrame, kind: Kind, settings: ScoreSettings) -> list[type[Scorer]]:
     """Return the ways in which a benchmark is scored with a model of a kind; its card says the default."""
     card = card_of(full_name(str(pairs["benchmark"].iloc[0])))
-    usual = card.scorer if kind == "causal" else card.masked_scorer
-    return [find_scorer(name) for name in settings.scorers(kind) or (usual,)]
+    usual = {"causal": card.scorer, "masked": card.masked_scorer}
+    kinds = usual if kind == "hybrid" else (kind,)
+    names = dict.fromkeys(name for one in kinds for name in settings.scorers(one) or (usual[one],))
+    return [find_scorer(name) for name in names]
 
 
 def prepare(

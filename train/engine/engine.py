@@ -28,10 +28,10 @@ from ucurve.training.engine.optimizers import (
 )
 from ucurve.training.engine.processes import Processes
 from ucurve.training.model.design import NOT_PREDICTED
-from ucurve.training.model.documents import changes_shapes
 from ucurve.training.model.hidden import make_hidden_states
 from ucurve.training.model.loss import summed_loss
 from ucurve.training.model.precision import Precision
+from ucurve.training.model.view import changes_shapes
 from ucurve.training.optim import OptimizerSettings
 
 Flags = Callable[[], tuple[bool, ...]]  # what this process has to say during a step, as that a signal has come

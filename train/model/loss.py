@@ -22,9 +22,9 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
 from ucurve.training.model.design import NOT_PREDICTED
-from ucurve.training.model.documents import by_documents
 from ucurve.training.model.hidden import HiddenStates
 from ucurve.training.model.masked import is_masked, output_inputs
+from ucurve.training.model.view import compute_in_view, is_hybrid
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -192,17 +192,22 @@ def summed_loss(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the negative log-likelihood in nats, float32, summed over the targets, and over those between documents.
 
-    Inputs and targets have shape [sequences, length]. Of a masked model only positions with a target go through the
-    head and the output layer. Their number differs from batch to batch, for each of which the fused kernel would be
-    compiled.
+    Inputs and targets have shape [sequences, length]. Of a masked or a hybrid model only positions with a target go
+    through the head and the output layer. Their number differs from batch to batch, for each of which the fused kernel
+    would be compiled.
     """
-    hidden = by_documents(model, inputs, functools.partial(hidden_states, model))
+    # A sequence without masks has a last target; one with masks cannot, as those are predicted one position before.
+    both_sides = targets[:, -1] == NOT_PREDICTED if is_hybrid(model) else None
+    hidden = compute_in_view(model, inputs, functools.partial(hidden_states, model), both_sides)
     if is_masked(model):
         predicted = targets != NOT_PREDICTED
         states = output_inputs(model, hidden[predicted].float()).to(hidden.dtype)
         layer = model.get_output_embeddings()
         return output_loss(*_with_bias(states, layer.weight, layer.bias), targets[predicted])
     weight, separator = model.get_output_embeddings().weight, model.config.bos_token_id
+    if both_sides is not None:
+        predicted = targets != NOT_PREDICTED
+        return output_loss(hidden[predicted], weight, targets[predicted], separator)
     return output_loss(hidden.flatten(0, 1), weight, targets.flatten(), separator, fused)
 
 

@@ -37,14 +37,14 @@ class PythiaShape:
             hidden=((3 * d, d), (d, d), (f, d), (d, f)) * self.layers,
         )
 
-    def count_flops(self, vocabulary: int, context: int, tokens: int, predicted: float = 1.0) -> float:  # noqa: ARG002, all are
+    def count_flops(self, vocabulary: int, context: int, tokens: int, predicted: float = 1.0) -> float:
         """Training FLOPs of the matrix products alone, two per multiply-add, the backward pass twice the forward.
 
         Scores and weighted values are counted over the full ``context``, the embedding look-up as 0.
         """
         projections = 4 * self.width**2 + 2 * self.width * self.feed_forward
         attention = 2 * context * self.width
-        per_token = self.layers * (projections + attention) + vocabulary * self.width
+        per_token = self.layers * (projections + attention) + predicted * vocabulary * self.width
         return 3.0 * 2.0 * per_token * tokens
 
     def build_model(

@@ -32,6 +32,15 @@ class Masking:
     is_text: NDArray[np.bool_]
     begins_word: NDArray[np.bool_] | None = None
 
+    def of_windows(self, step: int, first: int, windows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return inputs and targets of windows with their last target, [sequences, length + 1], masked or not.
+
+        Those of a hybrid run without masks are followed by the next token; see ``apply``.
+        """
+        masked = self.apply(step, first, windows[:, :-1])
+        have_masks = self.settings.have_masks(np.arange(first, first + len(windows)))[:, None, None]
+        return np.where(have_masks, masked, np.stack([windows[:, :-1], windows[:, 1:]], axis=1))
+
     def apply(self, step: int, first: int, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return inputs and targets, shape [sequences, 2, length], of the sequences of 1-based ``step``.
 
@@ -63,7 +72,7 @@ class Masking:
 
     @property
     def _before(self) -> bool:
-        return self.settings.kind == "mntp"
+        return self.settings.predicts_before
 
     def _choose(
         self, ids: NDArray[np.int64], order: NDArray[np.uint64], rounding: NDArray[np.float64], rate: float
@@ -103,7 +112,7 @@ class MaskedBatches:
         sequences = self.batches.at(step).sequences
         numbers = np.arange((step - 1) * sequences, step * sequences)
         first = int(numbers[0] if share is None else share(numbers)[0])
-        return self.masking.apply(step, first, self.batches.of_step(step, share)[:, :-1])
+        return self.masking.of_windows(step, first, self.batches.of_step(step, share))
 
 
 def _at_position_before(targets: NDArray[np.int64]) -> NDArray[np.int64]:

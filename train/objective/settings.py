@@ -1,14 +1,16 @@
-"""The objective of a run: the next token (``causal``), or masked tokens, from their place or the one before."""
+"""The objective of a run: the next token (``causal``), masked tokens, from their place or the one before, or both."""
 
 from dataclasses import fields
 from typing import Annotated, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from ucurve.fields import STRICT, Share
 
-ObjectiveKind = Literal["causal", "masked", "mntp"]
+ObjectiveKind = Literal["causal", "masked", "mntp", "hybrid"]
 _Rate = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -22,6 +24,7 @@ class ObjectiveSettings:
     mask: Share = 0.8  # share of the chosen tokens that become the mask token
     random: Share = 0.1  # share of them that become another token; the rest stays as it is
     whole_words: bool = False
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.5  # of the sequences that have masks, where some have none
 
     @model_validator(mode="after")
     def _shares_are_of_one_whole(self) -> "ObjectiveSettings":
@@ -32,7 +35,23 @@ class ObjectiveSettings:
     def with_defaults(self) -> dict[str, tuple[object, object]]:
         """Return the value and the default of every key of masks; empty without masks."""
         names = () if self.kind == "causal" else fields(self)
-        return {one.name: (getattr(self, one.name), one.default) for one in names if one.name != "kind"}
+        left_out = ("kind",) if self.kind == "hybrid" else ("kind", "share")
+        return {one.name: (getattr(self, one.name), one.default) for one in names if one.name not in left_out}
+
+    @property
+    def predicts_next(self) -> bool:
+        """Whether the next token is predicted, in all sequences or in some."""
+        return self.kind in ("causal", "hybrid")
+
+    @property
+    def predicts_before(self) -> bool:
+        """Whether masked tokens are predicted one position before their place."""
+        return self.kind in ("mntp", "hybrid")
+
+    def have_masks(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which sequences of a run with masks have some, by their numbers in it, in turn as ``share`` says."""
+        share = self.share if self.kind == "hybrid" else 1.0
+        return np.asarray(np.floor((numbers + 1) * share) > np.floor(numbers * share))
 
     def rate_at(self, step: int, steps: int) -> float:
         """Return the share of the tokens that is chosen in 1-based ``step`` of so many."""
@@ -44,4 +63,5 @@ class ObjectiveSettings:
         """Return the share of the positions that is predicted in all steps up to ``step``."""
         if self.kind == "causal":
             return 1.0
-        return (self.rate + self.rate_at(max(step, 1), steps)) / 2
+        mean = (self.rate + self.rate_at(max(step, 1), steps)) / 2
+        return mean if self.kind != "hybrid" else 1 - self.share + self.share * mean

@@ -15,16 +15,13 @@ from ucurve.progress import log_line
 from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.run_folder import (
     HELD_OUT,
-    HELD_OUT_COLUMNS,
     MANIFEST,
-    MASKED_COLUMNS,
     checkpoint_folder,
     refuse_faults,
 )
-from ucurve.training.config import RunSettings
 from ucurve.training.engine.processes import Processes
 from ucurve.training.model.design import NOT_PREDICTED
-from ucurve.training.model.documents import by_documents
+from ucurve.training.model.view import compute_in_view
 from ucurve.training.run.prepare import PreparedRun
 from ucurve.training.run_folder.checkpoint import find_faults
 from ucurve.training.run_folder.records import RunRecord
@@ -51,7 +48,7 @@ class HeldOutLog:
         before = self._processes.run_on_rank0(lambda: self._lines_before(step))
         lines = {earlier: line or self._line(earlier) for earlier, line in before.items()}
         lines[step] = self._line(step)  # a resumed run repeats those of later steps
-        columns = held_out_columns(self._run.plan.settings)
+        columns = self._run.plan.settings.held_out_columns
         text = "".join(f"{line}\n" for line in (",".join(columns), *lines.values()))
         self._processes.run_on_rank0(lambda: self._record.write_file(HELD_OUT, text))
         values = dict(zip(columns, lines[step].split(","), strict=True))
@@ -86,7 +83,8 @@ class HeldOutLog:
     def _line(self, step: int) -> str:
         store, plan, batch = self._run.store, self._run.plan, self._run.plan.settings.batch
         assert store.held_out is not None, "only a run with held-out text has lines"
-        ids, masking = store.held_out.ids, self._run.masking
+        ids = store.held_out.ids
+        masking = None if plan.settings.objective.predicts_next else self._run.masking
         inputs, targets = (ids[:-1], ids[1:]) if masking is None else masking.held_out(ids, batch.length)
 
         def measure_own() -> dict[int, LossSums]:
@@ -107,11 +105,6 @@ class HeldOutLog:
         size = store.held_out.facts.bytes
         bits = [nats / math.log(2) / size for nats in (loss_sum - of_separators, of_separators)]
         return ",".join(map(repr, (*cells, *bits, len(predicted), size)))
-
-
-def held_out_columns(settings: RunSettings) -> tuple[str, ...]:
-    """Return the columns of ``held_out.csv`` of a run."""
-    return MASKED_COLUMNS if settings.has_masks else HELD_OUT_COLUMNS
 
 
 def add_up(losses: dict[int, LossSums]) -> LossSums:
@@ -145,7 +138,7 @@ def window_losses(
         start, end = passes[number]
         given, wanted = (torch.from_numpy(part[start:end]).to(model.device) for part in (inputs, targets))
         windows = given.view(-1, min(length, end - start))
-        logits = by_documents(model, windows, lambda ids, **keys: model(ids, **keys).logits).float().flatten(0, 1)
+        logits = compute_in_view(model, windows, lambda ids, **keys: model(ids, **keys).logits).float().flatten(0, 1)
         cross_entropies = torch.nn.functional.cross_entropy(
             logits, wanted, ignore_index=NOT_PREDICTED, reduction="none"
         )

@@ -26,8 +26,8 @@ from ucurve.training.engine.optimizers import check_state_complete
 from ucurve.training.engine.peak import device_peak
 from ucurve.training.engine.signals import Interrupted, StopSignals
 from ucurve.training.model.design import NOT_PREDICTED
-from ucurve.training.model.documents import separate_documents
 from ucurve.training.model.library import parameters_by_group
+from ucurve.training.model.view import allow_both_sides, separate_documents
 from ucurve.training.plan import Plan
 from ucurve.training.run.group import score_in_all
 from ucurve.training.run.held_out import HeldOutLog
@@ -135,6 +135,8 @@ class Trainer:
             model.config.masked_objective = "mntp"  # by which scoring knows it
         if self._settings.data.attention == "document":
             separate_documents(model, self._settings.batch.length)
+        if self._settings.objective.kind == "hybrid":
+            allow_both_sides(model, self._settings.model.design.architecture, self._settings.batch.length)
         assert parameters_by_group(model) == self._plan.parameters, "the plan counts other parameters"
         if self._settings.start is not None:
             take_weights(Path(self._settings.start).expanduser(), model)
@@ -231,6 +233,7 @@ class StepLog:
         self.metrics = MetricsLog(folder / METRICS, done, metrics_sha256(folder, done))
         self._batches, self._batch_tokens = run.batches, settings.batch.tokens
         self.tracker = start_tracker(settings, folder)
+        self._predicts_next = settings.objective.predicts_next
         self._share_of_peak, self._chance = share_of_peak, math.log(run.plan.vocabulary)
         self._bar = ProgressBar(settings.run_name, run.plan.steps, done)
         self.pace = Pace(run.plan.steps - done, sum(step >= done for step in run.plan.checkpoint_steps))
@@ -257,7 +260,8 @@ class StepLog:
             values["bits_per_byte"] = (result.loss_sum - result.separator_loss) / nats_of_a_bit
             values["separator_bits"] = result.separator_loss / nats_of_a_bit
         else:
-            loss = values["masked_loss"] = result.loss_sum / max(1, (windows[:, 1] != NOT_PREDICTED).sum())
+            name = "loss" if self._predicts_next else "masked_loss"
+            loss = values[name] = result.loss_sum / max(1, (windows[:, 1] != NOT_PREDICTED).sum())
         if step == 1 and loss > self._chance + _ABOVE_CHANCE:
             log_line(
                 f"the first loss is {loss:.2f} nats, that of a uniform guess {self._chance:.2f}: the first weights are "

@@ -180,7 +180,7 @@ class RunFacts(Facts):
     name: str
     model: str
     factors: dict[str, Level] = {}  # ``training.factors``; runs trained before have them in config.yaml alone
-    objective: Literal["causal", "masked", "mntp"] = "causal"
+    objective: Literal["causal", "masked", "mntp", "hybrid"] = "causal"
     tokens_budget: int  # the budget in tokens, also where it was asked for in words
     words: WordBudget | None = None
     tokenizer: str

@@ -14,6 +14,7 @@ from torch.utils.hooks import RemovableHandle
 from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
+from ucurve.eval.models.folder import model_kind
 from ucurve.eval.scoring.batching import rows_of_logits
 from ucurve.eval.scoring.output import OutputLayer
 from ucurve.eval.scoring.text.sentences import Scores
@@ -105,9 +106,10 @@ def _by_parts(
 def _forward(model: PreTrainedModel, rows: torch.Tensor) -> torch.Tensor:
     """Ask for logits with every token in view, even the token that the model pads with."""
     takes_mask = "attention_mask" in inspect.signature(model.forward).parameters
-    logits: torch.Tensor = model(
-        input_ids=rows, **({"attention_mask": torch.ones_like(rows)} if takes_mask else {})
-    ).logits
+    mask = torch.ones_like(rows)
+    if model_kind(model.config.to_dict()) == "hybrid":  # causal, unless its mask says otherwise
+        mask = mask.bool()[:, None, None].expand(-1, 1, rows.shape[1], -1)
+    logits: torch.Tensor = model(input_ids=rows, **({"attention_mask": mask} if takes_mask else {})).logits
     return logits
 
 

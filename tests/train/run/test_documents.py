@@ -7,7 +7,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from tests.train.launching import finish, start
-from tests.train.model.test_documents import sum_over_documents
+from tests.train.model.test_view import sum_over_documents
 from tests.train.run.interrupting import outcome, train_with_a_stop
 from tests.train.tiny_models import TINY
 from ucurve.errors import UserError
