@@ -34,6 +34,7 @@ def factors_of(settings: RunRequest, parameters: Mapping[str, int]) -> dict[str,
         "optimizer": settings.optimizer.kind,
         "rate": settings.rate.kind,
         "precision": settings.engine.precision,
+        "data.attention": settings.data.attention,
         **{key: value for key, value in settings.choices.items() if "." in key},
         "optimizer.betas": settings.optimizer.betas,
     }

@@ -140,7 +140,8 @@ def _largest_of_all(places: Array, freedom: float) -> Array:
 
 def tell_along(along: pd.DataFrame) -> tuple[object, ...]:
     """Return the ranges in which the band is on one side of 0, and the difference that is largest in its band."""
-    first = along.iloc[int((along["difference"] / (along["high"] - along["low"])).abs().argmax())]
+    widths = np.maximum(along["high"] - along["low"], _LEAST_ERROR)  # 0 where all runs of both lines are equal
+    first = along.iloc[int((along["difference"] / widths).abs().argmax())]
     return (
         _ranges(along["tokens"], along["low"] > 0), _ranges(along["tokens"], along["high"] < 0),
         *first[["difference", "low", "high", "tokens"]],
