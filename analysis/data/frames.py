@@ -33,7 +33,7 @@ METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss"
 HELD_OUT_COLUMNS: dict[str, Kind] = METRIC_COLUMNS | {"flops": "number"}
 AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row over pairs and one row per phenomenon
 OVERALL_MEANS = pyarrow.compute.field("paradigm").isin(MEANS)  # the overall rows over paradigms and over phenomena
-_OF_MASKED = {  # the ways to score masked models that go with those of causal ones, the first found first
+OF_MASKED = {  # the ways to score masked models that go with those of causal ones, the first found first
     "sentence": ("pll_l2r", "pll"), "conditional": ("pll_conditional",), "mink": ("pll_mink",),
 }  # fmt: skip
 NGRAM = "ngram-"  # scorers of n-gram models are named by it and the order
@@ -159,10 +159,10 @@ def targets(frame: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
 
 def _ways_of_scoring(rows: pd.DataFrame) -> list[tuple[str, ...]]:
     runs, linkings = (rows.groupby("scorer")[name].agg(set) for name in ("run", "linking"))
-    left, ways = sorted(runs.index, key=lambda name: (name not in _OF_MASKED, name)), []
+    left, ways = sorted(runs.index, key=lambda name: (name not in OF_MASKED, name)), []
     while left:
         way = [left.pop(0)]
-        for other in _OF_MASKED.get(way[0], ()):
+        for other in OF_MASKED.get(way[0], ()):
             taken, known = (set.union(*of[way]) for of in (runs, linkings))
             if other in left and not runs[other] & taken and linkings[other] & known:
                 way.append(other)

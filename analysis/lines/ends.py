@@ -8,6 +8,7 @@ import pandas as pd
 
 from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.files import Kind, read_records
+from ucurve.analysis.data.frames import OF_MASKED
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import Study
 from ucurve.analysis.lines.along import describe_along, read_along
@@ -60,22 +61,26 @@ def line_ends(study: Study) -> LineEnds:
     are moderated over lines by ``over_seeds``, or over the pairs of one run), ``against_best`` (``best``, ``lower`` in
     other seeds by p < .05 after Holm over the other lines of the benchmark, ``not told apart``, or empty where a line
     has one run), ``runs``, ``bits_per_byte`` (held-out), ``flops`` (up to that checkpoint) and ``hours`` (of the steps
-    so far), of a run. A benchmark scored in several ways is one, with the lines of each.
+    so far), of a run. A benchmark scored in several ways is one, with the lines of each. A line that was scored in
+    several ways itself, as a hybrid one is, is named with each; it is compared by that of causal models.
     """
     factors, keys = study.design.varying, ["benchmark", "scorer", "line"]
     runs = {run.label: run for run in study.runs}
     ends = headline(study)
     ends = ends.assign(line=ends["run"].map({label: run.line for label, run in runs.items()}))
+    ways = ends.groupby(keys[::2], observed=True)["scorer"].nunique().to_dict()
     cells, rows, seeds = moderate_table(ends, keys), [], dict[tuple[str, str], Seeds]()
     for (benchmark, scorer, line), own in ends.groupby(keys, sort=False):
         first = str(own["run"].iloc[0])
-        seeds[str(benchmark), str(line)] = cells[benchmark, scorer, line]
+        named = str(line) if ways[benchmark, line] == 1 else f"{line}, by {scorer}"
+        for name in (named, str(line)) if scorer in OF_MASKED else (named,):
+            seeds[str(benchmark), name] = cells[benchmark, scorer, line]
         mean = contrast([cells[benchmark, scorer, line]], [1.0])
         of_pairs = (mean.value, *own[["ci_low", "ci_high"]].iloc[0]) if len(own) == 1 else mean
         reached = own[["run", "tokens"]].itertuples(index=False, name=None)
         cost = pd.DataFrame([_costs(runs[run], tokens, study.held_out) for run, tokens in reached]).mean()
         levels = [study.design.level(first, factor) for factor in factors]
-        rows.append((benchmark, line, *levels, *np.clip(of_pairs, 0, 1), "", len(own), *cost))
+        rows.append((benchmark, named, *levels, *np.clip(of_pairs, 0, 1), "", len(own), *cost))
     table = pd.DataFrame(rows, columns=["benchmark", "line", *factors, *_NUMBERS])
     table = table.sort_values(["benchmark", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True)
     of_benchmarks = [own for _, own in table.groupby("benchmark", sort=False)]
@@ -148,7 +153,8 @@ def _mean_difference(pairs: Sequence[tuple[Seeds, Seeds]]) -> tuple[float, ...]:
 def lines_view(ends: pd.DataFrame, design: Design) -> TableView:
     """Show the table of ``line_ends`` with a column for each factor that varies, and the line where no factor does."""
     levels = [Column(name, name.capitalize()) for name in design.varying]
-    is_named = bool(levels) and ends[list(design.varying)].notna().any(axis=1).all()
+    told = ends[["benchmark", *design.varying]]
+    is_named = bool(levels) and told[list(design.varying)].notna().any(axis=1).all() and not told.duplicated().any()
     columns = ([] if is_named else [Column("line", "Line")]) + levels
     if ends["benchmark"].nunique() > 1:
         columns = [Column("benchmark", "Benchmark"), *columns]

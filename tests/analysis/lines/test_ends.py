@@ -7,7 +7,7 @@ from tests.analysis.report.page import Page
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.analysis.api import open_study
-from ucurve.analysis.lines.ends import compare_levels, describe_ends, line_ends, line_sections
+from ucurve.analysis.lines.ends import compare_levels, describe_ends, line_ends, line_sections, lines_view
 from ucurve.analysis.lines.over_seeds import contrast, moderate
 from ucurve.analysis.report.html import report_html
 from ucurve.analysis.sections import make_report
@@ -69,6 +69,19 @@ def test_a_factor_is_compared_among_lines_that_are_equal_in_all_others(grid) -> 
         "Tokenizer: word ends 20.0 points above char on average of 2 pairs of lines that differ in it alone (+10.0 to "
         "+30.0 in them), which is shown: 95 % over seeds 1"
     )
+
+
+def test_a_line_that_is_scored_in_two_ways_has_two_names_and_is_compared_as_a_causal_one(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    for tokenizer, accuracy in (("char", 0.6), ("word", 0.7)):
+        rows = [score_row(8, accuracy + more, scorer=scorer) for scorer, more in (("pll", 0.2), ("sentence", 0.0))]
+        make_run(rows, tokenizer=tokenizer)
+    study = study_of(tmp_path)
+    ends = line_ends(study)
+    assert ends.table["line"].tolist() == ["word, by pll", "char, by pll", "word, by sentence", "char, by sentence"]
+    assert compare_levels(study, ends, "tokenizer")["difference"].tolist() == pytest.approx([-0.1])
+    assert lines_view(ends.table, study.design).columns[0].name == "line"
 
 
 def test_lines_that_are_not_told_apart_from_the_best_are_named(make_run: MakeRun, tmp_path: Path) -> None:

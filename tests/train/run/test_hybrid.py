@@ -1,7 +1,6 @@
 """Runs that predict masked tokens in some sequences and the next token in others: resumed, measured, scored both ways."""
 
 import csv
-import json
 
 import numpy as np
 import pandas as pd
@@ -21,18 +20,6 @@ from ucurve.training.run.run import train_run
 from ucurve.training.verify import run_faults
 
 HYBRID = ["objective=hybrid", "data.holdout=0.1"]
-
-
-@pytest.fixture
-def pairs(tmp_path):
-    folder = tmp_path / "benchmarks/zhoblimp"
-    folder.mkdir(parents=True)
-    rows = [
-        {"UID": "u", "phenomenon": "p", "sentence_good": f"天地玄{one}", "sentence_bad": f"玄{one}地天"}
-        for one in "黄宇宙洪"
-    ]
-    (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return ["eval.benchmarks=[zhoblimp]", f"benchmark_root={tmp_path / 'benchmarks'}"]
 
 
 def test_an_interrupted_run_ends_as_if_left_alone_and_its_held_out_loss_is_causal(settings_of, monkeypatch):

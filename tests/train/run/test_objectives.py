@@ -1,7 +1,6 @@
 """Runs that predict masked tokens: resumed, verified, scored by pseudo-log-likelihood, with a loss of their own."""
 
 import csv
-import json
 
 import numpy as np
 import pandas as pd
@@ -23,18 +22,6 @@ BERT = [
     "model=bert-14m",
     *(f"model.config.{key}" for key in ("num_hidden_layers=2", "hidden_size=32", "intermediate_size=48")),
 ]
-
-
-@pytest.fixture
-def pairs(tmp_path):
-    folder = tmp_path / "benchmarks/zhoblimp"
-    folder.mkdir(parents=True)
-    rows = [
-        {"UID": "u", "phenomenon": "p", "sentence_good": f"天地玄{one}", "sentence_bad": f"玄{one}地天"}
-        for one in "黄宇宙洪"
-    ]
-    (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return ["eval.benchmarks=[zhoblimp]", f"benchmark_root={tmp_path / 'benchmarks'}"]
 
 
 def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch):
@@ -104,7 +91,8 @@ def test_a_pair_that_does_not_fit_is_refused(settings_of):
     with pytest.raises(UserError, match="objective=masked: model=tiny sees only what is before a token"):
         settings_of("objective=masked")
     with pytest.raises(
-        UserError, match=r"'objective\.rate' goes with objective=masked or objective=mntp; give that too"
+        UserError,
+        match=r"'objective\.rate' goes with objective=hybrid or objective=masked or objective=mntp; give that too",
     ):
         settings_of("objective.rate=0.3")
     with pytest.raises(UserError, match=r"objective.last_rate: masks that change over the run depend on its budget"):
