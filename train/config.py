@@ -54,6 +54,8 @@ class ModelSettings:
     heads: PositiveInt
     feed_forward: PositiveInt
     learning_rate: PositiveFloat
+    hidden_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of the embeddings, and of what layers add to them
+    attention_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     objective: Literal["causal"] = "causal"
     size: Name | None = None  # by which architectures are compared; without it the number of parameters is
 
@@ -66,7 +68,8 @@ class ModelSettings:
     @property
     def design(self) -> ModelDesign:
         """What is built, and what parameters and FLOPs are counted from."""
-        return PythiaShape(self.layers, self.width, self.heads, self.feed_forward)
+        shape = (self.layers, self.width, self.heads, self.feed_forward)
+        return PythiaShape(*shape, self.hidden_dropout, self.attention_dropout)
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -50,6 +50,9 @@ def pick_identity(values: Configuration) -> Configuration:
         kept["rate"] = rate
     left_out = ("objective", "size")  # the run has an objective of its own; the size is a label
     kept["model"] = {key: value for key, value in values["model"].items() if key not in left_out}
+    for key in ("hidden_dropout", "attention_dropout"):
+        if kept["model"].get(key) == 0:  # as if the key did not exist
+            kept["model"].pop(key)
     if (kept.get("objective") or {}).get("kind", "causal") == "causal":  # as if the key did not exist
         kept.pop("objective", None)
     elif kept["objective"]["kind"] != "hybrid":  # where all sequences have masks

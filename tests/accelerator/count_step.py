@@ -39,7 +39,7 @@ def main(name, precision, loss="plain", sequences=SEQUENCES, length=LENGTH):
         model = shape.build_model(VOCABULARY, length, document_token=0, seed=0)
         with fake:
             engine = TorchEngine(model, optimizer, "auto", fake.device, precision)
-            engine._module._compiled = loss == "fused"
+            engine._module.compiled = loss == "fused"
             share = engine.place(np.zeros((sequences, length + 1), dtype=np.int64))
             steps = []
             for number in (1, 2, 3):

@@ -101,7 +101,10 @@ def test_the_start_token_may_be_any_token_or_id(typed, start):
         (["bos=[a,b]"], r"bos: got \['a', 'b'\]; allowed: auto"),
         (["custom.path=x.jsonl"], r"benchmarks=custom and custom\.path=FILE go together"),
         (["benchmarks=[custom]"], r"benchmarks=custom and custom\.path=FILE go together"),
-        (["bow_correction=true"], r"bow_correction corrects regions and words; it goes with scorer=region, or with words=true"),
+        (
+            ["bow_correction=true"],
+            r"bow_correction corrects regions and words; it goes with scorer=region, or with words=true",
+        ),
         (["fit.on=all"], r"fit\.on: got 'all'; Input should be 'paradigms', 'ratings' or 'oracle'"),
         (["fit.on=paradigms", "fit.families=[lp]"], r"unknown family to fit 'lp'; allowed: morcela, pen_lp, slln_lp"),
         (["fit.on=ratings"], r"fit\.on=ratings and fit\.ratings=FILE\.csv go together"),

@@ -22,6 +22,7 @@ from ucurve.progress import log_line
 from ucurve.storage.run_folder import HELD_OUT
 
 CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"
+MODELS = {**TINY, "dropout": ("model=tiny", "model.hidden_dropout=0.1", "model.attention_dropout=0.1")}
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1)
 
 
@@ -159,10 +160,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kills", type=int)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--model", choices=TINY, default="14m")
+    parser.add_argument("--model", choices=MODELS, default="14m")
     parser.add_argument("--steps", type=int, default=300)
     arguments = parser.parse_args()
-    for number, way in enumerate(replace(way, model=TINY[arguments.model]) for way in WAYS):
+    for number, way in enumerate(replace(way, model=MODELS[arguments.model]) for way in WAYS):
         share = len(range(number, arguments.kills, len(WAYS)))
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)

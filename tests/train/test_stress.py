@@ -4,17 +4,19 @@ import json
 import os
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
 from tests.train.launching import finish, free_port, start
-from tests.train.stress import WAYS, command, outcome, stress, write_inputs
+from tests.train.stress import MODELS, WAYS, command, outcome, stress, write_inputs
 
 
 @pytest.mark.long
-def test_a_run_that_is_killed_ends_as_if_left_alone(tmp_path):
+@pytest.mark.parametrize("model", ["14m", "dropout"])
+def test_a_run_that_is_killed_ends_as_if_left_alone(tmp_path, model):
     write_inputs(tmp_path)
-    assert stress(tmp_path, WAYS[0], 1, 20, seed=0).total() >= 1
+    assert stress(tmp_path, replace(WAYS[0], model=MODELS[model]), 1, 20, seed=0).total() >= 1
 
 
 @pytest.mark.long

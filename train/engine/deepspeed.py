@@ -25,7 +25,7 @@ from ucurve.training.engine.engine import (
     no_flags,
     read_result,
     reduce_loss,
-    split_batch,
+    split_inputs,
 )
 from ucurve.training.engine.micro_batch import MicroBatch
 from ucurve.training.engine.optimizers import (
@@ -52,7 +52,9 @@ class DeepSpeedEngine:
         processes: Processes,
         device: torch.device,
         compiled: bool = False,
+        seed: int = 0,
     ) -> None:
+        self._seed = seed  # of dropout
         self._processes = processes
         self._micro_batch = MicroBatch(engine.micro_batch, device, processes)
         self._scale = processes.size  # DeepSpeed averages gradients over the processes; here they are parts of a sum
@@ -81,8 +83,9 @@ class DeepSpeedEngine:
         """Take one optimizer step on this process's share; a ``DivergedError`` is raised in all processes."""
         if self._micro_batch.probing(share):
             self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, [self._optimizer]))
+        keys = self._module.keys_of(share, number, self._seed, self._processes)
         try:
-            reduced = reduce_loss(self._processes, self._accumulate(share), flags())
+            reduced = reduce_loss(self._processes, self._accumulate(share, keys), flags())
         except torch.OutOfMemoryError as error:
             raise self._micro_batch.too_large(share, str(error)) from error
         set_rate([self._optimizer], learning_rate)
@@ -116,14 +119,14 @@ class DeepSpeedEngine:
             self._load_partitions(state)
             torch.set_rng_state(state[GENERATOR])
 
-    def _accumulate(self, share: torch.Tensor) -> torch.Tensor:
+    def _accumulate(self, share: torch.Tensor, keys: torch.Tensor | None) -> torch.Tensor:
         """Add up gradients over the micro batches of this process; the last one sums them over the processes."""
         targets = count_targets(self._processes, share)
         total = torch.zeros(2, dtype=torch.float64, device=self.device)
-        micro_batches = self._micro_batch.split(share)
-        for left, ids in zip(reversed(range(len(micro_batches))), micro_batches, strict=True):
+        micro_batches = split_inputs(self._micro_batch, share, keys)
+        for left, inputs in zip(reversed(range(len(micro_batches))), micro_batches, strict=True):
             self._engine.set_gradient_accumulation_boundary(left == 0)
-            loss, of_separators = self._engine(*split_batch(ids))
+            loss, of_separators = self._engine(*inputs)
             self._engine.backward(loss * (self._scale / targets), scale_wrt_gas=False)
             total += torch.stack((loss.detach(), of_separators))
         return total

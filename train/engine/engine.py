@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
@@ -28,9 +29,11 @@ from ucurve.training.engine.optimizers import (
 )
 from ucurve.training.engine.processes import Processes
 from ucurve.training.model.design import NOT_PREDICTED
+from ucurve.training.model.dropout import sequence_keys
 from ucurve.training.model.hidden import make_hidden_states
 from ucurve.training.model.loss import summed_loss
 from ucurve.training.model.precision import Precision
+from ucurve.training.model.refusals import dropout_shares
 from ucurve.training.model.view import changes_shapes
 from ucurve.training.optim import OptimizerSettings
 
@@ -95,16 +98,30 @@ class LossModule(nn.Module):
         super().__init__()
         self.model = model
         self.plain = False
+        self.drops = bool(dropout_shares(model.config.to_dict()))
         self.compiled = compiled and not changes_shapes(model)
         self._plain_states = make_hidden_states(precision)
         self._hidden_states = make_hidden_states(precision, self.compiled)
 
-    def forward(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the summed loss of a batch, in nats, and the part of it that is of the tokens between documents."""
+    def forward(
+        self, inputs: torch.Tensor, targets: torch.Tensor, keys: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the summed loss of a batch, in nats, and the part of it that is of the tokens between documents.
+
+        The sequences have ``keys`` by which a model with dropout drops units; without keys any.
+        """
+        if self.drops and keys is None:
+            keys = inputs.new_zeros(len(inputs))
         if self.plain:
-            return summed_loss(self.model, inputs, targets, self._plain_states)
+            return summed_loss(self.model, inputs, targets, self._plain_states, keys=keys)
         fused = self.compiled and inputs.device.type != "cpu"
-        return summed_loss(self.model, inputs, targets, self._hidden_states, fused)
+        return summed_loss(self.model, inputs, targets, self._hidden_states, fused, keys)
+
+    def keys_of(self, share: torch.Tensor, number: int, seed: int, processes: Processes) -> torch.Tensor | None:
+        """Return the keys of this process's share of the batch of step ``number``; None without dropout."""
+        if not self.drops:
+            return None
+        return sequence_keys(seed, number, processes.rank * len(share), len(share)).to(share.device)
 
     def try_out(self, ids: torch.Tensor) -> None:
         """Compute gradients and forget them."""
@@ -128,7 +145,9 @@ class TorchEngine:
         compiled: bool = False,
         processes: Processes | None = None,
         reduction: Precision = "float32",
+        seed: int = 0,
     ) -> None:
+        self._seed = seed  # of dropout
         self.device = device
         self.model: PreTrainedModel = model.train()
         torch.nn.Module.to(self.model, device)
@@ -139,7 +158,8 @@ class TorchEngine:
         self._clip = optimizer.clip
         self._optimizers = make_optimizers(model, optimizer)
         self._micro_batch = MicroBatch(micro_batch, device, self._processes)
-        graphed = self._module.compiled and device.type == "cuda" and self._several is None
+        alone = device.type == "cuda" and self._several is None
+        graphed = self._module.compiled and alone and not self._module.drops
         self._gradients = (
             GraphedGradients(self._clipped_gradients, list(model.parameters()), device)
             if graphed
@@ -154,7 +174,10 @@ class TorchEngine:
         """Take one optimizer step; see ``Engine.step``."""
         if self._micro_batch.probing(share):
             self._micro_batch.probe(share, self._module.try_out, reserved_bytes(self.model, self._optimizers))
+        keys = self._module.keys_of(share, number, self._seed, self._processes)
         gradients = self._gradients if share.ndim == 2 else self._clipped_gradients  # no graph of changing shapes
+        if keys is not None:
+            gradients = partial(self._clipped_gradients, keys=keys)
         total, norm = self._micro_batch.repeat_until_it_fits(
             lambda: gradients(share), lambda: forget_gradients(self._optimizers), share
         )
@@ -162,26 +185,28 @@ class TorchEngine:
         take_step(self._optimizers, learning_rate)
         return result
 
-    def _clipped_gradients(self, share: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        total = self.accumulate(share)
+    def _clipped_gradients(
+        self, share: torch.Tensor, keys: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        total = self.accumulate(share, keys)
         return total, torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
 
-    def accumulate(self, share: torch.Tensor) -> torch.Tensor:
+    def accumulate(self, share: torch.Tensor, keys: torch.Tensor | None = None) -> torch.Tensor:
         """Add the gradient of the mean loss per target to ``.grad``; return both sums of the share, float64.
 
-        They are those of ``LossModule.forward``. With several processes it is the gradient of the global batch, whose
-        parts are sent during the last backward pass.
+        They are those of ``LossModule.forward``, which says what the keys are. With several processes it is the
+        gradient of the global batch, whose parts are sent during the last backward pass.
         """
         targets = count_targets(self._processes, share) / self._processes.size
         total = torch.zeros(2, dtype=torch.float64, device=self.device)
-        *others, last = self._micro_batch.split(share)
+        *others, last = split_inputs(self._micro_batch, share, keys)
         with contextlib.nullcontext() if self._several is None else self._several.no_sync():
-            for ids in others:
-                total += self._add_gradients(ids, targets)
+            for inputs in others:
+                total += self._add_gradients(inputs, targets)
         return total + self._add_gradients(last, targets)
 
-    def _add_gradients(self, ids: torch.Tensor, targets: float | torch.Tensor) -> torch.Tensor:
-        loss, of_separators = self._loss(*split_batch(ids))
+    def _add_gradients(self, inputs: tuple[torch.Tensor, ...], targets: float | torch.Tensor) -> torch.Tensor:
+        loss, of_separators = self._loss(*inputs)
         (loss / targets).backward()  # by all targets: the sum does not depend on how the batch is cut
         return torch.stack((loss.detach(), of_separators))
 
@@ -197,6 +222,16 @@ class TorchEngine:
 def split_batch(ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return inputs and targets of a batch, see ``Engine``; both have shape [sequences, length]."""
     return (ids[:, :-1], ids[:, 1:]) if ids.ndim == 2 else (ids[:, 0], ids[:, 1])
+
+
+def split_inputs(
+    micro_batch: MicroBatch, share: torch.Tensor, keys: torch.Tensor | None
+) -> list[tuple[torch.Tensor, ...]]:
+    """Return the inputs of ``LossModule`` for each micro batch of a share, whose sequences may have keys."""
+    parts = map(split_batch, micro_batch.split(share))
+    if keys is None:
+        return list(parts)
+    return [(*part, own) for part, own in zip(parts, micro_batch.split(keys), strict=True)]
 
 
 def count_targets(processes: Processes, share: torch.Tensor) -> int | torch.Tensor:

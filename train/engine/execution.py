@@ -50,10 +50,13 @@ class Execution:
                 self.compiled,
                 self.processes,
                 engine.reduction,
+                settings.seeds.init,
             )
         from ucurve.training.engine.deepspeed import DeepSpeedEngine
 
-        return DeepSpeedEngine(model, optimizer, engine, self.processes, self.device, self.compiled)
+        return DeepSpeedEngine(
+            model, optimizer, engine, self.processes, self.device, self.compiled, settings.seeds.init
+        )
 
 
 def check_processes(settings: RunRequest, processes: Processes) -> None:

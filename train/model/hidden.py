@@ -18,16 +18,20 @@ import torch
 from torch.func import functional_call
 from torch.overrides import TorchFunctionMode
 
+from ucurve.training.model.dropout import dropping
 from ucurve.training.model.precision import Precision
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-HiddenStates = Callable[..., torch.Tensor]  # from a model, token ids and, by name, its mask and positions
+HiddenStates = Callable[..., torch.Tensor]  # from a model, token ids and, by name, mask, positions and keys of dropout
 
 
 def make_hidden_states(precision: Precision, compiled: bool = False) -> HiddenStates:
-    """Return the function from a model and token ids, shape [sequences, length], to its last hidden states."""
+    """Return the function from a model and token ids, shape [sequences, length], to its last hidden states.
+
+    It also takes ``keys``, by which a model drops units; see ``ucurve.training.model.dropout``.
+    """
     function = _in_bfloat16 if precision == "bfloat16" else _in_float32
     if not compiled:
         return function
@@ -35,17 +39,22 @@ def make_hidden_states(precision: Precision, compiled: bool = False) -> HiddenSt
     return torch.compile(function, dynamic=False)
 
 
-def _in_float32(model: "PreTrainedModel", inputs: torch.Tensor, **context: torch.Tensor) -> torch.Tensor:
-    hidden: torch.Tensor = model.base_model(inputs, **context).last_hidden_state
+def _in_float32(
+    model: "PreTrainedModel", inputs: torch.Tensor, keys: torch.Tensor | None = None, **context: torch.Tensor
+) -> torch.Tensor:
+    with dropping(keys):
+        hidden: torch.Tensor = model.base_model(inputs, **context).last_hidden_state
     return hidden
 
 
-def _in_bfloat16(model: "PreTrainedModel", inputs: torch.Tensor, **context: torch.Tensor) -> torch.Tensor:
+def _in_bfloat16(
+    model: "PreTrainedModel", inputs: torch.Tensor, keys: torch.Tensor | None = None, **context: torch.Tensor
+) -> torch.Tensor:
     base = cast("PreTrainedModel", model.base_model)
     embedding = base.get_input_embeddings()
     weights = {name: value.bfloat16() for name, value in base.named_parameters() if value is not embedding.weight}
     embedded = {"inputs_embeds": embedding(inputs).bfloat16()}
-    with _WideAttention() if inputs.device.type == "cpu" else nullcontext():
+    with dropping(keys), _WideAttention() if inputs.device.type == "cpu" else nullcontext():
         hidden: torch.Tensor = functional_call(base, weights, kwargs=embedded | context).last_hidden_state
     return hidden.bfloat16()  # of Mamba float32, whose residual stream is
 

@@ -328,7 +328,7 @@ def _flops_of_a_sequence(design: LibraryModel, vocabulary: int, context: int) ->
     unknown: set[str] = set()
     with FakeTensorMode(), torch.no_grad():
         with no_init_weights():  # trunc_normal_ looks at values, which fake tensors do not have
-            model = design._build(vocabulary, context, document_token=0)
+            model = design._build(vocabulary, context, document_token=0).eval()
         if model.config._attn_implementation == "sdpa":
             # Torch does not count what the processor's own kernel does. Which kernel ``sdpa`` takes stays as it is: the
             # setting is one for all threads, and another of them may be training.

@@ -189,16 +189,17 @@ def summed_loss(
     targets: torch.Tensor,
     hidden_states: HiddenStates,
     fused: bool = False,
+    keys: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the negative log-likelihood in nats, float32, summed over the targets, and over those between documents.
 
     Inputs and targets have shape [sequences, length]. Of a masked or a hybrid model only positions with a target go
     through the head and the output layer. Their number differs from batch to batch, for each of which the fused kernel
-    would be compiled.
+    would be compiled. ``keys``, int64[sequences], are those of dropout.
     """
     # A sequence without masks has a last target; one with masks cannot, as those are predicted one position before.
     both_sides = targets[:, -1] == NOT_PREDICTED if is_hybrid(model) else None
-    hidden = compute_in_view(model, inputs, functools.partial(hidden_states, model), both_sides)
+    hidden = compute_in_view(model, inputs, functools.partial(hidden_states, model), both_sides, keys)
     if is_masked(model):
         predicted = targets != NOT_PREDICTED
         states = output_inputs(model, hidden[predicted].float()).to(hidden.dtype)

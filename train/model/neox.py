@@ -20,6 +20,8 @@ class PythiaShape:
     width: int
     heads: int
     feed_forward: int
+    hidden_dropout: float = 0.0
+    attention_dropout: float = 0.0
     architecture = "gpt_neox"
     title = "GPT-NeoX"
 
@@ -63,6 +65,8 @@ class PythiaShape:
             num_hidden_layers=self.layers,
             num_attention_heads=self.heads,
             intermediate_size=self.feed_forward,
+            hidden_dropout=self.hidden_dropout,
+            attention_dropout=self.attention_dropout,
             max_position_embeddings=context,  # the rotary positions beyond it would be untrained
             rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25},
             use_parallel_residual=True,

@@ -1,6 +1,6 @@
 """What keeps a model of transformers from being trained here: what its configuration says, and what it computes."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ucurve.errors import UserError
 
@@ -28,14 +28,16 @@ _TOLERANCE = 1e-4
 def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False) -> None:
     """Raise a ``UserError`` that names the keys with which a model would not be trained as its configuration says."""
     values = configuration.to_dict()
+    shares = dropout_shares(values)
     _refuse(
-        {
-            key: 0.0
-            for key, value in values.items()
-            if "drop" in key and isinstance(value, int | float) and value and not key.startswith(_UNUSED_DROPOUT)
-        },
+        {key: 0.0 for key in shares if key.endswith(("layerdrop", "layer_drop"))},
         values,
-        "dropout would draw other units after a resume or in other numbers of processes",
+        "whole layers would be left out, by numbers that no run can repeat",
+    )
+    _refuse(
+        {key: 0.1 for key, share in shares.items() if not 0 < share < 1},
+        values,
+        "the share of the units that are dropped is from 0 to below 1",
     )
     _refuse(
         {key: neutral for key, neutral in _OF_LOGITS.items() if values.get(key) not in (None, neutral)},
@@ -60,6 +62,15 @@ def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False
             f"model.architecture={configuration.model_type} sees the tokens that it is to predict; "
             "set model.objective=masked, or take another architecture"
         )
+
+
+def dropout_shares(values: dict[str, Any]) -> dict[str, float]:
+    """Return the keys of a configuration by which a language model drops units in training, with what they say."""
+    return {
+        key: value
+        for key, value in values.items()
+        if "drop" in key and isinstance(value, int | float) and value and not key.startswith(_UNUSED_DROPOUT)
+    }
 
 
 def _refuse(wanted: dict[str, float | None], values: dict[str, object], reason: str) -> None:
@@ -87,16 +98,10 @@ def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
     output = model.get_output_embeddings()
     if output is None or model.base_model is model:
         raise UserError(f"model.architecture={architecture} has no output layer by itself, which the loss needs")
-    model.train()
     with torch.no_grad():
-        hidden = hidden_states(model, ids)
+        _refuse_other_chance(model.train(), architecture, ids)
+        hidden = hidden_states(model.eval(), ids)
         logits = model(ids).logits
-        # Sums of experts come in no fixed order on a device.
-        is_same = torch.equal if model.device.type == "cpu" else _are_close
-        if not is_same(hidden, hidden_states(model, ids)):
-            raise UserError(
-                f"model.architecture={architecture} computes something else each time, so no run can resume"
-            )
         sees_later_tokens = not _are_close(hidden[:, :-1], hidden_states(model, other)[:, :-1])
         if is_masked(model):
             if not sees_later_tokens:
@@ -114,6 +119,30 @@ def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
                 f"model.architecture={architecture}: its logits are not the product of its last hidden states with one "
                 "matrix, which the loss computes; take an architecture without another step there"
             )
+
+
+def _refuse_other_chance(model: "PreTrainedModel", architecture: str, ids: "torch.Tensor") -> None:
+    """Refuse a model in training whose chance is more than the dropout of units of each sequence by itself."""
+    import torch
+
+    from ucurve.training.model.dropout import dropping, sequence_keys
+
+    keys = sequence_keys(0, 1, 0, 2).to(ids.device)
+
+    def compute(numbers: list[int]) -> torch.Tensor:
+        with dropping(keys[numbers]):
+            return hidden_states(model, ids.expand(len(numbers), -1))
+
+    both = compute([0, 1])
+    # Sums of experts come in no fixed order on a device.
+    is_same = torch.equal if model.device.type == "cpu" else _are_close
+    if not is_same(both, compute([0, 1])):
+        raise UserError(f"model.architecture={architecture} computes something else each time, so no run can resume")
+    if not _are_close(both, torch.cat((compute([0]), compute([1])))):
+        raise UserError(
+            f"model.architecture={architecture} drops units of a whole batch, not of each sequence by itself; set "
+            + " ".join(f"model.config.{key}=0.0" for key in dropout_shares(model.config.to_dict()))
+        )
 
 
 def hidden_states(model: "PreTrainedModel", ids: "torch.Tensor") -> "torch.Tensor":

@@ -10,6 +10,7 @@ A hybrid model (``objective=hybrid``) is causal, and sees both sides of a token 
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -24,6 +25,7 @@ Forward = Callable[..., torch.Tensor]  # from token ids [rows, length] and keywo
 
 _KEY = "document_attention"  # of a model's configuration: "mask" or "rows", by which checkpoints are measured too
 _WITHIN = 1e-5  # of the largest hidden state
+_PLACE = 48  # bits of a key of dropout below those that tell the documents of a sequence apart
 
 
 def separate_documents(model: "PreTrainedModel", context: int) -> None:
@@ -90,13 +92,20 @@ def is_hybrid(model: "PreTrainedModel") -> bool:
 
 
 def compute_in_view(
-    model: "PreTrainedModel", ids: torch.Tensor, forward: Forward, both_sides: torch.Tensor | None = None
+    model: "PreTrainedModel",
+    ids: torch.Tensor,
+    forward: Forward,
+    both_sides: torch.Tensor | None = None,
+    keys: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return what ``forward`` gives for sequences, [sequences, length, width], each token seeing what it should.
 
     ``ids`` have shape [sequences, length]. ``both_sides``, bool[sequences], says where a causal model does.
+    ``keys``, int64[sequences], are those of dropout.
     """
     way = getattr(model.config, _KEY, None)
+    if keys is not None and way != "rows":
+        forward = partial(forward, keys=keys)
     if way is None and both_sides is None:
         return forward(ids)
     begins = ids == model.config.bos_token_id
@@ -106,7 +115,7 @@ def compute_in_view(
     causal = not is_masked(model)
     if way == "rows":
         # Rows of one length need no mask of what fills them up, which a causal model does not look at.
-        return _in_rows(ids, begins, positions, forward, fills_up=causal)
+        return _in_rows(ids, begins, positions, forward, keys, fills_up=causal)
     seen = (column <= column[:, None]) if causal else torch.ones_like(column, dtype=torch.bool)
     if both_sides is not None:
         seen = seen | both_sides[:, None, None]
@@ -118,7 +127,12 @@ def compute_in_view(
 
 
 def _in_rows(
-    ids: torch.Tensor, begins: torch.Tensor, positions: torch.Tensor, forward: Forward, fills_up: bool
+    ids: torch.Tensor,
+    begins: torch.Tensor,
+    positions: torch.Tensor,
+    forward: Forward,
+    keys: torch.Tensor | None,
+    fills_up: bool,
 ) -> torch.Tensor:
     """Give ``forward`` each document as a row: those of one length together, or those up to one power of two."""
     documents, places, tokens = begins.flatten().cumsum(0) - 1, positions.flatten(), ids.flatten()
@@ -130,6 +144,11 @@ def _in_rows(
         row = documents[these].unique(return_inverse=True)[1]
         rows = tokens.new_zeros(int(row[-1]) + 1, min(size, ids.shape[1]))
         rows[row, places[these]] = tokens[these]
-        values.append(forward(rows)[row, places[these]])
+        if keys is not None:  # each row has one of its own, by the place in its sequence where it begins
+            starts = these[places[these] == 0]
+            own = keys[starts // ids.shape[1]] + (starts % ids.shape[1] << _PLACE)
+            values.append(forward(rows, keys=own)[row, places[these]])
+        else:
+            values.append(forward(rows)[row, places[these]])
         found.append(these)
     return torch.cat(values)[torch.cat(found).argsort()].view(*ids.shape, -1)

@@ -1,12 +1,11 @@
 """Which tokens of a sequence are masked: a function of data seed, step and the number of the sequence in the run."""
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ucurve.token_stream.order import Batches, Share, mix
+from ucurve.token_stream.order import Batches, Share, draws
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.objective.settings import ObjectiveSettings
 
@@ -46,7 +45,7 @@ class Masking:
 
         ``first`` is the number of the first one in the run. Targets are ``NOT_PREDICTED`` where nothing was chosen.
         """
-        order, action, other, share = _draws(f"masks|{self.seed}", first * ids.shape[1], ids.shape)
+        order, action, other, share = draws(f"masks|{self.seed}", first * ids.shape[1], ids.shape, _DRAWS)
         chosen = self._choose(ids, order, _uniform(share[:, :1]), self.settings.rate_at(step, self.steps))
         actions = np.where(chosen, _uniform(action), 1.0)
         mask, random = self.settings.mask, self.settings.random
@@ -63,7 +62,7 @@ class Masking:
         The masks are the same for every run: a token is chosen by its place in the text alone, and always becomes the
         mask token.
         """
-        chosen = self.is_text[ids] & (_uniform(_draws(_HELD_OUT, 0, ids.shape)[0]) < HELD_OUT_RATE)
+        chosen = self.is_text[ids] & (_uniform(draws(_HELD_OUT, 0, ids.shape, _DRAWS)[0]) < HELD_OUT_RATE)
         inputs, targets = np.where(chosen, self.mask_token, ids), np.where(chosen, ids, NOT_PREDICTED)
         if self._before:
             targets = _at_position_before(targets)
@@ -119,14 +118,6 @@ def _at_position_before(targets: NDArray[np.int64]) -> NDArray[np.int64]:
     moved = np.roll(targets, -1, axis=-1)
     moved[..., -1] = NOT_PREDICTED
     return moved
-
-
-def _draws(name: str, first: int, shape: tuple[int, ...]) -> list[NDArray[np.uint64]]:
-    """Return random numbers of 64 bits by name and place alone, from place ``first`` on; each array has ``shape``."""
-    digest = hashlib.blake2b(f"ucurve {name}".encode(), digest_size=16 * _DRAWS).digest()
-    keys = np.frombuffer(digest, dtype="<u8").reshape(_DRAWS, 2)
-    places = np.arange(first, first + int(np.prod(shape)), dtype=np.uint64).reshape(shape)
-    return [mix(mix(places ^ before) + after) for before, after in keys]
 
 
 def _uniform(draws: NDArray[np.uint64]) -> NDArray[np.float64]:

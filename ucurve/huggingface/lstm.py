@@ -10,12 +10,16 @@ from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput
 
 
 class LSTMConfig(PreTrainedConfig):
-    """Layers of one width, which is that of the embedding too; the sizes are those of Gulordava et al. 2018, 3."""
+    """Layers of one width, which is that of the embedding too; the sizes are those of Gulordava et al. 2018, 3.
+
+    ``dropout`` is the share of the outputs of each layer but the last that are dropped, as in ``torch.nn.LSTM``.
+    """
 
     model_type = "lstm"
     vocab_size: int = 50_000
     hidden_size: int = 650
     num_hidden_layers: int = 2
+    dropout: float = 0.0
     tie_word_embeddings: bool = True
 
 
@@ -72,8 +76,9 @@ class LSTMModel(LSTMPreTrainedModel):
     ) -> BaseModelOutput:
         """Compute the states of the last layer; padding may stand on the right only."""
         hidden = self.embedding(input_ids) if inputs_embeds is None else inputs_embeds
-        for layer in self.layers:
-            hidden = layer(hidden)
+        for layer in self.layers[:-1]:
+            hidden = nn.functional.dropout(layer(hidden), self.config.dropout, self.training)
+        hidden = self.layers[-1](hidden)
         return BaseModelOutput(last_hidden_state=hidden)
 
 

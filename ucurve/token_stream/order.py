@@ -143,6 +143,17 @@ def split_steps(shorter: Shorter, length: int, tokens: int, last: int = sys.maxs
     return [*stages, (length, range(first, last + 1))]
 
 
+def draws(name: str, first: int, shape: tuple[int, ...], count: int) -> list[NDArray[np.uint64]]:
+    """Return ``count`` random numbers of 64 bits for each place, by name and place alone, from place ``first`` on.
+
+    Each array has ``shape``.
+    """
+    digest = hashlib.blake2b(f"ucurve {name}".encode(), digest_size=16 * count).digest()
+    keys = np.frombuffer(digest, dtype="<u8").reshape(count, 2)
+    places = np.arange(first, first + int(np.prod(shape)), dtype=np.uint64).reshape(shape)
+    return [mix(mix(places ^ before) + after) for before, after in keys]
+
+
 @dataclass(frozen=True)
 class Batches:
     """The global batches of a run, each found from its step number alone.

@@ -30,8 +30,8 @@ CPU = torch.device("cpu")
 STAGES = (None, 0, 1, 2)  # torch and DeepSpeed's
 
 
-def make(stage, processes, precision="float32", micro_batch=3, seed=0, optimizer=OPTIMIZER, **more):
-    model = PythiaShape(2, 32, 4, 64).build_model(40, 8, 0, seed)
+def make(stage, processes, precision="float32", micro_batch=3, seed=0, optimizer=OPTIMIZER, dropout=0.0, **more):
+    model = PythiaShape(2, 32, 4, 64, dropout, dropout).build_model(40, 8, 0, seed)
     if stage is None:
         return TorchEngine(model, optimizer, micro_batch, CPU, precision, processes=processes, **more)
     settings = EngineSettings("deepspeed", micro_batch, "cpu", stage, precision=precision, **more)
@@ -144,6 +144,7 @@ def of_all_engines(processes, folder):
             }
         results[f"freed {stage}-{size}"] = is_freed(stage, processes)
     for stage in STAGES:
+        results[f"dropout {stage}-{size}"] = take(make(stage, processes, dropout=0.1), 1, 20)
         results[f"reduced {stage}-{size}"] = take(make(stage, processes, reduction="bfloat16"), 1, 20)
     engine, again = (make(None, processes, seed=seed, optimizer=replace(OPTIMIZER, kind="muon")) for seed in (0, 9))
     steps = take(engine, 1, 20)

@@ -104,6 +104,14 @@ def test_weights_and_moments_after_fifty_steps_are_those_of_one_process(results,
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("run", RUNS)
+def test_the_same_units_are_dropped_in_every_engine_and_number_of_processes(results, run):
+    found, alone = results[f"dropout {run}"], results["dropout None-1"]
+    assert largest_difference(found, alone) <= 1e-6
+    assert largest_difference(found, results["None-1"][:20]) > 1e-3
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("stage", [None, 0, 1, 2])
 def test_gradients_reduced_in_bfloat16_are_nearly_the_same(results, stage):
     assert 1e-6 < largest_difference(results[f"reduced {stage}-2"], results["None-1"][:20]) <= 0.01

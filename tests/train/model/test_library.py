@@ -11,7 +11,7 @@ from ucurve.errors import UserError
 from ucurve.training.engine.optimizers import parameter_groups
 from ucurve.training.model.library import LibraryModel, parameters_by_group
 from ucurve.training.model.neox import PythiaShape
-from ucurve.training.model.refusals import refuse_behaviour, refuse_configuration
+from ucurve.training.model.refusals import dropout_shares, refuse_behaviour
 from ucurve.training.optim import OptimizerSettings
 
 VOCABULARY, LENGTH, WIDTH, LAYERS = 80, 16, 32, 3
@@ -110,7 +110,8 @@ MESSAGES = [
     ("llama", {"vocab_size": 8}, "model.config.vocab_size is set by the run (by tokenizer); leave it out"),
     ("gpt2", {"n_positions": 8}, "model.config.n_positions is set by the run (by batch.length); leave it out"),
     ("llama", {"num_hidden_layers": "many"}, "model.config: transformers makes no llama of these values: "),
-    ("gpt2", {"attn_pdrop": 0.2}, "; set model.config.attn_pdrop=0.0"),
+    ("gpt2", {"attn_pdrop": 1.0}, "the share of the units that are dropped is from 0 to below 1; set model.config.att"),
+    ("opt", {"layerdrop": 0.2}, "whole layers would be left out, by numbers that no run can repeat; set model.confi"),
     ("gemma2", SIZED, "; set model.config.final_logit_softcapping=null"),
     ("cohere", PLAIN, "; set model.config.logit_scale=1"),
     ("granite", {**PLAIN, "logits_scaling": 8.0}, "; set model.config.logits_scaling=1"),
@@ -268,11 +269,8 @@ def test_counting_flops_leaves_the_attention_of_other_threads_as_it_is(monkeypat
     assert kernels == [True]
 
 
-def test_dropout_of_layers_that_a_language_model_does_not_have_is_not_refused():
-    made = AutoConfig.for_model("distilbert", dropout=0.0, attention_dropout=0.0)
-    assert made.qa_dropout
-    assert made.seq_classif_dropout
-    refuse_configuration(made, masked=True)
-    made.attention_dropout = 0.1
-    with pytest.raises(UserError, match=re.escape("set model.config.attention_dropout=0.0")):
-        refuse_configuration(made, masked=True)
+def test_dropout_of_layers_that_a_language_model_does_not_have_does_not_count():
+    made = AutoConfig.for_model("distilbert", attention_dropout=0.0, classifier_dropout=0.2).to_dict()
+    assert made["qa_dropout"]
+    assert made["seq_classif_dropout"]
+    assert dropout_shares(made) == {"dropout": 0.1}
