@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import field, replace
+from fractions import Fraction
 from typing import Literal
 
 from pydantic import ConfigDict, PositiveInt, model_validator
@@ -40,8 +41,11 @@ def fill_count(settings: ScheduleSettings, total_steps: int) -> ScheduleSettings
     return replace(settings, count=min(_PAPER_COUNT, total_steps + 1))
 
 
-def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_step: int) -> tuple[int, ...]:
-    """Return the ascending, distinct steps at which a run is checkpointed, with 0 and ``total_steps``."""
+def checkpoint_steps(settings: ScheduleSettings, total_steps: int, seen_per_step: int | Fraction) -> tuple[int, ...]:
+    """Return the ascending, distinct steps at which a run is checkpointed, with 0 and ``total_steps``.
+
+    A step has seen so many tokens, or words where the budget is in words.
+    """
     if settings.kind in ("log", "linear"):
         if settings.count is None:
             raise UserError(f"schedule.count: no value given; schedule={settings.kind} wants the number of checkpoints")
@@ -50,7 +54,7 @@ def checkpoint_steps(settings: ScheduleSettings, total_steps: int, tokens_per_st
     if settings.kind == "pythia":
         return pythia_steps(total_steps)
     if settings.kind == "babylm":
-        return babylm_steps(total_steps, tokens_per_step)
+        return babylm_steps(total_steps, seen_per_step)
     return listed_steps(settings.steps, total_steps)
 
 
@@ -78,15 +82,34 @@ def pythia_steps(total_steps: int) -> tuple[int, ...]:
     return tuple(sorted(step for step in steps if step <= total_steps))
 
 
-def babylm_steps(total_steps: int, tokens_per_step: int) -> tuple[int, ...]:
-    """Return the first steps that have seen BabyLM 2025's counts, in tokens instead of words, with 0 and the last.
+def babylm_steps(total_steps: int, seen_per_step: int | Fraction) -> tuple[int, ...]:
+    """Return the first steps that have seen BabyLM 2025's counts of words, or of tokens, with 0 and the last.
 
     The counts are 1 to 10 M by 1 M, to 100 M by 10 M, then by 100 M.
     """
-    total = total_steps * tokens_per_step
-    counts = [*range(1, 10), *range(10, 100, 10), *range(100, total // _BABYLM_UNIT + 1, 100)]
-    steps = {-(-count * _BABYLM_UNIT // tokens_per_step) for count in counts}
+    total = total_steps * seen_per_step
+    counts = [*range(1, 10), *range(10, 100, 10), *range(100, int(total // _BABYLM_UNIT) + 1, 100)]
+    steps = {int(-(-count * _BABYLM_UNIT // seen_per_step)) for count in counts}
     return tuple(sorted({0, total_steps, *(step for step in steps if step < total_steps)}))
+
+
+def names_by_words(steps: Sequence[int], words_per_step: Fraction) -> list[str]:
+    """Return the names that BabyLM 2025 has for checkpoints, as ``chck_10M`` of the first that has seen 10 M words.
+
+    The last one of a budget may have seen less, by a part of a step. A ``UserError`` names one of no whole million.
+    """
+    names: dict[str, int] = {}
+    for step in steps:
+        seen = step * words_per_step
+        millions = round(seen / _BABYLM_UNIT)
+        name = f"chck_{millions}M"
+        if abs(seen - millions * _BABYLM_UNIT) >= words_per_step or name in names:
+            raise UserError(
+                f"names=words: the checkpoint of step {step} has seen {float(seen):,.0f} words, which is no whole "
+                "million of its own; schedule=babylm has checkpoints at whole millions"
+            )
+        names[name] = step
+    return list(names)
 
 
 def listed_steps(steps: Sequence[int], total_steps: int) -> tuple[int, ...]:

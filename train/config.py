@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 from dataclasses import asdict, field, fields
+from fractions import Fraction
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Literal
@@ -484,6 +485,11 @@ class RunSettings(RunRequest):
     def steps(self) -> int:
         """Optimizer steps: whole global batches in the token budget."""
         return self.tokens // self.batch.tokens
+
+    @property
+    def seen_per_step(self) -> int | Fraction:
+        """Tokens of one step, or words where the budget is in words."""
+        return self.batch.tokens if self.words is None else Fraction(self.batch.tokens * self.words, self.tokens)
 
     @property
     def kept_steps(self) -> tuple[int, ...]:

@@ -23,6 +23,7 @@ _NOT_IDENTITY_OF = {
     "engine": ("kind", "micro_batch", "device", "compile", "zero_stage", "config"),
 }
 
+_AT_0 = ("hidden_dropout", "attention_dropout")  # keys of a model that mean nothing at 0
 _LISTS_OF_DATA = ("interventions", "parts")
 
 PARTLY_IDENTITY = tuple(_NOT_IDENTITY_OF)  # groups that every configuration of a run has
@@ -48,11 +49,7 @@ def pick_identity(values: Configuration) -> Configuration:
     rate = {key: value for key, value in kept.pop("rate", {}).items() if value not in (None, (), [], "sqrt")}
     if rate.get("kind", "cosine") != "cosine":  # the default is as if the key did not exist
         kept["rate"] = rate
-    left_out = ("objective", "size")  # the run has an objective of its own; the size is a label
-    kept["model"] = {key: value for key, value in values["model"].items() if key not in left_out}
-    for key in ("hidden_dropout", "attention_dropout"):
-        if kept["model"].get(key) == 0:  # as if the key did not exist
-            kept["model"].pop(key)
+    kept["model"] = _pick_model(values["model"])
     if (kept.get("objective") or {}).get("kind", "causal") == "causal":  # as if the key did not exist
         kept.pop("objective", None)
     elif kept["objective"]["kind"] != "hybrid":  # where all sequences have masks
@@ -67,6 +64,12 @@ def _pick_optimizer(optimizer: Configuration) -> Configuration:
     kept = {key: value for key, value in optimizer.items() if key != "scale" and (key, value) != ("kind", "adamw")}
     scale = {group: value for group, value in (optimizer.get("scale") or {}).items() if value != 1}
     return kept | ({"scale": scale} if scale else {})
+
+
+def _pick_model(model: Configuration) -> Configuration:
+    """Return the keys of a model but its objective, as a run has one of its own, and size, which is a label."""
+    kept = {key: value for key, value in model.items() if key not in ("objective", "size")}
+    return {key: value for key, value in kept.items() if value != 0 or key not in _AT_0}  # as if it did not exist
 
 
 def _pick_data(data: Configuration) -> Configuration:

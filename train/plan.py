@@ -112,7 +112,7 @@ class Plan:
 
 def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
     """Plan a run, or refuse with a ``UserError`` a model that cannot compute a step or whose FLOPs nobody counts."""
-    scheduled = checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
+    scheduled = checkpoint_steps(settings.schedule, settings.steps, settings.seen_per_step)
     plan = Plan(
         settings=settings,
         vocabulary=vocabulary,

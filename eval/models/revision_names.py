@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 from typing import Literal
@@ -37,6 +37,7 @@ class Place:
 
     step: int  # optimizer steps, or what its name counts in their place: tokens, words, or an amount such as `5B`
     tokens: int | None = None  # training tokens that its name states
+    in_words: bool = field(default=False, compare=False)  # whether its name counts words
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,8 @@ def _read(name: str) -> _Reading | None:
         if found:
             tokens = [part.value for part in parts if part.unit == "tokens"]
             series = tuple(part.text for part in parts if part.unit is None and part.word not in _BESIDE)
-            return _Reading(Place(found[0].value, tokens[0] if len(tokens) == 1 else None), unit, series)
+            place = Place(found[0].value, tokens[0] if len(tokens) == 1 else None, unit == "words")
+            return _Reading(place, unit, series)
     last = _LAST_NUMBER.fullmatch(name)
     return None if last is None else _Reading(Place(int(last[1])), "steps", ())
 

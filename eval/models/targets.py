@@ -202,12 +202,13 @@ def _model_target(
     refuse_pointers(folder, ("*.json", WEIGHT_FILES[weights], *TOKENIZER_FILES))
     refuse_adapter(folder)
     manifest = read_manifest(folder) if _is_ours(folder) else None
-    if manifest is not None and revision is not None and manifest.step != place.step:
+    step = place.step if manifest is None or not place.in_words else manifest.step
+    if manifest is not None and revision is not None and manifest.step != step:
         raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest.step}")
     if manifest is not None:
         _check_files(folder, manifest, _WANTED, _LOADED)
     counts = _counts(folder.resolve())
-    return Target(name, place.step, folder, manifest, counts, revision, weights, stated_tokens=place.tokens, hub=hub)
+    return Target(name, step, folder, manifest, counts, revision, weights, stated_tokens=place.tokens, hub=hub)
 
 
 def has_checkpoint(run: Path) -> bool:

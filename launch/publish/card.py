@@ -1,7 +1,7 @@
 """The model card of a published run: its checkpoints, its provenance and a figure of its learning curves."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,20 +30,26 @@ _TEMPLATES = Environment(
 _TIES = {"half": "a tie counts one half", "wrong": "a tie counts as wrong", "right": "a tie counts as right"}
 
 
-def write_card(folder: Path, run: Path, repo: str | None = None) -> None:
-    """Write ``README.md`` and ``learning_curve.png`` of a run's repository, whose name may be open yet."""
+def write_card(folder: Path, run: Path, names: Sequence[str], repo: str | None = None) -> None:
+    """Write ``README.md`` and ``learning_curve.png`` of a run's repository, whose name may be open yet.
+
+    ``names`` are those of the revisions, in the order of the steps.
+    """
     settings = load_settings(run)
     (read,) = find_runs([str(run)])
     metrics, accuracy = metric_frame([read]), overall_accuracies(read)
     draw_curves(folder / CURVE, loss_table(metrics, held_out_frame([read])), curves_by_linking(accuracy, read))
+    manifests = [read_manifest(checkpoint) for checkpoint in checkpoints(run)]
+    revisions = {manifest.step: name for manifest, name in zip(manifests, names, strict=True)}
     text = _TEMPLATES.get_template("card.md").render(
         repo=repo or f"USER/{run.resolve().name}",
         settings=settings,
         model=settings.model.design,
         record=read_run_facts(run),
-        manifests=[read_manifest(checkpoint) for checkpoint in checkpoints(run)],
+        manifests=manifests,
+        names=revisions,
         bits=metrics.set_index("step")["bits_per_byte"].to_dict(),
-        accuracies=_tabulate_accuracies(accuracy),
+        accuracies=_tabulate_accuracies(accuracy, revisions),
         format_count=format_count,
     )
     write_text(folder / README, text)
@@ -68,7 +74,7 @@ def curves_by_linking(accuracy: pd.DataFrame, run: Run) -> dict[tuple[str, str],
     }  # fmt: skip
 
 
-def _tabulate_accuracies(accuracy: pd.DataFrame) -> Iterator[dict[str, object]]:
+def _tabulate_accuracies(accuracy: pd.DataFrame, revisions: Mapping[int, str]) -> Iterator[dict[str, object]]:
     """Yield a table for each benchmark and way to score: a row for each checkpoint, a column for each linking."""
     for (benchmark, scorer), rows in accuracy.groupby(["benchmark", "scorer"], sort=True, observed=True):
         linkings = list(dict.fromkeys(rows["linking"]))
@@ -77,7 +83,7 @@ def _tabulate_accuracies(accuracy: pd.DataFrame) -> Iterator[dict[str, object]]:
         yield {
             "benchmark": benchmark, "scorer": scorer, "pairs": int(rows["n"].max()),
             "rule": _TIES[rows["ties_rule"].iloc[0]], "head": ["revision", *linkings],
-            "rows": [[f"`step{step}`", *(f"{100 * value:.1f}" for value in line)] for step, line in lines],
+            "rows": [[f"`{revisions[step]}`", *(f"{100 * value:.1f}" for value in line)] for step, line in lines],
         }  # fmt: skip
 
 

@@ -5,9 +5,10 @@ folder is also a cache of the hub: ``from_pretrained(repo, revision="step512", c
 """
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
@@ -23,7 +24,8 @@ from ucurve.storage.facts import read_manifest
 from ucurve.storage.files import contents, sha256_file, sha256_json
 from ucurve.storage.locks import new_output
 from ucurve.storage.run_folder import MANIFEST, TOKENIZER, checkpoints
-from ucurve.training.run_folder.config_file import stored_config_sha256
+from ucurve.training.checkpoint_schedule import names_by_words
+from ucurve.training.run_folder.config_file import load_settings, stored_config_sha256
 from ucurve.training.verify import run_faults
 
 MAIN = "main"
@@ -39,6 +41,7 @@ class PublishSettings:
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")] | None = None
     upload: bool = False  # whether the revisions are sent to ``repo``
     private: bool = False  # whether the repository is for the eyes of its owner alone
+    names: Literal["steps", "words"] = "steps"  # what the names of the revisions count
     replace: bool = False  # whether what is in ``repo`` may be of another run
 
     @model_validator(mode="after")
@@ -57,19 +60,20 @@ def publish_command(values: dict[str, object]) -> None:
     if not run.is_dir():
         raise missing_folder("run", run)
     target = settings.repo if settings.upload else None
+    names = revisions(run, settings.names)
     if target is not None and not settings.replace:
-        refuse_other_content(target, [*revisions(run), MAIN], stored_config_sha256(run))
+        refuse_other_content(target, [*names, MAIN], stored_config_sha256(run))
     if target is not None and out.exists():
-        _check_same_publication(run, out)
+        _check_same_publication(run, out, names)
         log_line(f"{out} is there already; its revisions are sent as they are")
     else:
-        publish_run(run, out, settings.repo)
+        publish_run(run, out, names, settings.repo)
     if target is not None:
-        upload_revisions(out, target, revisions(run), settings.private)
-    print(f"{out}: revisions {', '.join([*revisions(run), MAIN])}")  # noqa: T201 - what came out
+        upload_revisions(out, target, names, settings.private)
+    print(f"{out}: revisions {', '.join([*names, MAIN])}")  # noqa: T201 - what came out
 
 
-def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
+def publish_run(run: Path, out: Path, names: Sequence[str], repo: str | None = None) -> None:
     """Write the revisions of a finished run into a new folder; with ``repo`` it is a cache of the hub too."""
     if out.exists():
         raise UserError(f"out={out} is there already; publishing needs a new folder")
@@ -81,9 +85,8 @@ def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
         raise RunError(f"{run} is not published, it has {len(faults)} fault(s)\n  {problems}")
     if without := [folder.name for folder in checkpoints(run) if not read_manifest(folder).has_weights]:
         raise UserError(f"{run}: the weights of {format_names(without)} were removed by prune, so it is not published")
-    names = revisions(run)
     with new_output(out) as temporary, TemporaryDirectory() as card:
-        write_card(Path(card), run, repo)
+        write_card(Path(card), run, names, repo)
         for folder, name in zip(checkpoints(run), names, strict=True):
             _copy_revision(run, folder, Path(card), temporary / name)
         (temporary / MAIN).symlink_to(names[-1], target_is_directory=True)
@@ -91,9 +94,15 @@ def publish_run(run: Path, out: Path, repo: str | None = None) -> None:
             _lay_out_cache(temporary, repo, [*names, MAIN])
 
 
-def revisions(run: Path) -> list[str]:
-    """Return the names of a run's revisions, ``step0`` first, in the order of the steps."""
-    return [f"step{read_manifest(folder).step}" for folder in checkpoints(run)]
+def revisions(run: Path, names: Literal["steps", "words"] = "steps") -> list[str]:
+    """Return the names of a run's revisions in the order of the steps: ``step0`` first, or ``chck_0M``."""
+    steps = [read_manifest(folder).step for folder in checkpoints(run)]
+    if names == "steps":
+        return [f"step{step}" for step in steps]
+    seen = load_settings(run).seen_per_step
+    if isinstance(seen, int):
+        raise UserError(f"names=words: the budget of {run} is in tokens; one in words, as tokens=100Mw, counts them")
+    return names_by_words(steps, seen)
 
 
 def _copy_revision(run: Path, folder: Path, card: Path, revision: Path) -> None:
@@ -122,9 +131,9 @@ def _lay_out_cache(out: Path, repo: str, names: list[str]) -> None:
             snapshot.symlink_to(Path("..", "..", name), target_is_directory=True)
 
 
-def _check_same_publication(run: Path, out: Path) -> None:
+def _check_same_publication(run: Path, out: Path, names: Sequence[str]) -> None:
     """Check that a folder has the revisions of this run, file by file; only the cards may have been changed."""
-    for folder, revision in zip(checkpoints(run), revisions(run), strict=True):
+    for folder, revision in zip(checkpoints(run), names, strict=True):
         found = out / revision
         expected = {file.name: sha256_file(file) for file in _model_files(run, folder)}
         allowed = {*expected, README, CURVE}

@@ -1,4 +1,5 @@
 import itertools
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from ucurve.training.checkpoint_schedule import (
     linear_steps,
     listed_steps,
     log_steps,
+    names_by_words,
     pythia_steps,
 )
 
@@ -61,6 +63,14 @@ def test_babylm_steps_are_the_first_to_have_seen_the_count():
     steps = babylm_steps(100_000, 16_384)
     assert steps[1] * 16_384 >= 1_000_000 > (steps[1] - 1) * 16_384
     assert steps[-1] == 100_000
+    seen = Fraction(16_384 * 100_000_000, 149_999_999)  # words in a step, at one and a half tokens a word
+    steps = babylm_steps(9155, seen)
+    assert names_by_words(steps, seen) == [f"chck_{count}M" for count in (*range(11), *range(20, 101, 10))]
+    assert all((step - 1) * seen < count * 10**6 <= step * seen for count, step in enumerate(steps[1:10], 1))
+    with pytest.raises(UserError, match=r"step 50 has seen 546,133 words, which is no whole million of its own"):
+        names_by_words([0, 50], seen)
+    with pytest.raises(UserError, match=r"step 1 has seen 10,923 words, which is no whole million of its own"):
+        names_by_words([0, 1], seen)
 
 
 def test_listed_steps():

@@ -34,7 +34,7 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
         try:
             settings = read_request(one.values)
             if isinstance(settings, RunSettings):
-                checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
+                checkpoint_steps(settings.schedule, settings.steps, settings.seen_per_step)
             found.append(Cell(settings, one.overrides))
         except UserError as error:
             problems.setdefault(str(error), []).append(" ".join(one.overrides))

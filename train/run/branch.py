@@ -73,7 +73,7 @@ def branch_point(settings: RunSettings, trunk: RunSettings) -> ParentFacts | Non
 
 
 def _scheduled(settings: RunSettings) -> tuple[int, ...]:
-    return checkpoint_steps(settings.schedule, settings.steps, settings.batch.tokens)
+    return checkpoint_steps(settings.schedule, settings.steps, settings.seen_per_step)
 
 
 def _write_branch(plan: Plan, trunk: Path, folder: Path, facts: RunFacts) -> None:

@@ -99,6 +99,19 @@ def test_a_published_suite_is_swept_with_the_numbers_of_the_run(scored, benchmar
         pd.testing.assert_frame_equal(numbers(place), expected)
 
 
+def test_revisions_can_have_the_names_of_babylm(settings_of, benchmarks, tmp_path, no_network, monkeypatch, capsys):
+    monkeypatch.setattr("ucurve.training.checkpoint_schedule._BABYLM_UNIT", 100)  # words, in place of a million
+    asked = ("tokens=800w", "data.words=jieba", "schedule=babylm", "schedule.count=null", "batch.sequences=1")
+    run = trained(settings_of("eval.benchmarks=[zhoblimp]", f"benchmark_root={benchmarks}", *asked))
+    out = tmp_path / "published"
+    publish(run, out, names="words")
+    names = [f"chck_{count}M" for count in range(9)]
+    assert capsys.readouterr().out.endswith(f"{out}: revisions {', '.join(names)}, main\n")
+    assert "| `chck_8M` |" in (out / "main" / "README.md").read_text(encoding="utf-8")
+    score(out, revisions=["all"], benchmarks=["zhoblimp"], benchmark_root=benchmarks, out=tmp_path / "swept")
+    pd.testing.assert_frame_equal(numbers(tmp_path / "swept"), numbers(run))
+
+
 def test_the_hubs_client_finds_every_revision_offline(scored, benchmarks, tmp_path, no_network, monkeypatch):
     out, swept = tmp_path / "published", tmp_path / "swept"
     publish(scored, out, repo="me/suite-2")
@@ -314,6 +327,7 @@ def test_what_cannot_be_published(run, tmp_path):
         r"upload=true needs repo=USER/NAME": {"upload": True},
         r"repo: got 'suite'": {"repo": "suite"},
         r"private=true is for upload=true": {"repo": "me/suite", "private": True},
+        r"names=words: the budget of .* is in tokens; one in words, as tokens=100Mw, counts them": {"names": "words"},
     }
     for message, given in mistakes.items():
         with pytest.raises(UserError, match=message):

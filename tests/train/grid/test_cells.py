@@ -256,6 +256,8 @@ def test_the_strict_small_track_is_one_pass_and_ten_through_its_words(tmp_path):
         "experiment=babylm_strict_small", f"data.path={tmp_path / 'texts.txt'}", "model=14m", "tokens=10Mw", "seed=0"
     )
     assert settings.run_name == "14m-10Mw-bpe-texts-s0"
+    assert settings.schedule.kind == "babylm"
+    assert (settings.model.hidden_dropout, settings.model.attention_dropout) == (0.1, 0.1)
     assert "for 10,000,000 words (whitespace)" in expect_run(settings).describe()
 
 
