@@ -10,7 +10,7 @@ from ucurve.eval.run import score_command
 from ucurve.eval.store.tables import ACCURACY
 from ucurve.eval.store.views import load_table
 from ucurve.launch.prune import prune_command
-from ucurve.launch.publish.publish import publish_run
+from ucurve.launch.publish.publish import publish_run, revisions
 from ucurve.storage.facts import read_manifest
 from ucurve.storage.run_folder import WEIGHTS, checkpoints
 from ucurve.training.run.run import train_run
@@ -70,7 +70,7 @@ def test_what_is_scored_goes_and_all_else_goes_on(run, root, tmp_path, capsys):
     assert find_faults(*checkpoints(other)) == []
     assert read_manifest(*checkpoints(other)).weights_sha256 == read_manifest(pruned).weights_sha256
     with pytest.raises(UserError, match="step00000003, step00000007 were removed by prune, so it is not published"):
-        publish_run(run, tmp_path / "out")
+        publish_run(run, tmp_path / "out", revisions(run))
 
 
 def test_new_pairs_are_scored_where_the_weights_are(run, root, capsys):

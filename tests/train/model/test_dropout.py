@@ -15,6 +15,7 @@ from ucurve.token_stream.order import mix
 from ucurve.training.engine.engine import TorchEngine
 from ucurve.training.model.dropout import dropping, sequence_keys
 from ucurve.training.model.library import LibraryModel
+from ucurve.training.model.view import changes_shapes, separate_documents
 
 SHARE, STEPS, SEQUENCES, SEED = 0.1, 6, 4, 5
 DROPPING = {
@@ -113,6 +114,18 @@ def test_neither_the_micro_batch_nor_a_resume_nor_torchs_generator_matter(precis
     assert take(again, "gpt_neox", 3) == whole[3:]
     assert all(map(torch.equal, again.model.parameters(), alone.model.parameters()))
     assert take(make_engine("gpt_neox", precision=precision, seed=6), "gpt_neox") != whole
+
+
+@pytest.mark.parametrize("family", ["lstm", "llama"])
+def test_documents_with_rows_or_masks_of_their_own_drop_units_in_any_micro_batch(family):
+    losses = []
+    for micro_batch in (1, 4):
+        model = dropping_design(family).build_model(VOCABULARY, LENGTH, 7, seed=0)
+        separate_documents(model, LENGTH)
+        assert changes_shapes(model) is (family == "lstm")
+        engine = TorchEngine(model, OPTIMIZER, micro_batch, torch.device("cpu"), seed=SEED)
+        losses.append(take(engine, family))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
 
 
 def test_the_share_is_what_was_asked_and_no_two_sequences_steps_or_calls_are_alike():
