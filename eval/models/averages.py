@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ucurve.errors import UserError
 from ucurve.eval.models.targets import Target, run_targets
+from ucurve.fields import format_names
 from ucurve.huggingface.foreign_code import WEIGHT_FILES
 from ucurve.progress import log_line
 from ucurve.storage.facts import RunFacts, read_manifest, read_run_facts, write_manifest, write_run_facts
@@ -37,6 +38,8 @@ def _average_run(run: Path, facts: RunFacts, last: int) -> Path:
     hashes = [target.weights_sha256() for target in targets]
     folder = run.resolve().parent / f"{run.resolve().name}-average={last}"
     if not folder.exists():
+        if without := [target.folder.name for target in targets if not target.has_weights]:
+            raise UserError(f"average={last}: the weights of {format_names(without)} of {run} were removed by prune")
         log_line(f"{folder}: writing the means of {last} checkpoints of {run}")
         with only_writer(folder), new_folder(folder) as temporary:
             for end in range(1, len(targets) + 1):

@@ -69,6 +69,8 @@ def test_what_is_scored_goes_and_all_else_goes_on(run, root, tmp_path, capsys):
     copy_checkpoint(run, other, read_manifest(pruned))
     assert find_faults(*checkpoints(other)) == []
     assert read_manifest(*checkpoints(other)).weights_sha256 == read_manifest(pruned).weights_sha256
+    with pytest.raises(UserError, match=r"average=2: the weights of step00000003, step00000007 of .* were removed"):
+        score(run, root, average=2)
     with pytest.raises(UserError, match="step00000003, step00000007 were removed by prune, so it is not published"):
         publish_run(run, tmp_path / "out", revisions(run))
 

@@ -1,4 +1,4 @@
-"""Dropout whose units are a function of seed and sequence, so that neither a kill nor the cut of a batch matters.
+"""Dropout whose units are a function of seed, step and sequence, so that neither a kill nor the cut of a batch matters.
 
 torch draws units from one generator for a whole batch. Here every sequence of a run has a key of its own, from which a
 pass over it counts on; the finaliser of splitmix64 (Steele et al. 2014, "Fast splittable pseudorandom number
