@@ -151,10 +151,6 @@ class LibraryModel:
         refuse_configuration(configuration, self.masked)
         with self._explaining():
             model = new_model(configuration, "AutoModelForMaskedLM" if self.masked else "AutoModelForCausalLM")
-        if not self.masked and getattr(model.get_output_embeddings(), "bias", None) is not None:
-            raise UserError(
-                f"model.architecture={self.architecture}: its logits have a bias, which the loss does not add"
-            )
         for name, parameter in model.named_parameters():
             parameter._no_weight_decay = name.endswith(_WITHOUT_DECAY)  # type: ignore[attr-defined]
         return model

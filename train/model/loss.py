@@ -24,6 +24,7 @@ from torch.nn.functional import pad
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.model.hidden import HiddenStates
 from ucurve.training.model.masked import is_masked, output_inputs
+from ucurve.training.model.refusals import logit_scale_and_cap
 from ucurve.training.model.view import compute_in_view, is_hybrid
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _NORMALISERS = (2.0**-60, 2.0**60)  # between them neither they nor what counts 
 class _OutputLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int
+        ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int, cap: float | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Sum the loss, and compute both gradients with it, chunk by chunk."""
         wide = torch.promote_types(hidden.dtype, torch.float32)  # of the softmax and of sums over chunks
@@ -52,14 +53,15 @@ class _OutputLoss(torch.autograd.Function):
         for start in range(0, len(hidden), positions):
             chunk = slice(start, start + positions)
             indices = targets[chunk, None]
-            chosen, highest, normaliser, exponentials = _exponentials(
-                hidden[chunk], narrow, indices, buffer, len(weight)
+            chosen, highest, normaliser, exponentials, slopes = _exponentials(
+                hidden[chunk], narrow, indices, buffer, len(weight), cap
             )
             losses = normaliser.log2() + highest - chosen
             total += losses.sum() / _LOG2_E
             of_separators += (losses * (indices == separator)).sum() / _LOG2_E
             # The gradient in the logits times the normaliser of each position.
-            error = exponentials.scatter_add_(1, indices, -normaliser).to(hidden.dtype)
+            error = exponentials.scatter_add_(1, indices, -normaliser)
+            error = (error if cap is None else error * slopes).to(hidden.dtype)
             torch.mm(error, narrow, out=hidden_gradient[chunk])
             hidden_gradient[chunk] /= normaliser
             _add_product(weight_gradient, error.t(), (hidden[chunk] / normaliser).to(hidden.dtype))
@@ -69,16 +71,16 @@ class _OutputLoss(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None, None]:
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         """Scale the gradients that ``forward`` kept."""
         hidden_gradient, weight_gradient = ctx.saved_tensors
-        return hidden_gradient * gradients[0], weight_gradient * gradients[0], None, None
+        return hidden_gradient * gradients[0], weight_gradient * gradients[0], None, None, None
 
 
 class _FusedOutputLoss(_OutputLoss):
     @staticmethod
     def forward(
-        ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int
+        ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int, cap: float | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Do the same with one compiled kernel between the products."""
         wide = torch.promote_types(hidden.dtype, torch.float32)
@@ -89,7 +91,7 @@ class _FusedOutputLoss(_OutputLoss):
         for start in range(0, len(hidden), positions):
             chunk = slice(start, start + positions)
             loss, of_these, error = _fused_kernel()(
-                hidden[chunk] @ narrow.t(), targets[chunk, None], len(weight), separator
+                hidden[chunk] @ narrow.t(), targets[chunk, None], len(weight), separator, cap
             )
             total += loss
             of_separators += of_these
@@ -101,41 +103,55 @@ class _FusedOutputLoss(_OutputLoss):
 
 
 def output_loss(
-    hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int = -1, fused: bool = False
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    targets: torch.Tensor,
+    separator: int = -1,
+    fused: bool = False,
+    cap: float | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the negative log-likelihood in nats, summed over the targets, and over those that are ``separator``.
 
     The first is differentiable in ``hidden`` and ``weight``. The shapes are [positions, width], [vocabulary, width] and
     [positions]. Products have the type of the hidden states. ``fused`` compiles what is between the products, which
-    needs a compiler and pays on an accelerator.
+    needs a compiler and pays on an accelerator. With a cap c, logits x are c tanh(x / c).
     """
     function = _FusedOutputLoss if fused else _OutputLoss
-    sums = function.apply(hidden, weight, targets, separator)  # type: ignore[no-untyped-call]
+    sums = function.apply(hidden, weight, targets, separator, cap)  # type: ignore[no-untyped-call]
     return cast(tuple[torch.Tensor, torch.Tensor], sums)
 
 
 @functools.cache
 def _fused_kernel() -> Callable[
-    [torch.Tensor, torch.Tensor, int, int], tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+    [torch.Tensor, torch.Tensor, int, int, float | None], tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 ]:
     return torch.compile(_loss_and_error, dynamic=False)
 
 
 def _loss_and_error(
-    logits: torch.Tensor, targets: torch.Tensor, vocabulary: int, separator: int
+    logits: torch.Tensor, targets: torch.Tensor, vocabulary: int, separator: int, cap: float | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return both sums of ``output_loss``, and the gradient of the first in the logits, in their type.
 
     ``targets`` have the shape [positions, 1].
     """
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    wide, slopes = _capped(wide, cap)
     columns = torch.arange(wide.shape[1], device=wide.device)
     if vocabulary < wide.shape[1]:
         wide = wide.masked_fill(columns >= vocabulary, -torch.inf)
     normaliser = wide.logsumexp(1, keepdim=True)
     losses = normaliser - wide.gather(1, targets)
-    error = ((wide - normaliser).exp() - (columns == targets).to(wide.dtype)).to(logits.dtype)
-    return losses.sum(), (losses * (targets == separator)).sum(), error
+    error = ((wide - normaliser).exp() - (columns == targets).to(wide.dtype)) * slopes
+    return losses.sum(), (losses * (targets == separator)).sum(), error.to(logits.dtype)
+
+
+def _capped(logits: torch.Tensor, cap: float | None) -> tuple[torch.Tensor, torch.Tensor | float]:
+    """Return logits within a cap, and their slopes; Gemma Team 2024, "Gemma 2", section 2."""
+    if cap is None:
+        return logits, 1.0
+    bent = (logits / cap).tanh()
+    return bent * cap, 1 - bent.square()
 
 
 def _narrow(weight: torch.Tensor, dtype: torch.dtype, multiple: int) -> torch.Tensor:
@@ -151,21 +167,27 @@ def _chunk_positions(device: torch.device, vocabulary: int) -> int:
 
 
 def _exponentials(
-    hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, buffer: torch.Tensor, vocabulary: int
-) -> tuple[torch.Tensor, torch.Tensor | float, torch.Tensor, torch.Tensor]:
-    """Return the logits of ``targets``, shape [positions, 1], what was subtracted, normaliser and exponentials."""
-    logits = _binary_logits(hidden, weight, buffer)
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    targets: torch.Tensor,
+    buffer: torch.Tensor,
+    vocabulary: int,
+    cap: float | None,
+) -> tuple[torch.Tensor, torch.Tensor | float, torch.Tensor, torch.Tensor, torch.Tensor | float]:
+    """Return the logits of ``targets``, shape [positions, 1], what was subtracted, normaliser, exponentials, slopes."""
+    binary_cap = None if cap is None else cap * _LOG2_E
+    logits, slopes = _capped(_binary_logits(hidden, weight, buffer), binary_cap)
     logits[:, vocabulary:] = -torch.inf
     chosen = logits.gather(1, targets)
     if logits.device.type == "cpu":  # elsewhere the comparison would make the device wait
         normaliser = logits.exp2_().sum(1, keepdim=True)
         lowest, largest = (float(bound) for bound in normaliser.aminmax())
         if _NORMALISERS[0] <= lowest and largest <= _NORMALISERS[1]:
-            return chosen, 0.0, normaliser, logits
-        logits = _binary_logits(hidden, weight, buffer)
+            return chosen, 0.0, normaliser, logits, slopes
+        logits, _ = _capped(_binary_logits(hidden, weight, buffer), binary_cap)
     highest = logits.amax(1, keepdim=True)
     normaliser = logits.sub_(highest).exp2_().sum(1, keepdim=True)
-    return chosen, highest, normaliser, logits
+    return chosen, highest, normaliser, logits, slopes
 
 
 def _binary_logits(hidden: torch.Tensor, weight: torch.Tensor, buffer: torch.Tensor) -> torch.Tensor:
@@ -205,11 +227,16 @@ def summed_loss(
         states = output_inputs(model, hidden[predicted].float()).to(hidden.dtype)
         layer = model.get_output_embeddings()
         return output_loss(*_with_bias(states, layer.weight, layer.bias), targets[predicted])
-    weight, separator = model.get_output_embeddings().weight, model.config.bos_token_id
-    if both_sides is not None:
+    layer, separator = model.get_output_embeddings(), model.config.bos_token_id
+    scale, cap = logit_scale_and_cap(model.config)
+    if both_sides is None:
+        states, wanted = hidden.flatten(0, 1), targets.flatten()
+    else:
         predicted = targets != NOT_PREDICTED
-        return output_loss(hidden[predicted], weight, targets[predicted], separator)
-    return output_loss(hidden.flatten(0, 1), weight, targets.flatten(), separator, fused)
+        states, wanted, fused = hidden[predicted], targets[predicted], False
+    states, weight = _with_bias(states, layer.weight, layer.bias)
+    states = states if scale == 1 else states * scale
+    return output_loss(states, weight, wanted, separator, fused, cap)
 
 
 def _with_bias(

@@ -1,5 +1,6 @@
 """What keeps a model of transformers from being trained here: what its configuration says, and what it computes."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ucurve.errors import UserError
@@ -8,17 +9,9 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedConfig, PreTrainedModel
 
-# Keys that change the logits after the output layer, which the loss computes itself, and the values that do not.
-_OF_LOGITS: dict[str, float | None] = {
-    "final_logit_softcapping": None,
-    "logits_soft_cap": None,
-    "output_logit_soft_cap": None,
-    "logit_scale": 1,
-    "logits_scaling": 1,
-    "lm_head_multiplier": 1,
-    "logits_mup_width_multiplier": 1,
-    "lm_head_bias": 0,
-}
+# Keys that change logits after the output layer: by which they are multiplied or divided, within which they stay.
+_MULTIPLY, _DIVIDE = ("logit_scale", "lm_head_multiplier"), ("logits_scaling",)
+_CAP = ("final_logit_softcapping", "logits_soft_cap", "output_logit_soft_cap")
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 _UNUSED_DROPOUT = ("classifier", "summary", "qa_", "seq_classif_")  # of layers that a language model does not have
 _POSITIONS = 8
@@ -39,11 +32,6 @@ def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False
         values,
         "the share of the units that are dropped is from 0 to below 1",
     )
-    _refuse(
-        {key: neutral for key, neutral in _OF_LOGITS.items() if values.get(key) not in (None, neutral)},
-        values,
-        "the logits would be changed after the output layer, which the loss does not do",
-    )
     experts = [f"model.config.{key} is {values[key]}" for key in _EXPERTS if values.get(key)]
     if experts:
         raise UserError(
@@ -62,6 +50,13 @@ def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False
             f"model.architecture={configuration.model_type} sees the tokens that it is to predict; "
             "set model.objective=masked, or take another architecture"
         )
+
+
+def logit_scale_and_cap(configuration: "PreTrainedConfig") -> tuple[float, float | None]:
+    """Return by what logits are multiplied after the output layer, and the bound within which they stay, if any."""
+    values = {key: value for key, value in configuration.to_dict().items() if isinstance(value, int | float) and value}
+    scale = math.prod(values.get(key, 1) for key in _MULTIPLY) / math.prod(values.get(key, 1) for key in _DIVIDE)
+    return scale, next((values[key] for key in _CAP if key in values), None)
 
 
 def dropout_shares(values: dict[str, Any]) -> dict[str, float]:
@@ -114,7 +109,9 @@ def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
             return
         if sees_later_tokens:
             raise UserError(f"model.architecture={architecture} sees the tokens that it is to predict")
-        if not _are_close(hidden @ output.weight.T, logits):
+        scale, cap = logit_scale_and_cap(model.config)
+        product = output(hidden) * scale
+        if not _are_close(product if cap is None else cap * (product / cap).tanh(), logits):
             raise UserError(
                 f"model.architecture={architecture}: its logits are not the product of its last hidden states with one "
                 "matrix, which the loss computes; take an architecture without another step there"

@@ -101,7 +101,6 @@ def test_weights_are_drawn_from_the_seed_alone():
 
 
 SIZED = {**PLAIN, "num_key_value_heads": 2, "head_dim": 8}
-GPTJ = {"n_embd": WIDTH, "n_layer": 1, "n_head": 4, "rotary_dim": 4, **NO_DROPOUT}
 BERT = {**PLAIN, "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0}
 MESSAGES = [
     ("lama", {}, "unknown architecture 'lama' in model.architecture"),
@@ -112,9 +111,6 @@ MESSAGES = [
     ("llama", {"num_hidden_layers": "many"}, "model.config: transformers makes no llama of these values: "),
     ("gpt2", {"attn_pdrop": 1.0}, "the share of the units that are dropped is from 0 to below 1; set model.config.att"),
     ("opt", {"layerdrop": 0.2}, "whole layers would be left out, by numbers that no run can repeat; set model.confi"),
-    ("gemma2", SIZED, "; set model.config.final_logit_softcapping=null"),
-    ("cohere", PLAIN, "; set model.config.logit_scale=1"),
-    ("granite", {**PLAIN, "logits_scaling": 8.0}, "; set model.config.logits_scaling=1"),
     ("mamba", {"rescale_prenorm_residual": True}, "; set model.config.rescale_prenorm_residual=False"),
     ("mixtral", SIZED, "model.config.num_local_experts is 8: model.architecture=mixtral is a mixture of experts"),
     ("olmoe", SIZED, "model.config.num_experts is 64: model.architecture=olmoe is a mixture of experts"),
@@ -125,8 +121,6 @@ MESSAGES = [
     ),
     ("stablelm", PLAIN, "num_attention_heads=4 is no multiple of model.config.num_key_value_heads, which is 32"),
     ("bert", BERT, "; set model.objective=masked"),
-    ("xlnet", {"n_layer": 1, "dropout": 0.0}, "its logits have a bias, which the loss does not add"),
-    ("gptj", GPTJ, "its logits have a bias, which the loss does not add"),
 ]
 
 

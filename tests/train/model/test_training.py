@@ -1,13 +1,18 @@
 """Steps of the engine are those of a plain loop over the library's own model, for every family."""
 
+import json
+
 import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 from transformers import AutoModelForCausalLM
 
-from tests.train.model.test_library import FAMILIES, LENGTH, VOCABULARY, design
+from tests.train.model.test_library import FAMILIES, LENGTH, NO_DROPOUT, PLAIN, VOCABULARY, WIDTH, design
 from ucurve.training.engine.engine import TorchEngine
+from ucurve.training.model import loss as loss_module
 from ucurve.training.model.hidden import make_hidden_states
+from ucurve.training.model.library import LibraryModel
+from ucurve.training.model.loss import summed_loss
 from ucurve.training.optim import OptimizerSettings
 
 OPTIMIZER = OptimizerSettings(
@@ -70,6 +75,38 @@ def test_in_bfloat16_a_model_computes_nearly_the_same(family):
     narrow, wide = (make_hidden_states(precision)(model, ids) for precision in ("bfloat16", "float32"))
     assert narrow.dtype == torch.bfloat16
     assert torch.linalg.vector_norm(narrow - wide) < 0.03 * torch.linalg.vector_norm(wide)
+
+
+OTHER_LOGITS = {
+    "gemma2": {**FAMILIES["qwen3"], "final_logit_softcapping": 0.5},
+    "cohere": {**PLAIN, "logit_scale": 0.25},
+    "granite": {**PLAIN, "logits_scaling": 8.0},
+    "gptj": {"n_embd": WIDTH, "n_layer": 1, "n_head": 4, "rotary_dim": 4, **NO_DROPOUT},
+    "phi": {**PLAIN, "hidden_act": "gelu"},
+}
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("family", OTHER_LOGITS)
+def test_logits_with_a_bias_a_scale_or_a_cap_have_the_loss_and_gradients_of_the_library(monkeypatch, family, fused):
+    monkeypatch.setattr(loss_module, "_fused_kernel", lambda: loss_module._loss_and_error)
+    model = LibraryModel(family, json.dumps(OTHER_LOGITS[family])).build_model(VOCABULARY, LENGTH, 7, seed=0).train()
+    with torch.no_grad():
+        for parameter in model.get_output_embeddings().parameters():
+            parameter.normal_(0, 0.3)
+    ids, every = batches()[0], list(model.parameters())
+    ours = summed_loss(model, ids[:, :-1], ids[:, 1:], make_hidden_states("float32"), fused)[0] / ids[:, 1:].numel()
+    expected = causal_loss(model, ids)
+    assert ours.item() == pytest.approx(expected.item(), rel=1e-6)
+    for mine, theirs in zip(torch.autograd.grad(ours, every), torch.autograd.grad(expected, every), strict=True):
+        assert (mine - theirs).norm() <= 1e-5 * theirs.norm()
+    assert abs(torch.nn.functional.cross_entropy(hidden_product(model, ids), ids[:, 1:].flatten()) - expected) > 1e-3
+
+
+def hidden_product(model, ids):
+    """The logits without bias, scale and cap."""
+    hidden = model.base_model(ids[:, :-1]).last_hidden_state
+    return (hidden @ model.get_output_embeddings().weight.T).flatten(0, 1)
 
 
 class Seen(TorchFunctionMode):
