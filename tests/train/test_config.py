@@ -98,6 +98,9 @@ def test_the_identity_leaves_out_how_and_where():
 
 
 def test_runs_of_one_cell_differ_in_the_seeds_only():
+    assert differing_keys(base.identity(), read("model.hidden_dropout=0.1").identity()) == [
+        "model.hidden_dropout: None -> 0.1"
+    ]
     assert without_seeds(read("seed=0").identity()) == without_seeds(read("seed=1").identity())
     assert without_seeds(read().identity()) != without_seeds(read("tokens=20M").identity())
 
@@ -141,6 +144,7 @@ def test_automatic_precision_follows_the_device(monkeypatch, tmp_path, device, f
           for text in ("0w", "w", "1.5w", "102Mwords", "null")),
         ("tokens=100", r"tokens=100 is less than one global batch of 16384 tokens; .* lower batch.sequences=256 or batch.length=64"),
         ("model=tiny model.heads=3", r"width 64 must be 3 heads times a multiple of 8"),
+        ("model=tiny model.hidden_dropout=1", r"model\.hidden_dropout: got 1; .*less than 1"),
         ("engine.micro_batch=0", r"engine\.micro_batch: got 0; allowed: auto, or a number of sequences from 1"),
         ("engine.micro_batch=all", r"engine\.micro_batch: got 'all'; allowed: auto"),
         ("engine.device=gpu", r"engine\.device: got 'gpu'; allowed: auto, cpu, cuda, or one device as cuda:1"),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ucurve.errors import DamagedError, RunError, UserError
+from ucurve.eval.scoring.loading import evaluating
 from ucurve.huggingface.pretrained import load_model
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import CheckpointFacts, Manifest, read_manifest, write_manifest
@@ -50,14 +51,14 @@ def copy_checkpoint(source: Path, run: Path, facts: CheckpointFacts) -> None:
         write_manifest(temporary, describe_files(temporary, facts, read_manifest(folder).weights_sha256))
 
 
+@evaluating
 def _compute_probe(model: "PreTrainedModel") -> "torch.Tensor":
     """Compute the logits of a few fixed tokens over the whole vocabulary, in float32, shape [1, length, V]."""
     import torch
 
     length = min(_PROBE_TOKENS, getattr(model.config, "max_position_embeddings", _PROBE_TOKENS))
     tokens = torch.linspace(0, model.config.vocab_size - 1, length).long()[None]
-    with torch.no_grad():
-        logits: torch.Tensor = model(tokens.to(model.get_output_embeddings().weight.device)).logits
+    logits: torch.Tensor = model(tokens.to(model.get_output_embeddings().weight.device)).logits
     return logits.float()
 
 

@@ -3,16 +3,17 @@
 import pytest
 
 from tests.train.run.interrupting import outcome, train_with_a_stop
+from tests.train.stress import MODELS
 from tests.train.tiny_models import TINY
 from ucurve.config import compose
 from ucurve.training.run.run import train_run
 from ucurve.training.verify import run_faults
 
 
-@pytest.mark.parametrize("model", ["llama-14m", "mamba-14m"])
+@pytest.mark.parametrize("model", ["llama-14m", "mamba-14m", "dropout"])
 def test_an_interrupted_run_ends_as_if_left_alone(settings_of, monkeypatch, model):
-    alone, settings = settings_of(*TINY[model], "name=alone"), settings_of(*TINY[model])
-    assert settings.run_name.startswith(f"{model}-")
+    alone, settings = settings_of(*MODELS[model], "name=alone"), settings_of(*MODELS[model])
+    assert f"model={settings.run_name}".startswith(f"{MODELS[model][0]}-")
     train_run(alone)
     train_with_a_stop(settings, monkeypatch)
     expected, found = (outcome(each.folder) for each in (alone, settings))
