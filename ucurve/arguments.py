@@ -141,6 +141,9 @@ def quoted_where_needed(argument: str) -> str:
     key, equals, value = argument.partition("=")
     if not equals or argument.startswith("-") or _is_readable(argument):
         return argument
+    unfolded = f"{key}={' '.join(value.splitlines())}"
+    if value.startswith(("[", "{")) and _is_readable(unfolded):  # a list that was written on several lines
+        return unfolded
     if "=" in value and "{" not in value and _is_readable(f"{key}={value.replace('=', '_')}"):  # -rate=wsd in names
         return f"{key}={re.sub('[^][,]*=[^][,]*', lambda name: _quoted(name[0]), value)}"
     quoted = f"{key}={_quoted(value)}"

@@ -66,6 +66,7 @@ def test_resolve_leaves_what_has_no_value_to_the_check():
         ("data.path=texts (2)/*[0-9].txt", "texts (2)/*[0-9].txt"),
         ("data.path=a{1}'s", "a{1}'s"),
         ("run=runs/x-s0-rate=wsd", "runs/x-s0-rate=wsd"),
+        ("grid=[\n  {seed: [0, 1]},\n  {model: [tiny]}\n]", [{"seed": [0, 1]}, {"model": ["tiny"]}]),
         ("runs=[runs/x-s0-rate=wsd,runs/x-s0]", ["runs/x-s0-rate=wsd", "runs/x-s0"]),
     ],
 )
