@@ -10,7 +10,7 @@ from ucurve.fields import format_names
 from ucurve.huggingface.foreign_code import WEIGHT_FILES
 from ucurve.progress import log_line
 from ucurve.storage.facts import RunFacts, read_manifest, read_run_facts, write_manifest, write_run_facts
-from ucurve.storage.files import contents, link_or_copy, new_folder, sha256_file, sha256_json
+from ucurve.storage.files import contents, link_or_copy, new_folder, remove_leftovers, sha256_file, sha256_json
 from ucurve.storage.locks import only_writer
 from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, TOKENIZER, checkpoint_folder
 
@@ -41,11 +41,13 @@ def _average_run(run: Path, facts: RunFacts, last: int) -> Path:
         if without := [target.folder.name for target in targets if not target.has_weights]:
             raise UserError(f"average={last}: the weights of {format_names(without)} of {run} were removed by prune")
         log_line(f"{folder}: writing the means of {last} checkpoints of {run}")
-        with only_writer(folder), new_folder(folder) as temporary:
-            for end in range(1, len(targets) + 1):
-                begin = max(0, end - last)
-                _write_checkpoint(targets[begin:end], hashes[begin:end], temporary)
-            _write_record(run, facts, last, temporary)
+        with only_writer(folder):
+            remove_leftovers(folder.parent, folder.name)
+            with new_folder(folder) as temporary:
+                for end in range(1, len(targets) + 1):
+                    begin = max(0, end - last)
+                    _write_checkpoint(targets[begin:end], hashes[begin:end], temporary)
+                _write_record(run, facts, last, temporary)
     found = [read_manifest(target.folder).averaged for target in run_targets(folder)]
     if found != [tuple(hashes[max(0, end - last) : end]) for end in range(1, len(targets) + 1)]:
         raise UserError(f"{folder}: not the means of the checkpoints of {run}; remove it, and they are made again")

@@ -19,17 +19,22 @@ class Recorded:
         return "replayed", share
 
 
-def steps(monkeypatch, needed, recorded=Recorded):
+def steps(monkeypatch, needed, recorded=Recorded, lengths=(8,) * 5):
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(total_memory=80))
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda _: 5 + needed)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _: 5)
     monkeypatch.setattr(cuda_graph, "_Recorded", recorded)
     graphed = GraphedGradients(lambda share: ("computed", share), [], torch.device("cpu"))
-    return [graphed(number)[0] for number in range(5)]
+    return [graphed(torch.zeros(2, length))[0] for length in lengths]
 
 
 def test_steps_are_replayed_after_the_first_three(monkeypatch):
     assert steps(monkeypatch, needed=9) == ["computed"] * 3 + ["replayed"] * 2
+
+
+def test_longer_sequences_get_a_graph_of_their_own(monkeypatch):
+    found = steps(monkeypatch, needed=9, lengths=(4,) * 5 + (8,) * 4)
+    assert found == ["computed"] * 3 + ["replayed"] * 2 + ["computed"] * 3 + ["replayed"]
 
 
 def test_steps_that_take_much_memory_are_not_recorded(monkeypatch):
