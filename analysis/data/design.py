@@ -109,7 +109,7 @@ def _is_left_out(name: str, without: Sequence[str]) -> bool:
     if name == _SETTINGS:  # which every factor changes
         return bool(without)
     part_of = next((factor for start, factor in _PART_OF.items() if name.startswith(start)), name)
-    depends_on = {_MODEL: ("architecture", "size"), _TEXT: ("tokenizer", "corpus")}.get(name, (part_of,))
+    depends_on = {_MODEL: ("architecture", "size"), _TEXT: ("tokenizer", "corpus")}.get(name, (part_of, name))
     return not set(depends_on).isdisjoint(without)
 
 

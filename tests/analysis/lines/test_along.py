@@ -1,3 +1,4 @@
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,14 @@ def test_a_factor_is_compared_on_average_of_the_pairs_of_lines(make_line, tmp_pa
     assert row["higher"] == ""
     sentence = list(describe_ends(scored.study, line_ends(scored.study)))[-1]
     assert "on these sentence pairs. Along the curves, word is higher from " in sentence
+
+
+def test_curves_without_any_spread_have_a_largest_difference(make_run: MakeRun, tmp_path: Path) -> None:
+    for tokenizer, seed in product(("char", "word"), (0, 1)):
+        make_run([score_row(step, 1.0) for step in (1, 2, 4, 8)], tokenizer=tokenizer, seed=seed)
+    scored = scored_of(tmp_path)
+    table = differences_along(scored.curve_rows(), scored.study.runs)[1]
+    assert table["largest"].tolist() == pytest.approx([0.0], abs=1e-9)
 
 
 def test_levels_of_one_run_are_not_compared(make_line, tmp_path: Path) -> None:

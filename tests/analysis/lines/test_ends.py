@@ -84,6 +84,14 @@ def test_a_line_that_is_scored_in_two_ways_has_two_names_and_is_compared_as_a_ca
     assert lines_view(ends.table, study.design).columns[0].name == "line"
 
 
+def test_a_key_of_a_group_is_a_factor_by_itself(make_run: MakeRun, tmp_path: Path) -> None:
+    for attention, accuracy in (("stream", 0.6), ("document", 0.7)):
+        make_run([score_row(8, accuracy)], suffix=f"-data.attention={attention}")
+    found = compare_levels(study_of(tmp_path), line_ends(study_of(tmp_path)), "data.attention")
+    assert found[["level", "other"]].iloc[0].tolist() == ["document", "stream"]
+    assert found["difference"].tolist() == pytest.approx([0.1])
+
+
 def test_lines_that_are_not_told_apart_from_the_best_are_named(make_run: MakeRun, tmp_path: Path) -> None:
     ends = {"char": (0.9, 0.8, 0.88), "word": (0.85, 0.9, 0.8), "bpe": (0.6, 0.55, 0.5), "sp": (0.5, 0.52, 0.51)}
     for tokenizer, accuracies in ends.items():
