@@ -91,12 +91,12 @@ def test_the_identity_leaves_out_how_and_where():
     same = read("eval.when=never", "engine.micro_batch=8", "paths.runs=elsewhere", "data.path=x", "data.name=text")
     assert config_sha256(base.identity()) != config_sha256(read("seed=1").identity())
     assert config_sha256(base.identity()) == config_sha256(replace(same, data=base.data).identity())
+    assert differing_keys(base.identity(), read("model.hidden_dropout=0.1").identity()) == [
+        "model.hidden_dropout: None -> 0.1"
+    ]
     assert differing_keys(base.identity(), read("optimizer.clip=2", "schedule.count=9").identity()) == [
         "optimizer.clip: 1.0 -> 2.0",
         "schedule.count: 47 -> 9",
-    ]
-    assert differing_keys(base.identity(), read("model.hidden_dropout=0.1").identity()) == [
-        "model.hidden_dropout: None -> 0.1"
     ]
 
 
