@@ -53,7 +53,11 @@ _GROUPS = {
     "mixer": ("mixer", "mamba", "time_mix"),
     "recurrent": ("lstm",),
     EMBEDDING: ("embed", "wte", "wpe"),
-    "head": ("predictions", "head"),  # of masked models, between the inner model and the output layer
+    "head": (
+        "predictions",
+        "head",
+        "vocab_transform",
+    ),  # of masked models, between the inner model and the output layer
 }
 
 

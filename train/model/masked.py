@@ -24,9 +24,10 @@ def loading_class(model: "PreTrainedModel") -> "ModelClass":
 def output_inputs(model: "PreTrainedModel", hidden: "torch.Tensor") -> "torch.Tensor":
     """Return what the output layer of a masked model gets of last hidden states, both of shape [..., width].
 
-    The layers outside of the inner model follow each other, up to the output layer, which may be inside one of them.
+    The model itself computes it, with these states in place of what its inner model would.
     """
     import torch
+    from transformers.modeling_outputs import BaseModelOutput
 
     found: list[torch.Tensor] = []
 
@@ -34,9 +35,14 @@ def output_inputs(model: "PreTrainedModel", hidden: "torch.Tensor") -> "torch.Te
         found.append(inputs[0])
         return (inputs[0][:0],)  # so that it computes no logits
 
-    output = model.get_output_embeddings()
-    with output.register_forward_pre_hook(take):
-        for layer in model.children():
-            if layer is not model.base_model and not found:
-                hidden = layer(hidden)
-    return found[0]
+    def give(*_given: object, **_named: object) -> BaseModelOutput:
+        return BaseModelOutput(last_hidden_state=hidden.flatten(0, -2)[None])
+
+    output, inner = model.get_output_embeddings(), model.base_model
+    inner.forward = give
+    try:
+        with output.register_forward_pre_hook(take):
+            model(hidden.new_zeros((1, 1), dtype=torch.long))
+    finally:
+        del inner.forward  # that of its class is found again
+    return found[0].view(*hidden.shape[:-1], -1)

@@ -32,6 +32,11 @@ def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False
         values,
         "the share of the units that are dropped is from 0 to below 1",
     )
+    if configuration.model_type == "mpnet":
+        raise UserError(
+            "model.architecture=mpnet takes the token of number 1 for padding and numbers positions from 2, whatever a "
+            "run has there; take bert or roberta"
+        )
     experts = [f"model.config.{key} is {values[key]}" for key in _EXPERTS if values.get(key)]
     if experts:
         raise UserError(

@@ -20,6 +20,14 @@ MASKED = {
     "bert": {**PLAIN, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
     "roberta": {**PLAIN, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
     "modernbert": PLAIN,
+    "distilbert": {
+        "dim": WIDTH,
+        "n_layers": LAYERS,
+        "n_heads": 4,
+        "hidden_dim": 48,
+        "dropout": 0,
+        "attention_dropout": 0,
+    },
 }
 
 
@@ -93,6 +101,7 @@ MESSAGES = [
     ("llama", {}, "model.architecture=llama is causal: transformers has no masked model of it"),
     ("bert", {"is_decoder": True}, "does not see what follows a masked token"),
     ("bart", {}, "model.config"),
+    ("mpnet", {}, "model.architecture=mpnet takes the token of number 1 for padding"),
 ]
 
 
