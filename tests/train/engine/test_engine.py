@@ -8,6 +8,7 @@ import torch
 
 from ucurve.errors import RunError, UserError
 from ucurve.training.engine import engine as engine_module
+from ucurve.training.engine import micro_batch
 from ucurve.training.engine.engine import DivergedError, TorchEngine
 from ucurve.training.engine.execution import check_processes, choose_compile, choose_device
 from ucurve.training.engine.optimizers import parameter_groups
@@ -119,6 +120,31 @@ def test_a_step_that_cannot_fit_leaves_the_weights(monkeypatch, setting, advice)
 def test_automatic_micro_batches_of_a_processor():
     batch = windows(1, 70)
     assert make_engine("auto").step(batch, 1e-3, 1) == make_engine(32).step(batch, 1e-3, 1)
+
+
+def test_longer_sequences_have_micro_batches_of_their_own(monkeypatch):
+    class Memory:
+        used = 0
+
+        def free(self):
+            return 64
+
+        def peak_of(self, work):
+            work()
+            return self.used
+
+    def try_out(ids):
+        memory.used = ids.numel()
+
+    memory = Memory()
+    monkeypatch.setattr(micro_batch, "device_memory", lambda _: memory)
+    batches, sizes = micro_batch.MicroBatch("auto", torch.device("cuda"), Processes()), []
+    for length in (5, 5, 5, 9, 9, 9):
+        share = torch.zeros(80 // length, length)
+        if batches.probing(share):
+            batches.probe(share, try_out, 0)
+        sizes.append(len(batches.split(share)[0]))
+    assert sizes == [8] * 3 + [4] * 3
 
 
 def test_bfloat16_changes_products_alone():
