@@ -1,6 +1,7 @@
 import itertools
 import shutil
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -123,26 +124,14 @@ def test_automatic_micro_batches_of_a_processor():
 
 
 def test_longer_sequences_have_micro_batches_of_their_own(monkeypatch):
-    class Memory:
-        used = 0
-
-        def free(self):
-            return 64
-
-        def peak_of(self, work):
-            work()
-            return self.used
-
-    def try_out(ids):
-        memory.used = ids.numel()
-
-    memory = Memory()
+    used = []
+    memory = SimpleNamespace(free=lambda: 64, peak_of=lambda work: work() or used[-1])
     monkeypatch.setattr(micro_batch, "device_memory", lambda _: memory)
     batches, sizes = micro_batch.MicroBatch("auto", torch.device("cuda"), Processes()), []
     for length in (5, 5, 5, 9, 9, 9):
         share = torch.zeros(80 // length, length)
         if batches.probing(share):
-            batches.probe(share, try_out, 0)
+            batches.probe(share, lambda ids: used.append(ids.numel()), 0)
         sizes.append(len(batches.split(share)[0]))
     assert sizes == [8] * 3 + [4] * 3
 

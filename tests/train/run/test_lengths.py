@@ -41,18 +41,13 @@ def test_a_step_has_the_batch_of_a_run_of_its_length(settings_of, more):
 @pytest.mark.parametrize("more", [[], ["optimizer=muon"], MASKED])
 def test_flops_are_those_of_each_length(settings_of, more):
     plan = expect_run(settings_of(SHORTER, "name=grows", *more)).plan
-    single = {length: expect_run(settings_of(*of_length(length), *more)).plan for length in STAGES}
-    rate, expected = plan.settings.objective, 0.0
-    if more[1:]:  # the rate of masks changes, which the plans of single lengths count from their first step
-        head = single[16].settings.model.design
-        inner = [head.count_flops(plan.vocabulary, length, 128 * len(steps), 0.0) for length, steps in STAGES.items()]
-        per_token = head.count_flops(plan.vocabulary, 16, 1, 1.0) - head.count_flops(plan.vocabulary, 16, 1, 0.0)
-        expected = sum(inner) + 128 * per_token * sum(rate.rate_at(step, 12) for step in range(1, 13))
-    else:
-        for length, steps in STAGES.items():
-            expected += single[length].flops_exact(128 * steps[-1]) - single[length].flops_exact(128 * (steps[0] - 1))
+    expected = 12 * plan.optimizer_flops
+    for length, steps in STAGES.items():
+        for step in steps:
+            rate = plan.settings.objective.rate_at(step, 12)
+            expected += plan.settings.model.design.count_flops(plan.vocabulary, length, 128, rate)
     assert plan.flops_exact(plan.tokens) == pytest.approx(expected, rel=1e-12)
-    assert plan.flops(plan.tokens) == single[16].flops(plan.tokens)
+    assert plan.flops(plan.tokens) == expect_run(settings_of(*more)).plan.flops(plan.tokens)
 
 
 def test_weights_of_the_first_stage_are_those_of_a_run_of_its_length(settings_of, monkeypatch, tmp_path):
