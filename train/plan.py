@@ -170,7 +170,7 @@ def _describe_rate(plan: Plan) -> str:
     """Describe the learning rate, with its form where that is not the default."""
     rate, peak = plan.settings.rate, plan.settings.optimizer.learning_rate
     first, last = plan.learning_rate(1), plan.learning_rate(plan.steps)
-    form = "" if rate.kind == "cosine" else f"; rate={rate.kind}"
+    form = "" if rate.kind == "cosine" else f"; rate={rate.kind}{f' ({rate.form})' * (rate.form != 'sqrt')}"
     if rate.decay is not None:
         begins = [f"{rate.steps_before_decay(end):,}" for end in plan.settings.decay_ends]
         form += f" falls after step {', '.join(begins)}"
