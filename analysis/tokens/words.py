@@ -99,7 +99,7 @@ def as_curves(rows: pd.DataFrame) -> pd.DataFrame:
     return own.assign(phenomenon=own["word"], accuracy=way)
 
 
-@questions.section(questions.PAIRS, place=2, page="docs/token-scores.md")
+@questions.section(questions.PAIRS, place=6, page="docs/token-scores.md")
 def word_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw and tabulate the words of a benchmark; nothing where no words are stored."""
     rows = word_rows(scored)

@@ -15,7 +15,7 @@ from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.eval.run import execute
 from ucurve.eval.settings import ScoreCommand
-from ucurve.launch.publish.publish import publish_run
+from ucurve.launch.publish.publish import publish_run, revisions
 from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest, write_run_facts
 from ucurve.storage.run_folder import checkpoints, step_name
 from ucurve.training.run.run import train_run
@@ -68,7 +68,7 @@ def test_means_are_a_line_beside_the_run(scored, ask, tmp_path):  # noqa: F811
     study = read_study(find_runs([f"{run}*"]), AnalyzeSettings(runs=f"{run}*", out=str(tmp_path / "figures")))
     assert {one.folder: one.line for one in study.runs} == {run: "tiny", mean: "mean of 2 checkpoints"}
     assert set(study.metrics["run"]) == {run.name}, "the losses of steps are those of the run"
-    publish_run(mean, tmp_path / "published")
+    publish_run(mean, tmp_path / "published", revisions(mean))
     card = (tmp_path / "published" / "main" / "README.md").read_text()
     assert "the mean of those of the last 2 checkpoints" in card
 

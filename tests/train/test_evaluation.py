@@ -108,7 +108,7 @@ def test_a_run_that_scores_nothing_says_so_once_with_a_command(settings_of, caps
 
 def test_every_key_of_scoring_is_one_of_training(settings_of):
     training, scoring = compose("train", [])["eval"], compose("score", [])
-    of_the_command = {"run", "steps", "watch", "model", "revisions", "keep", "out", "check", "list"}
+    of_the_command = {"run", "steps", "watch", "model", "revisions", "keep", "out", "check", "list", "average"}
     assert training.keys() - {"when"} == scoring.keys() - of_the_command
     assert training["benchmarks"] == ["zhoblimp"]  # those that suit the default corpus
     same = training.keys() - {"when", "benchmarks"}

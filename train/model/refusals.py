@@ -115,7 +115,7 @@ def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
         if sees_later_tokens:
             raise UserError(f"model.architecture={architecture} sees the tokens that it is to predict")
         scale, cap = logit_scale_and_cap(model.config)
-        product = output(hidden) * scale
+        product = torch.nn.functional.linear(hidden, output.weight, getattr(output, "bias", None)) * scale
         if not _are_close(product if cap is None else cap * (product / cap).tanh(), logits):
             raise UserError(
                 f"model.architecture={architecture}: its logits are not the product of its last hidden states with one "
