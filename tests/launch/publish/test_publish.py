@@ -99,6 +99,7 @@ def test_a_published_suite_is_swept_with_the_numbers_of_the_run(scored, benchmar
         pd.testing.assert_frame_equal(numbers(place), expected)
 
 
+@pytest.mark.long
 def test_revisions_can_have_the_names_of_babylm(settings_of, benchmarks, tmp_path, no_network, monkeypatch, capsys):
     monkeypatch.setattr("ucurve.training.checkpoint_schedule._BABYLM_UNIT", 100)  # words, in place of a million
     asked = ("tokens=800w", "data.words=jieba", "schedule=babylm", "schedule.count=null", "batch.sequences=1")
