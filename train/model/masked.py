@@ -45,4 +45,4 @@ def output_inputs(model: "PreTrainedModel", hidden: "torch.Tensor") -> "torch.Te
             model(hidden.new_zeros((1, 1), dtype=torch.long))
     finally:
         del inner.forward  # that of its class is found again
-    return found[0].view(*hidden.shape[:-1], -1)
+    return found[0].view(*hidden.shape[:-1], found[0].shape[-1])  # perhaps of no position

@@ -83,11 +83,11 @@ def memory_for(sequences):
     """Let a device have memory for so many sequences at once; yields the sizes of the micro batches."""
     sizes, real, known = [], engine_module.summed_loss, micro_batch.device_memory
 
-    def limited(model, inputs, *rest):
+    def limited(model, inputs, *rest, **keys):
         sizes.append(len(inputs))
         if len(inputs) > sequences:
             raise torch.OutOfMemoryError("out of memory")
-        return real(model, inputs, *rest)
+        return real(model, inputs, *rest, **keys)
 
     engine_module.summed_loss, micro_batch.device_memory = limited, lambda _: Plenty()
     yield sizes
