@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from ucurve.errors import RunError
+from ucurve.errors import RunError, UserError
 from ucurve.eval.models.chat_tokens import between_documents, delimits_messages
 from ucurve.eval.models.folder import Kind, Start, StartToken, context_length, start_token
 from ucurve.eval.models.model_info import ModelInfo, Unigrams
@@ -235,6 +235,10 @@ class TokenScorer(Scorer):
     def token_layout(self) -> TokenLayout:
         """Return the layout of the sentences' tokens, made once for all models with one tokenizer."""
         return self.sentences.once("layout", lambda: make_layout(self.sentences, self.info.tokenizer, self._divided()))
+
+    def check_word_corrections(self) -> None:
+        """Raise a ``UserError`` where ``word_corrections`` cannot be computed."""
+        raise UserError(f"bow_correction=true: {self.name} predicts no next token; leave it out")
 
     def word_corrections(self, model: Loaded, batch_tokens: int) -> Scores | None:  # noqa: ARG002 - for causal ones
         """Compute what ``bow_correction=true`` adds to the log probability of each word; None where it does not fit."""

@@ -60,8 +60,7 @@ class Computer:
             with self._together(job, size), _counting(job, bar, self._group) as advance:
                 if with_tokens and isinstance(job.scorer, TokenScorer):
                     scored = job.scorer.score_tokens(loaded, size, advance)
-                    corrected = job.scorer.word_corrections(loaded, size) if self._settings.words else None
-                    return Computed(*scored, corrected)
+                    return Computed(*scored, self._correct(job, loaded, size))
                 return Computed(*job.scorer.score(loaded, size, advance))
 
         if job.scorer.loads != "model":
@@ -76,6 +75,13 @@ class Computer:
             with suppress(BaseException), sharing(self._group):  # rank 0 raises the errors of all processes
                 job = self._jobs[identity]
                 job.scorer.score(self._load(job), size, lambda _: self.check())
+                self._correct(job, self._load(job), size)
+
+    def _correct(self, job: Job, loaded: Loaded, size: int) -> Scores | None:
+        """Compute this process's share of what is added to the words of a job, if words are stored."""
+        if not self._settings.words or not isinstance(job.scorer, TokenScorer):
+            return None
+        return job.scorer.word_corrections(loaded, size)
 
     def check(self) -> None:
         """Raise what is to end the work of this process, such as a signal."""

@@ -41,8 +41,8 @@ def check_tokens(jobs: Iterable[Job], settings: ScoreSettings) -> None:
             )
         if settings.words and isinstance(job.scorer, TokenScorer):
             _check_words(job, job.scorer)
-            if settings.bow_correction and job.scorer.kind != "causal":
-                raise UserError(f"bow_correction=true: {job.scorer.name} predicts no next token; leave it out")
+            if settings.bow_correction:
+                job.scorer.check_word_corrections()
 
 
 def _check_words(job: Job, scorer: TokenScorer) -> None:

@@ -13,7 +13,7 @@ P(no mark | start) in place of P(E | context) (Pimentel and Meister, on first wo
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -130,6 +130,14 @@ def check_words(
     return marks
 
 
+def check_all_words(
+    tokenizer: PreTrainedTokenizerBase, sentences: Sentences, start: int | None, context: int | None
+) -> None:
+    """Check that every word of sentences can be corrected, whatever part of them is scored; see ``check_words``."""
+    whole = replace(sentences, scored=np.ones_like(sentences.scored))
+    check_words(tokenizer, whole, start, context)
+
+
 def _spans(sentences: Sentences) -> Ids:
     """Return the places of each sentence's scored tokens within it, from and to, int64[sentences, 2]."""
     places = np.arange(len(sentences.tokens)) - np.repeat(sentences.starts[:-1], sentences.lengths)
@@ -162,30 +170,26 @@ def word_corrections(
     tokenizer: PreTrainedTokenizerBase,
     sentences: Sentences,
     words: Words,
-    start: int | None,
+    start: int,
     batch_tokens: int = 4096,
 ) -> Scores:
     """Compute what turns the log probability of each word's tokens into that of the word, float64[words].
 
-    It is log P(E | up to the word) - log P(E | before the word), of whole sentences, whose words are all read in one
-    pass. NaN for a word in which no token begins, and without a start token for the first word of a sentence.
+    It is log P(E | up to the word) - log P(E | before the word), of whole sentences (``check_all_words``), whose words
+    are all read in one pass. NaN for a word in which no token begins.
     """
-    context = context_length(model.config.get_text_config().to_dict())
-    marks = check_words(tokenizer, sentences, start, context)
+    marks = word_marks(tokenizer)
     borders, others = np.flatnonzero(marks.borders), np.flatnonzero(~marks.begins)
-    prefix = np.zeros(0, np.int64) if start is None else np.array([start])
     corrections = np.full(int(words.starts[-1]), np.nan)
     size = min(batch_tokens, rows_of_logits(model))
-    for batch in own_batches(list(length_batches(sentences.lengths + len(prefix), size))):
-        inputs = np.stack([np.concatenate([prefix, sentences.ids(place)]) for place in batch])
+    for batch in own_batches(list(length_batches(sentences.lengths + 1, size))):
+        inputs = np.stack([np.concatenate([[start], sentences.ids(place)]) for place in batch])
         logits = compute_logits(model, torch.from_numpy(inputs).to(model.device))
         for place, own in zip(batch, logits, strict=True):
-            numbers, firsts = np.unique(words.owner[sentences.owner == place], return_index=True)
-            edges = torch.from_numpy(np.append(firsts, sentences.lengths[place]) + len(prefix) - 1)
-            entry = log_prob_of_any(own[edges], borders)
-            if start is None:
-                entry[0] = np.nan
-            elif not marks.begins[sentences.ids(place)[0]]:
+            owner = words.owner[sentences.starts[place] : sentences.starts[place + 1]]
+            numbers, firsts = np.unique(owner, return_index=True)
+            entry = log_prob_of_any(own[torch.from_numpy(np.append(firsts, len(owner)))], borders)
+            if not marks.begins[sentences.ids(place)[0]]:
                 entry[0] = log_prob_of_any(own[:1], others)[0]
             corrections[numbers] = np.diff(entry)
     return merge(corrections)

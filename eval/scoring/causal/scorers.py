@@ -31,6 +31,12 @@ class WholeSentence(TokenScorer):
             model, self.sentences, self.start.id, batch_tokens, advance, self._computed
         )
 
+    def check_word_corrections(self) -> None:
+        """Check the tokenizer, the start token and the context, of which the whole sentence is read."""
+        from ucurve.eval.scoring.causal.bow_correction import check_all_words
+
+        check_all_words(self.info.tokenizer, self.sentences, self.start.id, context_length(self.info.config))
+
     def word_corrections(self, model: "PreTrainedModel", batch_tokens: int) -> Scores | None:
         """Compute what ``bow_correction=true`` adds to the log probability of each word of ``token_layout``."""
         from ucurve.eval.scoring.causal import bow_correction
@@ -38,6 +44,7 @@ class WholeSentence(TokenScorer):
         words = self.token_layout().words
         if words is None or not self.settings.bow_correction:
             return None
+        assert self.start.id is not None, "the words were checked"
         return bow_correction.word_corrections(
             model, self.info.tokenizer, self.sentences, words, self.start.id, batch_tokens
         )
