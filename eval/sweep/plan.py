@@ -58,8 +58,9 @@ def make_plan(folder: Path, jobs: Sequence[Job], tokens: TokenStore) -> Plan:
     computed = {job.identity for job in due}
     lacking = [job for job in jobs if job.identity not in computed and tokens.lacks(job)]
     if gone := [job for job in (*due, *lacking) if not job.target.has_weights]:
-        _say_what_is_left_out(folder, gone, [job for job in due if job in gone and job.path(folder).exists()])
-        jobs, due, lacking = ([job for job in some if job not in gone] for some in (jobs, due, lacking))
+        left_out = {job.identity for job in gone}
+        _say_what_is_left_out(folder, gone, [job for job in gone if job.identity in computed])
+        jobs, due, lacking = ([job for job in some if job.identity not in left_out] for some in (jobs, due, lacking))
     faults = [problem for job in due if (problem := score_fault(folder, job.path(folder)))]
     return Plan(jobs, due, lacking, faults)
 
@@ -68,9 +69,10 @@ def _say_what_is_left_out(folder: Path, gone: Sequence[Job], replaced: Sequence[
     """Say which steps cannot be scored any more; refuse to replace scores that cannot be computed again."""
     steps = format_names([str(step) for step in sorted({job.target.step for job in gone})])
     removed = f"{folder}: the weights of steps {steps} were removed by prune"
-    if replaced:
+    there = [path for job in replaced if (path := job.path(folder)).exists()]
+    if there:
         raise UserError(
-            f"{removed}, and the scores at {replaced[0].path(folder)} are of other pairs or settings than those asked "
+            f"{removed}, and the scores at {there[0]} are of other pairs or settings than those asked "
             "for; they would be lost. Score the new pairs as a benchmark of another name, or ask for the old ones"
         )
     log_line(f"{removed}, so nothing new is scored there")
