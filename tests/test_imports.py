@@ -29,7 +29,6 @@ ORDER = {
     "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts", "score_key"],
     "ucurve.huggingface": [
         "attention lstm selective_scan tokenizer_files model_files",
-        "registration",
         "foreign_code",
         "file_tokenizer sentencepiece_file",
         "pretrained",

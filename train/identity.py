@@ -1,5 +1,6 @@
 """The part of a configuration that decides the outcome of a run: what is compared, hashed and shared by its seeds."""
 
+from collections.abc import Collection
 from typing import Any
 
 from ucurve.storage.files import sha256_json
@@ -21,70 +22,38 @@ _NOT_IDENTITY_OF = {
     "data": ("path", "max_epochs", "benchmarks", "commit"),
     "tokenizer": ("commit",),
     "engine": ("kind", "micro_batch", "device", "compile", "zero_stage", "config"),
+    "model": ("objective", "size"),  # the run has an objective of its own, and size is a label
 }
 
-_AT_0 = ("hidden_dropout", "attention_dropout")  # keys of a model that mean nothing at 0
-_LISTS_OF_DATA = ("interventions", "parts")
-
-PARTLY_IDENTITY = tuple(_NOT_IDENTITY_OF)  # groups that every configuration of a run has
+PARTLY_IDENTITY = ("data", "tokenizer", "engine")  # groups that every configuration of a run has
 
 Configuration = dict[str, Any]  # as YAML has it
 
 
 def pick_identity(values: Configuration) -> Configuration:
     """Return the keys of a configuration that determine the outcome of a run."""
-    kept = {key: value for key, value in values.items() if key not in _NOT_IDENTITY}
+    kept = _without(values, _NOT_IDENTITY)
     for group, left_out in _NOT_IDENTITY_OF.items():
-        kept[group] = {key: value for key, value in kept[group].items() if key not in left_out}
-    if kept.get("started_from") is None:
-        kept.pop("started_from", None)
-    if kept["tokenizer"].get("document_token") is None:  # as if the key did not exist
-        kept["tokenizer"].pop("document_token", None)
+        kept[group] = _without(kept[group], left_out)
     kept["data"] = _pick_data(values["data"])
-    if kept["engine"].get("reduction") == "float32":  # which runs from before there was a choice have
-        kept["engine"].pop("reduction")
-    if not kept["batch"].get("shorter"):
-        kept["batch"] = {key: value for key, value in kept["batch"].items() if key != "shorter"}
-    kept["optimizer"] = _pick_optimizer(values["optimizer"])
-    rate = {key: value for key, value in kept.pop("rate", {}).items() if value not in (None, (), [], "sqrt")}
-    if rate.get("kind", "cosine") != "cosine":  # the default is as if the key did not exist
-        kept["rate"] = rate
-    kept["model"] = _pick_model(values["model"])
-    if (kept.get("objective") or {}).get("kind", "causal") == "causal":  # as if the key did not exist
-        kept.pop("objective", None)
-    elif kept["objective"]["kind"] != "hybrid":  # where all sequences have masks
-        kept["objective"] = {key: value for key, value in kept["objective"].items() if key != "share"}
-    if kept.get("words") is None:  # then it does not matter what would count them
-        kept["data"].pop("words", None)
+    if kept["objective"]["kind"] != "hybrid":  # then all sequences are of one kind
+        kept["objective"] = _without(kept["objective"], ("share",))
+    if kept["words"] is None:  # then it does not matter what would count them
+        kept["data"].pop("words")
     return kept
 
 
-def _pick_optimizer(optimizer: Configuration) -> Configuration:
-    """Return the keys of the optimizer without those that are as before there was a choice."""
-    kept = {key: value for key, value in optimizer.items() if key != "scale" and (key, value) != ("kind", "adamw")}
-    scale = {group: value for group, value in (optimizer.get("scale") or {}).items() if value != 1}
-    return kept | ({"scale": scale} if scale else {})
-
-
-def _pick_model(model: Configuration) -> Configuration:
-    """Return the keys of a model but its objective, as a run has one of its own, and size, which is a label."""
-    kept = {key: value for key, value in model.items() if key not in ("objective", "size")}
-    return {key: value for key, value in kept.items() if value != 0 or key not in _AT_0}  # as if it did not exist
-
-
 def _pick_data(data: Configuration) -> Configuration:
-    """Return the keys of a corpus that determine the outcome; those that name nothing are as if they did not exist."""
-    kept = {key: value for key, value in data.items() if key not in (*_NOT_IDENTITY_OF["data"], *_LISTS_OF_DATA)}
-    steps = [
-        {key: value for key, value in step.items() if value is not None and key != "file"}  # its content is in the data
-        for step in data.get("interventions") or ()
-    ]
-    parts = [part | {"data": _pick_data(part["data"])} for part in data.get("parts") or ()]
-    for part in parts:
-        part["data"].pop("words", None)  # which count no budget of several corpora
-    if kept.get("attention") == "stream":  # as if the key did not exist
-        kept.pop("attention")
-    return kept | ({"interventions": steps} if steps else {}) | ({"parts": parts} if parts else {})
+    """Return the keys of a corpus that determine the outcome."""
+    kept = _without(data, _NOT_IDENTITY_OF["data"])
+    steps = [_without(step, ("file",)) for step in data["interventions"]]  # its content is in the data
+    # Words count no budget of several corpora.
+    parts = [part | {"data": _without(_pick_data(part["data"]), ("words",))} for part in data["parts"]]
+    return kept | {"interventions": steps, "parts": parts}
+
+
+def _without(values: Configuration, left_out: Collection[str]) -> Configuration:
+    return {key: value for key, value in values.items() if key not in left_out}
 
 
 def without_seeds(identity: Configuration) -> Configuration:

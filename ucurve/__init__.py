@@ -8,13 +8,11 @@ from importlib import import_module
 
 from ucurve.errors import UserError as UserError
 from ucurve.errors import short_traceback
-from ucurve.huggingface.registration import register_when_imported
 from ucurve.interpreter import check_interpreter
 
 __version__ = "0.1.0"
 
 check_interpreter()
-register_when_imported()
 warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm, which transformers imports, in a notebook
 
 # Found when they are first used, so that importing this package loads neither torch nor pandas. __init__.pyi tells them

@@ -231,7 +231,9 @@ def _leave_out_mask(model: "PreTrainedModel", context: int) -> None:
 def _causal_architectures() -> frozenset[str]:
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-    return frozenset({*MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, "lstm"})  # see ``ucurve.huggingface.lstm``
+    from ucurve.huggingface.lstm import LSTMConfig  # whose module makes it known to transformers
+
+    return frozenset({*MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, LSTMConfig.model_type})
 
 
 @cache

@@ -124,8 +124,6 @@ def load_model(
     folder: Path, model_class: ModelClass, weights: Weights = "safetensors", **options: object
 ) -> tuple["PreTrainedModel", dict[str, Collection[str]]]:
     """Load a model of a local folder, and what transformers reports of keys that are missing or left over."""
-    import transformers
-
     from ucurve.huggingface.selective_scan import take_quick_scan
 
     check_model(folder, model_class, weights)
@@ -133,7 +131,7 @@ def load_model(
     always["use_safetensors"] = weights == "safetensors"
     try:
         with _never_asking():
-            loader = getattr(transformers, model_class)
+            loader = _class_of_transformers(model_class)
             model, report = loader.from_pretrained(folder, trust_remote_code=False, **always, **options)
     except Exception as error:  # broken files raise errors of several libraries
         raise UserError(f"{folder}: the model does not load ({_reason(error)})") from error
@@ -145,14 +143,22 @@ def new_model(
     configuration: "PreTrainedConfig", model_class: Literal["AutoModelForCausalLM", "AutoModelForMaskedLM"]
 ) -> "PreTrainedModel":
     """Build a model of transformers with weights drawn at random; errors are those of the architecture."""
-    import transformers
-
     from ucurve.huggingface.selective_scan import take_quick_scan
 
     with _never_asking():
-        model: PreTrainedModel = getattr(transformers, model_class).from_config(configuration, trust_remote_code=False)
+        loader = _class_of_transformers(model_class)
+        model: PreTrainedModel = loader.from_config(configuration, trust_remote_code=False)
     take_quick_scan(model)
     return model
+
+
+def _class_of_transformers(name: ModelClass) -> Any:
+    """Return a class, which from then on knows our own architectures too."""
+    import transformers
+
+    import ucurve.huggingface.lstm  # noqa: F401 - registers itself
+
+    return getattr(transformers, name)
 
 
 class RowStream(Protocol):

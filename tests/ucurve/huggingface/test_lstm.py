@@ -5,7 +5,6 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from ucurve.huggingface import registration
 from ucurve.huggingface.lstm import LSTMConfig, LSTMForCausalLM
 
 LOAD = "m = AutoModelForCausalLM.from_pretrained(sys.argv[1]); print(type(m).__name__, m.num_parameters())"
@@ -39,25 +38,11 @@ def test_a_folder_gives_the_same_model(model, tmp_path):
     assert loaded.lm_head.weight is loaded.lstm.embedding.weight
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        "import ucurve; from transformers import Auto",
-        pytest.param("from transformers import Auto; import ucurve", marks=pytest.mark.long),
-    ],
-)
-def test_its_folders_load_after_importing_ucurve(model, tmp_path, first):
+def test_its_folders_load_after_importing_its_module(model, tmp_path):
     model.save_pretrained(tmp_path)
-    program = f"import sys; {first.replace('Auto', 'AutoModelForCausalLM')}; {LOAD}"
+    program = f"import sys, ucurve.huggingface.lstm; from transformers import AutoModelForCausalLM; {LOAD}"
     done = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["LSTMForCausalLM", str(model.num_parameters())]
-
-
-def test_where_transformers_was_imported_first_they_are_known_at_once(monkeypatch):
-    known = []
-    monkeypatch.setattr(registration, "register", lambda: known.append("all"))
-    registration.register_when_imported()
-    assert known == ["all"]
 
 
 def test_importing_ucurve_imports_no_transformers():
