@@ -71,9 +71,9 @@ class Saver:
         """Whether this process is writing something."""
         return not self._writer.idle
 
-    def poll(self, busy: bool) -> None:
-        """Do the same as ``wait``, unless a process is ``busy``; all processes have to say the same."""
-        if self._writing and not busy:
+    def use_written(self) -> None:
+        """Use a checkpoint that no process is writing any more."""
+        if self._writing:
             self.wait()
 
     def save_state(self, step: int, metrics: "MetricsLog | None") -> None:

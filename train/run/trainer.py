@@ -6,6 +6,7 @@ import statistics
 import time
 from collections import deque
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -43,6 +44,14 @@ _RECENT_STEPS = 101  # by which the time of a step is judged
 _ABOVE_CHANCE = 0.2  # nats of the first loss that are worth a message
 
 
+class Flags(NamedTuple):
+    """What the processes of a run, or one of several, have to say at a step."""
+
+    state_due: bool
+    stop: bool  # a signal has come
+    writing: bool  # in the background
+
+
 class Trainer:
     """Trains one run, from its newest resume state if it was interrupted. Only rank 0 writes."""
 
@@ -76,29 +85,19 @@ class Trainer:
                 self._run, self._engine, self._processes, self._copied, lambda step: self._use_checkpoint(step, log)
             ) as saver,
         ):
-            metrics = None if log is None else log.metrics
             if done == 0:
                 saver.save_checkpoint(0)
             for step in range(done + 1, self._plan.steps + 1):
-                started = time.monotonic()
-                windows, share = batches.of_step(step)
-                rate = self._plan.learning_rate(step)
-                try:
-                    result = self._engine.step(share, rate, step, lambda: self._flags(saver))
-                except DivergedError:
-                    saver.save_state(step - 1, metrics)
-                    saver.wait()
-                    raise
-                if log is not None:
-                    log.write(step, windows, result, rate, time.monotonic() - started)
+                result = self._take_step(step, batches, saver, log)
                 if step in scheduled:
                     saver.save_checkpoint(step)
-                *_, busy = self._agreed(saver, result)
-                saver.poll(busy)
-                save, stop, _ = self._agreed(saver, result)
-                if save or stop or step in kept:
-                    saver.save_state(step, metrics)
-                if stop and step < self._plan.steps:
+                if not self._flags_after(result, saver).writing:
+                    saver.use_written()
+                # Asked again, because scoring a checkpoint takes long and a signal may have come meanwhile.
+                flags = self._flags_after(result, saver)
+                if flags.state_due or flags.stop or step in kept:
+                    saver.save_state(step, log and log.metrics)
+                if flags.stop and step < self._plan.steps:
                     saver.wait()
                     (by_hand,) = self._processes.any_rank(self._signals.by_hand)
                     note = f"the state after step {step} is kept, the same command goes on"
@@ -106,13 +105,27 @@ class Trainer:
             saver.wait()
             self._processes.run_on_rank0(lambda: self._finish(log))
 
-    def _flags(self, saver: Saver) -> tuple[bool, bool, bool]:
-        """Return whether a state is due, whether a signal has come, and whether this process is writing."""
-        return saver.state_due, self._signals.requested, saver.busy
+    def _take_step(self, step: int, batches: Prefetcher, saver: Saver, log: "StepLog | None") -> StepResult:
+        """Take one step of the optimizer and write its line; where it diverges, save the state before it."""
+        started = time.monotonic()
+        windows, share = batches.of_step(step)
+        rate = self._plan.learning_rate(step)
+        try:
+            result = self._engine.step(share, rate, step, lambda: self._flags(saver))
+        except DivergedError:
+            saver.save_state(step - 1, log and log.metrics)
+            saver.wait()
+            raise
+        if log is not None:
+            log.write(step, windows, result, rate, time.monotonic() - started)
+        return result
 
-    def _agreed(self, saver: Saver, result: StepResult) -> tuple[bool, ...]:
-        """Return the flags of now; several processes, which have to do the same, have those of the step in common."""
-        return self._flags(saver) if self._processes.size == 1 else result.flags
+    def _flags(self, saver: Saver) -> Flags:
+        return Flags(saver.state_due, self._signals.requested, saver.busy)
+
+    def _flags_after(self, result: StepResult, saver: Saver) -> Flags:
+        """Return the flags of now; several processes, which must act alike, have those that the step shared."""
+        return self._flags(saver) if self._processes.size == 1 else Flags(*result.flags)
 
     def _share_of_peak(self) -> float | None:
         """Return the share of the devices' peak (MFU) that one token a second is; None where the peak is not known."""

@@ -43,8 +43,8 @@ def test_held_out_documents_are_apart_too(settings_of):
         assert float([*csv.DictReader(file)][-1]["loss"]) == pytest.approx(float(total) / (len(ids) - 1), rel=1e-5)
 
 
-def test_the_default_is_no_part_of_the_identity(settings_of):
-    assert "attention" not in settings_of().identity()["data"]
+def test_attention_is_part_of_the_identity(settings_of):
+    assert settings_of().identity()["data"]["attention"] == "stream"
     assert settings_of(*DOCUMENTS).identity()["data"]["attention"] == "document"
     with pytest.raises(UserError, match=r"data.attention: got 'line'; Input should be 'stream' or 'document'"):
         settings_of("data.attention=line")

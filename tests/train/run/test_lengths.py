@@ -75,8 +75,7 @@ def test_a_plan_says_the_steps_of_each_length(settings_of):
     ]  # fmt: skip
 
 
-def test_lengths_are_in_the_identity_and_nothing_else_is(settings_of):
-    assert "shorter" not in settings_of().identity()["batch"]
+def test_lengths_are_in_the_identity(settings_of):
     assert settings_of(SHORTER, "name=grows").identity()["batch"]["shorter"][1] == {"length": 8, "tokens": 400}
 
 
