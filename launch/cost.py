@@ -20,7 +20,7 @@ from ucurve.eval.sweep.cache import SweepCache
 from ucurve.launch.arguments import Format, expand_grid, format_rows, split_arguments
 from ucurve.progress import log_line
 from ucurve.training.evaluation import EvalSettings
-from ucurve.training.grid.costs import Row, format_costs, list_costs
+from ucurve.training.grid.cells import Row, format_costs, list_costs
 from ucurve.training.grid.trunks import expect_grid
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.plan import Plan

@@ -18,8 +18,7 @@ from ucurve.storage.facts import RunFacts, read_run_facts
 from ucurve.storage.locks import is_being_written
 from ucurve.storage.run_folder import CONFIGURATION, METRICS, RECORD, match_folders, parse_metrics
 from ucurve.training.config import RunSettings
-from ucurve.training.grid.failures import Failure, failure_file, read_failure
-from ucurve.training.grid.worker import count_statuses
+from ucurve.training.grid.worker import Failure, count_statuses, failure_file, read_failure
 
 _TAIL = 4096  # bytes that hold the last line of metrics.jsonl
 Status = Literal["done", "running", "interrupted", "failed", "missing"]

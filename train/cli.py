@@ -16,13 +16,11 @@ from ucurve.progress import log_line
 from ucurve.text_table import format_table
 from ucurve.training.config import RunRequest
 from ucurve.training.corpus.corpus import Corpus, pin_corpus
-from ucurve.training.corpus.file_hashes import recall_hashes
+from ucurve.training.corpus.file_names import recall_hashes
 from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.data.store import build_token_store, save_unigram_counts
 from ucurve.training.evaluation import log_what_is_not_scored
-from ucurve.training.grid.cells import Cell, grid_cells, longest_first
-from ucurve.training.grid.checks import check_cells
-from ucurve.training.grid.costs import format_costs, list_costs
+from ucurve.training.grid.cells import Cell, check_cells, format_costs, grid_cells, list_costs, longest_first
 from ucurve.training.grid.trunks import expect_grid, with_trunks
 from ucurve.training.grid.worker import GridRun, format_outcomes
 from ucurve.training.run.budget import say_budget_warnings

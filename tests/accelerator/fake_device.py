@@ -235,9 +235,7 @@ class FusedKernels:
 
     def _bytes_of(self, function, shapes):
         def tensors(rows):
-            return [
-                torch.zeros((rows, *one[0][1:]), dtype=one[1]) if isinstance(one, tuple) else one for one in shapes
-            ]
+            return [torch.zeros((rows, *one[0][1:]), dtype=one[1]) if isinstance(one, tuple) else one for one in shapes]
 
         once, twice = (inductor_bytes(function, *tensors(rows)) for rows in (self.ROWS, 2 * self.ROWS))
         return once + (twice - once) * (shapes[0][0][0] / self.ROWS - 1)

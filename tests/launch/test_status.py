@@ -12,7 +12,7 @@ from ucurve.errors import RunError, UserError
 from ucurve.launch.status import cell_status, status_command
 from ucurve.storage.locks import only_writer
 from ucurve.training.config import read_request
-from ucurve.training.grid.failures import record_failure
+from ucurve.training.grid.worker import record_failure
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = [0, 5, 12]

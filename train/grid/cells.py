@@ -1,13 +1,19 @@
-"""Grids: products of axes. Each cell has the settings of one run and the overrides that give them."""
+"""Grids: products of axes. Each cell has the settings of one run and the overrides that give them.
+
+All cells are checked before the first one is trained, and what they cost is listed.
+"""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ucurve.config import Composed, compose_cells
-from ucurve.errors import UserError
+from ucurve.errors import DamagedError, UserError
+from ucurve.fields import format_names
 from ucurve.training.checkpoint_schedule import checkpoint_steps
 from ucurve.training.config import RunRequest, RunSettings, read_request
+from ucurve.training.plan import Plan
+from ucurve.training.run.prepare import build_checked_tokenizer, pin_sources
 
 _VOCABULARY = 50_000  # about that of a tokenizer whose configuration does not say its size
 
@@ -158,3 +164,59 @@ def _twins_error(twins: Sequence[tuple[Cell, Cell]], replaced: Sequence[str]) ->
 def format_value(value: object) -> str:
     """Return the value of an override in the syntax of Hydra."""
     return "null" if value is None else str(value)
+
+
+def check_cells(cells: Sequence[Cell]) -> None:
+    """Build the tokenizers of a grid and check that their contexts hold the pairs; one error names what does not fit.
+
+    Cells that differ in neither tokenizer, text, context nor scoring are checked once.
+    """
+    alike: dict[str, list[Cell]] = {}
+    for cell, one in [(cell, cell.settings) for cell in cells]:
+        key = repr([one.tokenizer, one.data, one.batch.length, one.has_masks, one.eval, one.paths])
+        alike.setdefault(key, []).append(cell)
+    problems: dict[str, list[str]] = {}
+    for group in alike.values():
+        try:
+            build_checked_tokenizer(pin_sources(group[0].settings))
+        except DamagedError:
+            continue  # of this run alone, which says so when its turn comes
+        except UserError as error:
+            problems.setdefault(str(error), []).append(format_names([cell.name for cell in group]))
+    if problems:
+        raise combine_problems(problems, len(alike))
+
+
+Row = Mapping[str, str | float]  # the name of a run as ``cell``, and numbers
+
+_FORMS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "cell": ("cell", str),
+    "parameters": ("parameters", "{:,}".format),
+    "flops": ("FLOPs", "{:.3e}".format),
+    "disk_bytes": ("disk", lambda size: f"{size / 1e9:.2f} GB"),
+    "hours": ("hours", "{:.2f}".format),
+    "scoring_hours": ("scoring", "{:.2f}".format),
+}
+
+
+def list_costs(plans: Sequence[Plan], measure: Callable[[Plan], Mapping[str, float]] | None = None) -> list[Row]:
+    """Return a row for each run, with FLOPs (6ND) of its own steps, disk and what is measured, and one of totals."""
+    costs: list[dict[str, float]] = []
+    for plan in plans:
+        known = {
+            "parameters": plan.parameters.total,
+            "flops": plan.flops(plan.own_steps * plan.settings.batch.tokens),
+            "disk_bytes": plan.disk_bytes,
+        }
+        costs.append(known | dict(measure(plan) if measure is not None else {}))
+    totals = {key: sum(one[key] for one in costs) for key in costs[0]}
+    names = [*(plan.settings.run_name for plan in plans), "total"]
+    return [{"cell": name, **numbers} for name, numbers in zip(names, [*costs, totals], strict=True)]
+
+
+def format_costs(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """Return the rows of ``list_costs`` in the words of a table for people."""
+    return [
+        {_FORMS[key][0]: value if isinstance(value, str) else _FORMS[key][1](value) for key, value in row.items()}
+        for row in rows
+    ]

@@ -1,10 +1,18 @@
-"""Trains the cells of a grid; several processes, on one machine or several, may work on one grid at the same time."""
+"""Trains the cells of a grid; several processes, on one machine or several, may work on one grid at the same time.
+
+Cells that failed have a record: ``<runs>/.grid/<cell>.json`` with the reason and ``<cell>.log`` with the traceback.
+"""
 
 import contextlib
+import os
+import socket
 import time
+import traceback
+import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -12,10 +20,10 @@ from ucurve.errors import BusyError, RunError, UcurveError, UserError
 from ucurve.fields import format_names
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
+from ucurve.storage.files import read_json_or_empty, write_json, write_text
 from ucurve.storage.locks import Claims, cell_claims, is_being_written
 from ucurve.training.config import RunRequest
 from ucurve.training.grid.cells import Cell
-from ucurve.training.grid.failures import Failure, clear_failure, read_failure, record_failure
 from ucurve.training.run_folder.checks import check_same_configuration
 from ucurve.training.run_folder.resume import newest_step
 
@@ -140,7 +148,7 @@ def count_statuses(statuses: Sequence[str]) -> str:
     return f"{len(statuses)} cells: " + ", ".join(f"{count} {status}" for status, count in Counter(statuses).items())
 
 
-def _failed(cell: Cell, failure: Failure) -> Outcome:
+def _failed(cell: Cell, failure: "Failure") -> Outcome:
     return Outcome(cell.name, "failed", failure.error, failure.log)
 
 
@@ -152,3 +160,48 @@ def _find_outcome(cell: Cell) -> Outcome:
         if facts is not None and not facts.finished and not is_being_written(folder):
             return Outcome(cell.name, "interrupted", f"at step {newest_step(folder)}")
     return Outcome(cell.name, "not started")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that failed."""
+
+    error: str
+    log: str  # the file that has the traceback
+    process: str  # host and process id of the worker
+    time: str
+    attempt: str  # differs between the failures of one cell
+
+    @property
+    def reason(self) -> str:
+        """The first line of the message."""
+        return (self.error.splitlines() or [""])[0]
+
+
+def record_failure(settings: RunRequest, error: Exception) -> Failure:
+    """Write the traceback to the cell's log and the reason beside it."""
+    process, time = f"{socket.gethostname()}:{os.getpid()}", datetime.now(UTC).isoformat(timespec="seconds")
+    log = failure_file(settings.folder).with_suffix(".log")
+    failure = Failure(str(error) or type(error).__name__, str(log), process, time, uuid.uuid4().hex)
+    write_text(log, f"{time} {process} {settings.run_name}\n" + "".join(traceback.format_exception(error)))
+    write_json(failure_file(settings.folder), asdict(failure))
+    return failure
+
+
+def read_failure(run: Path) -> Failure | None:
+    """Return the last failure of a run folder's cell, if one can be read."""
+    try:
+        return Failure(**read_json_or_empty(failure_file(run)))
+    except TypeError:
+        return None
+
+
+def clear_failure(run: Path) -> None:
+    """Remove the record of a cell that succeeded now."""
+    for file in (failure_file(run), failure_file(run).with_suffix(".log")):
+        file.unlink(missing_ok=True)
+
+
+def failure_file(run: Path) -> Path:
+    """Return where the failure of a run folder's cell is recorded."""
+    return run.parent / ".grid" / f"{run.name}.json"

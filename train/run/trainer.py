@@ -22,9 +22,8 @@ from ucurve.token_stream.order import Batches
 from ucurve.training import evaluation
 from ucurve.training.data.prefetch import Prefetcher
 from ucurve.training.engine.engine import DivergedError, Engine, StepResult
-from ucurve.training.engine.execution import Execution
+from ucurve.training.engine.execution import Execution, device_peak
 from ucurve.training.engine.optimizers import check_state_complete
-from ucurve.training.engine.peak import device_peak
 from ucurve.training.engine.signals import Interrupted, StopSignals
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.model.library import parameters_by_group
@@ -33,9 +32,8 @@ from ucurve.training.plan import Plan
 from ucurve.training.run.group import score_in_all
 from ucurve.training.run.held_out import HeldOutLog
 from ucurve.training.run.prepare import PreparedRun
-from ucurve.training.run.saving import Saver
+from ucurve.training.run.saving import HostCopy, Saver
 from ucurve.training.run.tracking import start_tracker, track_checkpoint
-from ucurve.training.run_folder.background import HostCopy
 from ucurve.training.run_folder.checkpoint import take_weights
 from ucurve.training.run_folder.records import MetricsLog, RunRecord
 from ucurve.training.run_folder.resume import find_newest_state, load_state, metrics_sha256
@@ -96,7 +94,7 @@ class Trainer:
                 # Asked again, because scoring a checkpoint takes long and a signal may have come meanwhile.
                 flags = self._flags_after(result, saver)
                 if flags.state_due or flags.stop or step in kept:
-                    saver.save_state(step, log and log.metrics)
+                    saver.save_state(step, None if log is None else log.metrics)
                 if flags.stop and step < self._plan.steps:
                     saver.wait()
                     (by_hand,) = self._processes.any_rank(self._signals.by_hand)
@@ -113,7 +111,7 @@ class Trainer:
         try:
             result = self._engine.step(share, rate, step, lambda: self._flags(saver))
         except DivergedError:
-            saver.save_state(step - 1, log and log.metrics)
+            saver.save_state(step - 1, None if log is None else log.metrics)
             saver.wait()
             raise
         if log is not None:

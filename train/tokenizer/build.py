@@ -1,6 +1,7 @@
-"""Builds the tokenizer of a configuration once for a corpus, into a Hugging Face folder."""
+"""Builds the tokenizer of a configuration once for a corpus, into a Hugging Face folder, with a report beside it."""
 
 import functools
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -18,7 +19,7 @@ from ucurve.storage.locks import build_once
 from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.settings import CorpusSettings, name_in_runs
 from ucurve.training.tokenizer.beginning import survey_beginning
-from ucurve.training.tokenizer.characters import contains_han, survey
+from ucurve.training.tokenizer.characters import Survey, contains_han, survey
 from ucurve.training.tokenizer.folder import (
     HUB_PATTERNS,
     MASK,
@@ -27,7 +28,7 @@ from ucurve.training.tokenizer.folder import (
     read_statistics,
     tokenizer_files,
 )
-from ucurve.training.tokenizer.vocabulary import vocabulary_size
+from ucurve.training.tokenizer.vocabulary import count_tokens, vocabulary_size
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -196,7 +197,7 @@ def _is_complete(folder: Path) -> bool:
 
 def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path, with_mask: bool) -> None:
     from ucurve.training.tokenizer import training
-    from ucurve.training.tokenizer.statistics import tokenizer_statistics
+    from ucurve.training.tokenizer.build import tokenizer_statistics
 
     foreign = _load(settings, settings.path) if settings.path else None
     found = survey(corpus.plain.documents(), training.MERGE_CHARACTERS[settings.kind])
@@ -225,3 +226,44 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path, with_mask:
     if settings.commit is not None:
         facts["commit"] = settings.commit
     write_json(folder / STATISTICS, facts | statistics | {"files": tokenizer_files(folder)})
+
+
+_EXAMPLES = 5
+_EXCERPT = 20
+_CHECKED_CHARACTERS = 300_000
+
+
+def tokenizer_statistics(tokenizer: "PreTrainedTokenizerBase", found: Survey) -> dict[str, object]:
+    """Describe a tokenizer, by ``tokens`` (Table 4 of ZhoBLiMP), ``corpus`` and ``round_trip``."""
+    sampled = sum(map(len, found.sample))
+    every = math.ceil(sampled / _CHECKED_CHARACTERS)
+    return {
+        "tokens": count_tokens(tokenizer),
+        "corpus": {
+            "documents": found.documents,
+            "characters": found.characters,
+            "distinct_characters": len(found.counts),
+            "sampled_characters": sampled,
+        },
+        "round_trip": {
+            "documents": round_trip(tokenizer, list(found.sample[::every])),
+            "characters": round_trip(tokenizer, list(found.counts)),
+        },
+    }
+
+
+def round_trip(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> dict[str, object]:
+    """Encode and decode texts and report how many do not come back exactly, with excerpts from where some differ."""
+    all_ids = tokenizer(texts, add_special_tokens=False)["input_ids"]
+    decoded = [str(tokenizer.decode(ids, clean_up_tokenization_spaces=False)) for ids in all_ids]
+    failed = [(text, back) for text, back in zip(texts, decoded, strict=True) if text != back]
+    return {
+        "checked": len(texts),
+        "failed": len(failed),
+        "examples": [_excerpt(text, back) for text, back in failed[:_EXAMPLES]],
+    }
+
+
+def _excerpt(text: str, back: str) -> dict[str, str]:
+    place = next((n for n, (a, b) in enumerate(zip(text, back, strict=False)) if a != b), min(len(text), len(back)))
+    return {"text": text[place : place + _EXCERPT], "decoded": back[place : place + _EXCERPT]}

@@ -8,12 +8,9 @@ from tests.train.launching import finish, start
 from ucurve.errors import BusyError, RunError
 from ucurve.storage.facts import read_manifest, read_run_facts, write_run_facts
 from ucurve.storage.run_folder import checkpoints, step_name
-from ucurve.training.grid.cells import Cell
-from ucurve.training.grid.costs import list_costs
-from ucurve.training.grid.failures import record_failure
-from ucurve.training.grid.trunks import expect_grid, find_trunks, with_trunks
-from ucurve.training.grid.worker import GridRun
-from ucurve.training.run.branch import start_branch
+from ucurve.training.grid.cells import Cell, list_costs
+from ucurve.training.grid.trunks import expect_grid, find_trunks, start_branch, with_trunks
+from ucurve.training.grid.worker import GridRun, record_failure
 from ucurve.training.run.run import train_run
 from ucurve.training.verify import run_faults
 

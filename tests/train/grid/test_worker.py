@@ -17,8 +17,7 @@ from ucurve.errors import BusyError, RunError
 from ucurve.storage.facts import Seeds
 from ucurve.training.engine.signals import Interrupted, StopSignals
 from ucurve.training.grid.cells import Cell, grid_cells, longest_first
-from ucurve.training.grid.failures import read_failure, record_failure
-from ucurve.training.grid.worker import GridRun, Outcome, format_outcomes
+from ucurve.training.grid.worker import GridRun, Outcome, format_outcomes, read_failure, record_failure
 from ucurve.training.run.run import train_run
 
 

@@ -7,7 +7,7 @@ from tests.train.model.storing_device import DEVICE, StoringDevice
 from tests.train.model.test_library import FAMILIES, LENGTH, VOCABULARY, design
 from ucurve.training.model import library
 from ucurve.training.model.neox import PythiaShape
-from ucurve.training.run_folder.background import HostCopy
+from ucurve.training.run.saving import HostCopy
 
 SHAPE = PythiaShape(2, 32, 4, 64)
 

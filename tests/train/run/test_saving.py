@@ -13,8 +13,7 @@ from ucurve.training.engine.engine import TorchEngine
 from ucurve.training.engine.signals import Interrupted
 from ucurve.training.run import saving
 from ucurve.training.run.run import train_run
-from ucurve.training.run.saving import StateClock
-from ucurve.training.run_folder.background import BackgroundWriter, HostCopy
+from ucurve.training.run.saving import BackgroundWriter, HostCopy, StateClock
 from ucurve.training.run_folder.checkpoint import find_faults
 from ucurve.training.run_folder.resume import find_newest_state
 
