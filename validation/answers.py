@@ -14,11 +14,16 @@ from ucurve.errors import UserError
 from ucurve.fields import STRICT, Seed, Share, as_tuple
 from ucurve.validation.answer_files import BAD, GOOD, Columns
 from ucurve.validation.items import ITEM
-from ucurve.validation.judging.exclusion import Exclusion, judge_annotators
-from ucurve.validation.judging.human_files import human_table, rating_tables
-from ucurve.validation.judging.paradigms import find_rule, judge_items, judge_paradigms, people_skills
+from ucurve.validation.judging.paradigms import (
+    find_rule,
+    human_table,
+    judge_items,
+    judge_paradigms,
+    people_skills,
+    rating_tables,
+)
 from ucurve.validation.judging.people import compare_people
-from ucurve.validation.judging.raters import judge_raters, rating_file
+from ucurve.validation.judging.raters import Exclusion, judge_annotators, judge_raters, rating_file
 from ucurve.validation.loading import asked_to_accept, load_answers, load_items, load_ratings
 from ucurve.validation.tables import (
     Findings,

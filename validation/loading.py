@@ -1,17 +1,35 @@
-"""All answers of a study, from files of several forms, checked against the items that people were asked."""
+"""All answers of a study, from files of several forms, checked against the items that people were asked.
 
-from collections.abc import Iterable, Sequence
+PCIbex and Label Studio export them from questionnaires made here.
+"""
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import pandas as pd
 
 from ucurve.errors import UserError, did_you_mean
-from ucurve.storage.files import read_json_or_empty
-from ucurve.validation.answer_files import Answer, Columns, Rating, read_paradigms, read_rating_table, read_table
+from ucurve.storage.files import LINE_END, read_json, read_json_or_empty, read_utf8
+from ucurve.validation.answer_files import (
+    BAD,
+    CHOICES,
+    GOOD,
+    NONE,
+    Answer,
+    Columns,
+    Rating,
+    parse_seconds,
+    read_paradigms,
+    read_rating_table,
+    read_table,
+)
 from ucurve.validation.items import items_of_answers, read_items
-from ucurve.validation.platform_files import is_pcibex, read_label_studio, read_pcibex
 
 _QUESTIONNAIRE = "questionnaire.json"  # beside items.csv: what the questionnaire was made from
 
@@ -87,3 +105,121 @@ def _refuse_foreign(answers: Iterable[Answer], source: Path | None) -> None:
             )
         if answer.questionnaire and not own:
             own, where = answer.questionnaire, answer.place
+
+
+_COLUMN = re.compile(r"#\s*(\d+)\.\s*(.+?)\.?\s*")
+_TRIAL = "Order number of item"
+_PERSON = "annotator"
+_TIME = "EventTime"
+_ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)
+Kind = TypeVar("Kind")
+_SIDES = ("first", "second")
+_Trial = tuple[str, str, str]  # when the results came in, the person, and the place of the trial in the experiment
+
+
+def is_pcibex(path: Path) -> bool:
+    """Say whether a file is one of results of PCIbex: it begins with a comment."""
+    return read_utf8(path).lstrip().startswith("#")
+
+
+def read_pcibex(path: Path) -> list[Answer]:
+    """Read the choices in the results of a PCIbex farm, whose comments name the columns of the lines below them."""
+    starts: dict[_Trial, float] = {}
+    chosen: dict[_Trial, Answer] = {}
+    for place, row in _pcibex_rows(path):
+        trial = (row.get("Results reception time", ""), row[_PERSON].strip(), row[_TRIAL])
+        kind, parameter, value = row["PennElementType"], row["Parameter"], row["Value"]
+        if (kind, parameter, value) == ("PennController", "_Trial_", "Start"):
+            starts[trial] = _milliseconds(row[_TIME], place)
+        elif (kind, row["PennElementName"], parameter) == ("Selector", "choice", "Selection"):
+            seconds = (_milliseconds(row[_TIME], place) - starts.get(trial, math.nan)) / 1000
+            if not row.get("item", "").strip():
+                raise UserError(f"{place}: 'item' is missing or empty")
+            choice = _allowed(value, CHOICES, place)
+            chosen[trial] = Answer(trial[1], row["item"].strip(), choice, seconds, row.get("page", ""), math.nan, place)
+    if not chosen:
+        raise UserError(f"{path}: no line with the choice of a Selector named 'choice'; nothing was answered")
+    return list(chosen.values())
+
+
+def read_label_studio(path: Path) -> list[Answer]:
+    """Read the JSON export of Label Studio; a task that was skipped, or left without a choice, is answered ``none``."""
+    tasks = read_json(path)
+    if not isinstance(tasks, list):
+        raise UserError(f"{path}: a list of tasks is expected, as in the JSON export of Label Studio")
+    answers = [
+        answer for number, task in enumerate(tasks, start=1) for answer in _task_answers(task, f"{path}: task {number}")
+    ]
+    if not answers:
+        raise UserError(f"{path}: no task has annotations; nothing was answered")
+    return answers
+
+
+def _pcibex_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    columns: list[str] = []
+    for number, line in enumerate(LINE_END.split(read_utf8(path)), start=1):
+        place = f"{path}:{number}"
+        named = _COLUMN.fullmatch(line)
+        if named:
+            columns = [*columns[: int(named[1]) - 1], named[2]]
+        elif line.strip() and not line.startswith("#"):
+            row = dict(zip(columns, map(unquote, _cells(line, place)), strict=False))
+            for name in _ASKED:
+                if name not in row:
+                    raise UserError(f"{place}: no column {name!r}; the comments above name {', '.join(columns)}")
+            if row["PennElementType"] in ("PennController", "Selector") and row.get(_PERSON):
+                yield place, row
+
+
+def _cells(line: str, place: str) -> list[str]:
+    try:
+        return next(csv.reader([line]))
+    except csv.Error as error:
+        raise UserError(f"{place}: not a line of CSV ({error})") from error
+
+
+def _task_answers(task: object, place: str) -> Iterator[Answer]:
+    data = _member(task, "data", dict, place)
+    item, good_first = _member(data, "item", (str, int), place), _member(data, "good_first", bool, place)
+    for annotation in _member(task, "annotations", list, place):
+        person = _member(annotation, "completed_by", (int, str, dict), place)
+        yield Answer(
+            str(_member(person, "email", str, place) if isinstance(person, dict) else person),
+            str(item),
+            _side_choice(annotation, good_first, place),
+            parse_seconds(str(annotation.get("lead_time") or ""), place),
+            str(data.get("page", "")),
+            math.nan,
+            place,
+        )
+
+
+def _side_choice(annotation: Mapping[str, Any], good_first: bool, place: str) -> str:
+    results = annotation.get("result")
+    if annotation.get("was_cancelled") or not results:
+        return NONE
+    try:
+        chosen = results[0]["value"]["choices"][0]
+    except (KeyError, IndexError, TypeError) as error:
+        raise UserError(f"{place}: its result holds no choice") from error
+    return GOOD if (_allowed(chosen, _SIDES, place) == "first") == good_first else BAD
+
+
+def _member(value: object, name: str, kind: type[Kind] | tuple[type[Kind], ...], place: str) -> Kind:
+    found = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(found, kind):
+        raise UserError(f"{place}: no {name!r}, or not of the kind that Label Studio exports")
+    return found
+
+
+def _allowed(text: str, allowed: tuple[str, ...], place: str) -> str:
+    if text not in allowed:
+        raise UserError(f"{place}: the choice {text!r} is not allowed; allowed: {', '.join(allowed)}")
+    return text
+
+
+def _milliseconds(text: str, place: str) -> float:
+    seconds = parse_seconds(text, place)
+    if math.isnan(seconds):
+        raise UserError(f"{place}: {_TIME!r} is empty")
+    return seconds

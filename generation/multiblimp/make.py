@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -21,7 +22,6 @@ from ucurve.generation.multiblimp.agreement.relations import (
     has_features,
     is_readable,
 )
-from ucurve.generation.multiblimp.balance import inverse_probabilities
 from ucurve.generation.multiblimp.languages import LanguageSettings, language_settings, prepared
 from ucurve.generation.multiblimp.words.features import base_of, feature_names, features_of
 from ucurve.generation.multiblimp.words.lexicon import Lexicon, count_forms, elided_words, treebank_entries
@@ -202,3 +202,20 @@ def _card(settings: Settings, files: Sequence[Path]) -> dict[str, object]:
         "linking": "lp",
         "aggregate": "all",
     }
+
+
+BALANCED = ("subject", "verb", "distance", "all_congruent", "all_incongruent")
+
+
+def inverse_probabilities(candidates: Sequence[Pair]) -> list[float]:
+    """Return P(x)^-1 over the sum of all P^-1, P(x) the product of the frequencies of the ``BALANCED`` values of x."""
+    rows = [[_value(candidate, name) for name in BALANCED] for candidate in candidates]
+    counts = [Counter(column) for column in zip(*rows, strict=True)]
+    inverse = [prod(len(rows) / count[value] for count, value in zip(counts, row, strict=True)) for row in rows]
+    total = sum(inverse)
+    return [weight / total for weight in inverse]
+
+
+def _value(candidate: Pair, name: str) -> object:
+    value = candidate.columns[name]
+    return value.lower() if isinstance(value, str) else value

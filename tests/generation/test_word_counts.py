@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from ucurve.eval import edits
-from ucurve.generation import word_counts
-from ucurve.generation.word_counts import describe_word_counts
+from ucurve.generation import check
+from ucurve.generation.check import describe_word_counts
 from ucurve.token_stream.seen_text import SeenCounts
 
 COUNTS = {"sings": 9, "sing": 2, "runs": 2, "run": 2, "dogs sing": 5, "dogs sings": 1}
@@ -24,7 +24,7 @@ def described(monkeypatch):
         return SeenCounts(1000, {ngram: count for ngram, count in COUNTS.items() if ngram in wanted})
 
     monkeypatch.setattr(edits, "read_seen_counts", read)
-    monkeypatch.setattr(word_counts.RunTokens, "of", lambda run: SimpleNamespace(steps=100))
+    monkeypatch.setattr(check.RunTokens, "of", lambda run: SimpleNamespace(steps=100))
 
     def describe(*pairs):
         text = describe_word_counts(Path("runs/mine"), pd.DataFrame(pairs, columns=["good", "bad", "paradigm"]))

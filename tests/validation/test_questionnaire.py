@@ -15,7 +15,7 @@ from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.storage.files import sha256_file
 from ucurve.validation import questionnaire
 from ucurve.validation.questionnaire import page
-from ucurve.validation.questionnaire.spoiling import misspell, scramble
+from ucurve.validation.questionnaire.questions import misspell, scramble
 from ucurve.validation.questionnaire.wording import find_wording
 
 FILES = "formats=[pcibex,labelstudio]"

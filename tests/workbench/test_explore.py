@@ -26,8 +26,7 @@ from ucurve.eval.store.tables import ACCURACY
 from ucurve.storage.run_folder import checkpoint_folder
 from ucurve.workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
 from ucurve.workbench.explore.library import Library, list_changes, list_scores
-from ucurve.workbench.explore.margins import pair_margins
-from ucurve.workbench.explore.pairs import list_pairs, pair_kinds
+from ucurve.workbench.explore.pairs import list_pairs, pair_kinds, pair_margins
 from ucurve.workbench.explore.seen import pair_card
 from ucurve.workbench.explore.turns import courses, order, say
 from ucurve.workbench.explore.verdicts import shape_verdicts

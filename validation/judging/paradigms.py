@@ -1,4 +1,7 @@
-"""What people's answers say about each paradigm: accuracy with intervals, agreement, and whether it is kept."""
+"""What people's answers say about each paradigm: accuracy with intervals, agreement, and whether it is kept.
+
+Also as the files that ``analyze.py`` takes: ``human=``, ``ratings=`` and ``rating_pairs=``.
+"""
 
 from pathlib import Path
 
@@ -8,7 +11,7 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.errors import unknown_name
 from ucurve.fields import STRICT
-from ucurve.validation.answer_files import CHOICES, GOOD
+from ucurve.validation.answer_files import BAD, CHOICES, GOOD, NONE
 from ucurve.validation.judging import aggregation
 from ucurve.validation.judging.aggregation import code_votes
 from ucurve.validation.judging.agreement import fleiss_kappa, krippendorff_alpha, raw_agreement
@@ -144,3 +147,24 @@ def _paradigm_row(
 
 def _of_good(probabilities: pd.DataFrame) -> pd.Series:
     return probabilities[GOOD] if GOOD in probabilities else pd.Series(0.0, index=probabilities.index)
+
+
+def human_table(paradigms: pd.DataFrame) -> pd.DataFrame:
+    """Return the file for ``human=`` from a row for each paradigm, also for those that the rule drops."""
+    table = paradigms[["paradigm", "correct", "total", "accuracy", "phenomenon"]]
+    return table.rename(columns={"paradigm": "UID", "accuracy": "acc"})
+
+
+def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the files for ``ratings=`` (1: chosen) and ``rating_pairs=``; none where the items have no sentences."""
+    rated = answers[answers["choice"] != NONE]
+    sentences = items[items["item"].isin(rated["item"]) & (items[GOOD] != "") & (items[BAD] != "")]
+    if sentences.empty:
+        return {}
+    chose = rated.assign(chose=(rated["choice"] == GOOD).astype(int))
+    chosen = chose.pivot_table(index="item", columns="annotator", values="chose").astype("Int64")
+    chosen.columns = pd.Index([f"rater {name}" for name in chosen.columns])  # nobody is named like the other column
+    good = chosen.loc[sentences["item"]].reset_index(drop=True)
+    ratings = pd.concat([good, 1 - good], ignore_index=True)
+    ratings.insert(0, "sentence", pd.concat([sentences[GOOD], sentences[BAD]]).to_numpy())
+    return {"ratings": ratings, "rating_pairs": sentences[[GOOD, BAD]]}

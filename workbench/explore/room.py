@@ -5,8 +5,7 @@ from ucurve.analysis.data.runs import Run
 from ucurve.errors import UserError
 from ucurve.workbench.explore.curves import curve_figure, curve_rows, curves, linking_functions, read_asked
 from ucurve.workbench.explore.library import Library, list_changes, list_scores
-from ucurve.workbench.explore.margins import pair_margins
-from ucurve.workbench.explore.pairs import KINDS, list_pairs
+from ucurve.workbench.explore.pairs import KINDS, list_pairs, pair_margins
 from ucurve.workbench.explore.seen import pair_card, seen_before
 from ucurve.workbench.explore.tokens import TokenTables
 from ucurve.workbench.explore.verdicts import shape_verdicts

@@ -1,7 +1,12 @@
-"""The lexicon of a language: forms with their lemmas and features, from treebanks and from UniMorph."""
+"""The lexicon of a language: forms with their lemmas and features, from treebanks and from UniMorph.
+
+What a treebank says of them is looked at too: features that another feature neutralizes, as gender in the plural of
+many languages, and beginnings and endings that it does not annotate, such as *ba-*, *-n* and *-la* of Basque verbs.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import permutations
 
 from ucurve.generation.multiblimp.words.features import (
     WORDS,
@@ -10,10 +15,9 @@ from ucurve.generation.multiblimp.words.features import (
     annotated,
     base_of,
     compatible,
+    feature_names,
     with_defaults,
 )
-from ucurve.generation.multiblimp.words.neutralization import Neutralization
-from ucurve.generation.multiblimp.words.unannotated import Cells, Unannotated
 from ucurve.generation.treebank import Sentence, Word
 
 APOSTROPHES = ("'", "’")
@@ -28,7 +32,7 @@ class Lexicon:
         entries: Iterable[Entry],
         elided: Iterable[str] = (),
         addressed: Iterable[str] = (),
-        cells: Cells | None = None,
+        cells: "Cells | None" = None,
     ) -> None:
         entries = tuple(entries)
         self.elided = frozenset(elided)  # what is left of words before a vowel, without the apostrophe: l of l'eau
@@ -125,3 +129,110 @@ def elided_words(sentences: Iterable[Sentence]) -> frozenset[str]:
     """Return the words of a treebank that end in an apostrophe, without it and in lower case: *l* of French *l'*."""
     forms = {word.form.lower() for sentence in sentences for word in sentence.words}
     return frozenset(form[:-1] for form in forms if form.endswith(APOSTROPHES) and form[:-1].isalpha())
+
+
+NOISE = 0.05  # share of entries that may be annotated otherwise
+_Context = frozenset[tuple[str, frozenset[str]]]
+
+
+class Neutralization:
+    """Finds where entries of one part of speech and context lack a feature because of the value of another."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entries = [entry for entry in entries if entry.source == "treebank"]
+        self._counts: dict[str, tuple[Counter[object], Counter[object]]] = {}
+
+    def between(self, feature: str, part: str, one: Features, other: Features, name: str) -> bool:
+        """Tell whether the feature ``name``, which one word has and the other lacks, is neutralized by ``feature``."""
+        having, lacking = (one, other) if name in one else (other, one)
+        return (
+            base_of(name) in feature_names().neutralizable
+            and self._share(feature, part, having, name) >= 1 - NOISE
+            and self._share(feature, part, lacking, name) <= NOISE
+        )
+
+    def _share(self, feature: str, part: str, features: Features, name: str) -> float:
+        """Return the share of entries like these that have a feature; -1 where there are none."""
+        if feature not in self._counts:
+            self._counts[feature] = self._count(feature)
+        total, having = self._counts[feature]
+        key = (part, features.get(feature), _context(features, feature))
+        return having[key, name] / total[key] if total[key] else -1.0
+
+    def _count(self, feature: str) -> tuple[Counter[object], Counter[object]]:
+        total, having = Counter[object](), Counter[object]()
+        for entry in self._entries:
+            key = (entry.part, entry.annotated.get(feature), _context(entry.annotated, feature))
+            total[key] += 1
+            having.update((key, name) for name in entry.annotated if base_of(name) in feature_names().neutralizable)
+        return total, having
+
+
+def _context(features: Features, feature: str) -> _Context:
+    left_out = feature_names().neutralizable
+    return frozenset(item for item in features.items() if item[0] != feature and base_of(item[0]) not in left_out)
+
+
+_LEMMAS = 3  # at least, that have both forms
+_VALUES = 2  # at least, of the feature that is changed: a mark of one value alone may belong to it (Dutch -t)
+_SHARE = 0.1  # at least, of the forms with an ending that stand beside a form without it
+
+Cells = Mapping[tuple[str, frozenset[tuple[str, frozenset[str]]]], Collection[str]]
+"""The forms of each lemma and annotation."""
+
+
+class Unannotated:
+    """Finds where forms differ in what the annotation of their treebank does not say.
+
+    Forms of one lemma with the same annotation differ in something else: *da* and *bada*, *dute* and *dutela*. What
+    they differ in must be alike in the two forms of a pair.
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+        self._backwards = {cell: [form[::-1] for form in forms] for cell, forms in cells.items()}
+        self._changes: dict[str, tuple[Collection[tuple[str, str]], Collection[tuple[str, str]]]] = {}
+
+    def differ(self, feature: str, one: str, other: str) -> bool:
+        """Tell whether two forms with different values of a feature differ in something that is not annotated too."""
+        if feature not in self._changes:
+            self._changes[feature] = _changes(self._cells, feature), _changes(self._backwards, feature)
+        ends, starts = self._changes[feature]
+        return _changed(ends, one, other) or _changed(starts, one[::-1], other[::-1])
+
+
+def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:
+    """Return the endings that take each other's place in forms of the same annotation that has the feature."""
+    seen: dict[tuple[str, str], set[tuple[str, frozenset[str]]]] = defaultdict(set)  # with which lemmas and values
+    having = {cell: forms for cell, forms in cells.items() if feature in dict(cell[1])}
+    for (lemma, features), forms in having.items():
+        for one, other in permutations(forms, 2):
+            at = next(
+                (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+            )
+            if at and one[at:] < other[at:]:
+                seen[one[at:], other[at:]].add((lemma, dict(features)[feature]))
+    found = {
+        change
+        for change, where in seen.items()
+        if len({lemma for lemma, _ in where}) >= _LEMMAS and len({value for _, value in where}) >= _VALUES
+    }
+    added = {change[1] for change in found if not change[0] and _is_free(change[1], having.values())}
+    longer = {ending for ending in added if any(ending != other and ending.endswith(other) for other in added)}
+    return {change for change in found if change[0] or change[1] in added - longer}
+
+
+def _is_free(ending: str, cells: Iterable[Collection[str]]) -> bool:
+    """Tell whether enough of the forms with an ending stand beside one of the same annotation without it."""
+    beside = [
+        any(not other.endswith(ending) for other in forms) for forms in cells for form in forms if form.endswith(ending)
+    ]
+    return sum(beside) >= _SHARE * len(beside)
+
+
+def _changed(changes: Collection[tuple[str, str]], one: str, other: str) -> bool:
+    return any({_ending(one, change), _ending(other, change)} == {*change} for change in changes)
+
+
+def _ending(form: str, change: tuple[str, str]) -> str | None:
+    return next((ending for ending in sorted(change, key=len, reverse=True) if form.endswith(ending)), None)
