@@ -35,7 +35,7 @@ types: install
 	$(VENV)/bin/mypy
 
 # Hundreds of processes read the modules that the first ones compiled, whatever the shell says about bytecode.
-TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n 2
+TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n 2 --durations=30
 
 unit: install
 	$(TESTS) --dist worksteal
