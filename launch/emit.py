@@ -94,17 +94,6 @@ if __name__ == "__main__":
 
 def submitit_commands(python: str, settings: SlurmSettings, grid: Sequence[str]) -> str:
     """Return the commands of a grid that is well formed, one for each product of axes."""
-    options = _options(settings)
-    blocks = own_grid(compose("train", sweep("train", grid)[0])) or [{}]
-    lines = []
-    for block, left in zip(blocks, block_axes(blocks, grid), strict=True):
-        axes = [f"{key}={','.join(map(format_value, values))}" for key, values in left.items()]
-        own = [*grid, *axes, "grid=[]"] if block else list(grid)
-        lines.append(f"{python} {train_script('python')} -m {shlex.join([*options, *own])}\n")
-    return "".join(lines)
-
-
-def _options(settings: SlurmSettings) -> list[str]:
     asked = {
         "partition": settings.partition,
         "account": settings.account,
@@ -112,7 +101,7 @@ def _options(settings: SlurmSettings) -> list[str]:
         "cpus_per_task": settings.cores(1),
         "array_parallelism": settings.at_once,
     }
-    return [
+    options = [
         "hydra/launcher=submitit_slurm",
         "hydra.sweep.dir=runs/.submitit",  # on a file system that the nodes see
         f"hydra.launcher.name={settings.name}",
@@ -120,6 +109,13 @@ def _options(settings: SlurmSettings) -> list[str]:
         f"hydra.launcher.signal_delay_s={settings.warning}",
         *[f"hydra.launcher.{key}={value}" for key, value in asked.items() if value],
     ]
+    blocks = own_grid(compose("train", sweep("train", grid)[0])) or [{}]
+    lines = []
+    for block, left in zip(blocks, block_axes(blocks, grid), strict=True):
+        axes = [f"{key}={','.join(map(format_value, values))}" for key, values in left.items()]
+        own = [*grid, *axes, "grid=[]"] if block else list(grid)
+        lines.append(f"{python} {train_script('python')} -m {shlex.join([*options, *own])}\n")
+    return "".join(lines)
 
 
 def _minutes(time: str) -> int:

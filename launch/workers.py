@@ -99,7 +99,12 @@ def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]
     before = handle_signals(SIGNALS, pass_on)
     try:
         for environment in environments:
-            workers.append(_start(command, environment))  # noqa: PERF401 - the handler reads the list
+            # In a process group of its own, as a second Ctrl-C, from the terminal, would end a worker without saving.
+            worker = subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                process_group=0,
+            )  # fmt: skip
+            workers.append(worker)
         printers = [
             _start_printer(number, *streams)
             for number, worker in enumerate(workers)
@@ -139,14 +144,6 @@ def _list_devices(settings: WorkersSettings, environment: Mapping[str, str]) -> 
         raise UserError(f"gpus={wanted}: {there} CUDA devices are visible here; workers=N starts N on the processor")
     visible = environment.get(_DEVICES)
     return (visible.split(",") if visible else [str(number) for number in range(there)])[:wanted]
-
-
-def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
-    # in a process group of its own, as a second Ctrl-C, from the terminal, would end a worker without saving
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-        process_group=0,
-    )  # fmt: skip
 
 
 def _start_printer(number: int, source: IO[str] | None, target: TextIO) -> threading.Thread:

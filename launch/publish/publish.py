@@ -88,7 +88,9 @@ def publish_run(run: Path, out: Path, names: Sequence[str], repo: str | None = N
     with new_output(out) as temporary, TemporaryDirectory() as card:
         write_card(Path(card), run, names, repo)
         for folder, name in zip(checkpoints(run), names, strict=True):
-            _copy_revision(run, folder, Path(card), temporary / name)
+            (temporary / name).mkdir()
+            for file in [*_model_files(run, folder), *Path(card).iterdir()]:
+                shutil.copyfile(file, temporary / name / file.name)
         (temporary / MAIN).symlink_to(names[-1], target_is_directory=True)
         if repo is not None:
             _lay_out_cache(temporary, repo, [*names, MAIN])
@@ -103,12 +105,6 @@ def revisions(run: Path, names: Literal["steps", "words"] = "steps") -> list[str
     if isinstance(seen, int):
         raise UserError(f"names=words: the budget of {run} is in tokens; one in words, as tokens=100Mw, counts them")
     return names_by_words(steps, seen)
-
-
-def _copy_revision(run: Path, folder: Path, card: Path, revision: Path) -> None:
-    revision.mkdir()
-    for file in [*_model_files(run, folder), *card.iterdir()]:
-        shutil.copyfile(file, revision / file.name)
 
 
 def _model_files(run: Path, folder: Path) -> list[Path]:

@@ -230,16 +230,12 @@ def _shuffle(text: str, unit: str, seed: int) -> str:
     lines = [split_sentences(line) for line in text.split("\n")]
     if unit == "sentence":
         bodies = iter(_permute([body for line in lines for one in line if (body := one.strip())], chance))
-        lines = [[_put(next(bodies), one) if one.strip() else one for one in line] for line in lines]
+        # A sentence gets another body between the spaces around it.
+        lines = [[one.replace(one.strip(), next(bodies), 1) if one.strip() else one for one in line] for line in lines]
     else:
         piece = _PIECES[unit]
         lines = [[_shuffle_pieces(sentence, piece, chance) for sentence in line] for line in lines]
     return "\n".join("".join(line) for line in lines)
-
-
-def _put(body: str, sentence: str) -> str:
-    """Return a sentence with another body between the spaces around it."""
-    return sentence.replace(sentence.strip(), body, 1)
 
 
 def _shuffle_pieces(sentence: str, piece: re.Pattern[str], chance: random.Random) -> str:

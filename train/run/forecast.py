@@ -11,7 +11,7 @@ from ucurve.fields import format_seconds
 from ucurve.invocation import command
 from ucurve.processes import count_processes
 from ucurve.provenance import processor
-from ucurve.storage.facts import RunFacts, read_run_facts
+from ucurve.storage.facts import read_run_facts
 from ucurve.storage.run_folder import METRICS, RECORD, parse_metrics
 from ucurve.training.config import RunSettings
 from ucurve.training.evaluation import EvalSettings
@@ -86,13 +86,11 @@ def _measured_here(runs: Path) -> list[Measured]:
             facts = read_run_facts(record.parent)
         except (UcurveError, OSError):
             continue
-        if facts is not None and _is_of_this_machine(facts) and (rate := _read_rate(record.parent / METRICS)):
+        if facts is None or facts.hardware.get("processor") != processor() or facts.hardware.get("accelerators"):
+            continue
+        if rate := _read_rate(record.parent / METRICS):
             found.append(Measured(facts.name, record.parent, facts.parameters["total"], rate))
     return found
-
-
-def _is_of_this_machine(facts: RunFacts) -> bool:
-    return facts.hardware.get("processor") == processor() and not facts.hardware.get("accelerators")
 
 
 def _read_rate(metrics: Path) -> float | None:

@@ -92,7 +92,13 @@ class Saver:
     def save_checkpoint(self, step: int) -> None:
         """Write the checkpoint of ``step``, which is the current one."""
         self.wait()
-        self._processes.run_on_rank0(lambda: self._start_checkpoint(step))
+
+        def start() -> None:
+            model = self._engine.model
+            held = model if self._copied is None else self._copied.take_weights(model)
+            self._writer.start(lambda: self._write_checkpoint(step, held))
+
+        self._processes.run_on_rank0(start)
         self._writing, self._unused = True, step
 
     def _start_state(
@@ -109,11 +115,6 @@ class Saver:
 
         self._writer.start(write)
         self._due.restart()
-
-    def _start_checkpoint(self, step: int) -> None:
-        model = self._engine.model
-        held = model if self._copied is None else self._copied.take_weights(model)
-        self._writer.start(lambda: self._write_checkpoint(step, held))
 
     def _write_checkpoint(self, step: int, model: PreTrainedModel) -> None:
         """Write a checkpoint, unless a resumed run finds it whole and with the same weights."""
