@@ -48,15 +48,15 @@ def test_the_exit_code_is_the_worst(codes, worst):
 
 
 def test_a_signal_while_workers_are_started_reaches_all_of_them(monkeypatch):
-    start, begun = workers._start, []
+    start, begun = subprocess.Popen, []
 
-    def interrupted_start(*given):
-        begun.append(start(*given))
+    def interrupted_start(*given, **options):
+        begun.append(start(*given, **options))
         if len(begun) == 1:
             signal.raise_signal(signal.SIGTERM)
         return begun[-1]
 
-    monkeypatch.setattr(workers, "_start", interrupted_start)
+    monkeypatch.setattr(subprocess, "Popen", interrupted_start)
     started = time.monotonic()
     assert run_workers(python("import time; time.sleep(30)"), [os.environ] * 2) == 75
     assert time.monotonic() - started < 20
