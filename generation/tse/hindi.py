@@ -54,7 +54,7 @@ class Object:
 
 
 def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
-    """Return the six suites, with or without the faults of the published code, which docs/making-tse.md lists."""
+    """Return the six suites, with or without the faults of the published code, which docs/makers.md lists."""
     vocabulary = read_vocabulary(folder / "hindi.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.of("n"):
         noun.one_of("gender", GENDERS)

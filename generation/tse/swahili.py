@@ -53,7 +53,7 @@ class Grammar:
 
 
 def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
-    """Return the eight suites, with or without the faults of the published code, which docs/making-tse.md lists."""
+    """Return the eight suites, with or without the faults of the published code, which docs/makers.md lists."""
     vocabulary = read_vocabulary(folder / "swahili.csv", COLUMNS, CATEGORIES)
     for noun in vocabulary.of("n"):
         noun.one_of("noun_class", CLASSES)

@@ -1,6 +1,6 @@
 """How the first weights of every family are drawn here, and where their authors publish how they draw them.
 
-``python -m tests.train.model.first_weights`` prints the table of docs/models.md, measured on new models of the presets
+``python -m tests.train.model.first_weights`` prints the table docs/tables/first_weights.csv, measured on new models of the presets
 of 14m.
 """
 
