@@ -1,14 +1,13 @@
 """The page of a study, made of the CSV files of its numbers and of what people wrote about them."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from jinja2 import ChoiceLoader, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
-from studies.dips import one_order_of_each
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import readable
 from ucurve.errors import UserError
@@ -41,7 +40,6 @@ class StudyPage:
     draw: Callable[[Mapping[str, pd.DataFrame]], Iterable[Drawing]]
     data: str = ""  # the folder of the CSV files in ``data/``
     prefix: str = ""  # of their names
-    filters: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     derive: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = (
         lambda _: {}
     )  # what follows from tables
@@ -67,7 +65,7 @@ class StudyPage:
     def render(self, docs: Path | str) -> str:
         """Fill the template, which includes what people wrote beside the CSV files, if there is such a file."""
         folders = self.template.parent, self.data_folder(docs)
-        return render_page(self.template.name, folders, self.read_tables(docs), self.filters)
+        return render_page(self.template.name, folders, self.read_tables(docs))
 
     def read_tables(self, docs: Path | str) -> dict[str, pd.DataFrame]:
         """Read the CSV files, by name."""
@@ -82,7 +80,6 @@ def render_page(
     template: str,
     folders: tuple[Path, ...],
     tables: Mapping[str, pd.DataFrame],
-    filters: Mapping[str, Callable[..., object]] | None = None,
 ) -> str:
     """Fill a template in one of the folders with the rows of the tables, by the names of the tables."""
     loaders = [FileSystemLoader(folder) for folder in folders]
@@ -95,7 +92,6 @@ def render_page(
         "least_prevalence": least_prevalence,
         "ranged": ranged,
         "text": lambda value: MISSING if pd.isna(value) else str(value),
-        "one_order_of_each": lambda rows: one_order_of_each(pd.DataFrame(rows)).to_dict("records"), **(filters or {}),
     }  # fmt: skip
     environment.tests["beginning_with"] = lambda value, text: isinstance(value, str) and value.startswith(text)
     return environment.get_template(template).render({name: table.to_dict("records") for name, table in tables.items()})

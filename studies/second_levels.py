@@ -1,4 +1,4 @@
-"""Where curves end: below chance, or above it for good; a second time, by docs/shape.md, without the analysis."""
+"""Where curves end: below chance, or above it for good; a second time, by studies/rules.md, without the analysis."""
 
 from collections.abc import Sequence
 

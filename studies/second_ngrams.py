@@ -1,4 +1,4 @@
-"""What n-gram models account for of dips, a second time, by the rules of docs/mechanisms.md, without the analysis.
+"""What n-gram models account for of dips, a second time, by the rules of studies/rules.md, without the analysis.
 
 Shares are computed in their second form, from mean losses; clusters are drawn one by one and signs with other random
 numbers. What is drawn is compared as in ``studies.second_intervals``: within four standard errors of both estimates.

@@ -1,4 +1,4 @@
-"""The smallest dip that would be found, and what limits that, a second time, by docs/shape.md, without the analysis.
+"""The smallest dip that would be found, and what limits that, a second time, by studies/rules.md, without the analysis.
 
 The program's numbers are of 100 draws, and differ noticeably with other draws. They are computed here from several
 times as many other draws, and agree within what these repetitions tell of one.

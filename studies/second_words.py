@@ -1,4 +1,4 @@
-"""What the classes of a curve in three scopes are called in one column, by docs/shape.md, without the analysis."""
+"""What the classes of a curve in three scopes are called in one column, by studies/rules.md, without the analysis."""
 
 from collections.abc import Hashable, Mapping
 
