@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from ucurve.errors import UserError
-from ucurve.launch import workers
 from ucurve.launch.workers import run_workers, workers_command
 from ucurve.storage.facts import read_run_facts
 
