@@ -235,16 +235,18 @@ def _score_pairs(targets: Sequence[Target], pairs: Sequence[tuple[str, str]], se
 def _score_with_each(
     targets: Sequence[Target], pairs: Sequence[tuple[str, str]], settings: ScoreSettings
 ) -> Iterator[pd.DataFrame]:
-    from ucurve.eval.sweep.cache import SweepCache
     from ucurve.eval.sweep.compute import Computer
-    from ucurve.eval.sweep.prepare import prepare
-    from ucurve.eval.sweep.shown import shown_columns
+    from ucurve.eval.sweep.jobs import prepare
+    from ucurve.eval.sweep.load import SweepCache, WeightFetcher
+    from ucurve.eval.sweep.show import shown_measures
 
     table, cache = _given_pairs(pairs), SweepCache()
     for target in targets:
         jobs = prepare(target, [table], settings, cache)
-        linking = parse_linking(settings.linking[0] if settings.linking else shown_columns(jobs[0], settings)[0][0])
-        with closing(Computer(jobs, settings, cache, None)) as computer:
+        linking = parse_linking(settings.linking[0] if settings.linking else shown_measures(jobs[0], settings)[0][0])
+        if jobs[0].weights_to_have is not None:
+            WeightFetcher().have(jobs[0].weights_to_have)
+        with closing(Computer(jobs, settings, cache.workspace, None)) as computer:
             scores = computer.compute(jobs[0], with_tokens=False).scores
         if missing := linking.missing(scores):
             raise UserError(f"linking function {linking.name!r} reads {', '.join(missing)}, which these scores lack")

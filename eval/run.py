@@ -20,7 +20,7 @@ from ucurve.eval.pairs import subset_pairs
 from ucurve.eval.scoring.sharing import ProcessGroup, agreeing
 from ucurve.eval.settings import ScoreCommand, ScoreSettings
 from ucurve.eval.store.scores import StoredScores, check_out
-from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.load import SweepCache
 from ucurve.eval.watch import watch_runs
 from ucurve.progress import log_line, print_line
 from ucurve.storage.run_folder import CHECKPOINTS, match_folders
@@ -250,7 +250,7 @@ def _score(
 ) -> list[StoredScores]:
     cache = cache or SweepCache()
     with agreeing(group):
-        from ucurve.eval.sweep.sweep import Sweep
+        from ucurve.eval.sweep.sweep import score_targets
 
         benchmarks = load_benchmarks(settings, cache)
-    return Sweep(folder, benchmarks, settings, cache, group, keep).score(targets)
+    return score_targets(folder, targets, benchmarks, settings, cache, group, keep)

@@ -19,7 +19,7 @@ from ucurve.eval.store.keys import PAIRS, find_key, order_of, score_fault
 from ucurve.eval.store.ratings import ratings_fault
 from ucurve.eval.store.reported import reported_fault
 from ucurve.eval.store.rows import ScoreRows, read_rows, rows_fault, rows_path
-from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels, TableFile, make_blocks, read_labels
+from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels, make_blocks, read_labels
 from ucurve.eval.store.tokens import token_fault, token_path
 from ucurve.eval.store.views import RATED, table_faults
 from ucurve.storage.facts import read_manifest
@@ -95,40 +95,45 @@ def _recomputed_faults(folder: Path, path: Path) -> list[str]:
     if rows is None:
         return []
     pairs, scores = pd.read_parquet(path.parents[1] / PAIRS), pd.read_parquet(path)
-    made: dict[tuple[str, tuple[str, ...]], bytes] = {}
+    made = ScoreRows(rows.score_sha256)
     for kind in (ACCURACY, STATISTICS):
         for rule in get_args(TiesRule):
-            names = [linking for linking, of_rule in rows.blocks(kind) if of_rule == rule]
+            names = [linking for linking, of_rule in rows.names(kind) if of_rule == rule]
             known = [parse_linking(name) for name in names if name.partition(":")[0] in FAMILIES]  # else a user's own
             computed = pairs, scores, known
             table = accuracy_table(*computed, [rule]) if kind is ACCURACY else statistics_table(*computed, rule)
-            lines = [rows.lines[kind.name, (linking.name, rule)] for linking in known]
-            blocks = make_blocks(kind, table, _labels(folder, path, kind, lines[0])) if lines else {}
-            made |= {(kind.name, (linking.name, rule)): blocks.get((linking.name, rule), b"") for linking in known}
-    made |= {(FITS.name, of): _fit_again(folder, path, of, rows, pairs, scores) for of in rows.blocks(FITS)}
+            stored = [rows.table(kind, (linking.name, rule)) for linking in known]
+            blocks = make_blocks(kind, table, _labels(folder, path, stored[0])) if stored else {}
+            for linking in known:
+                made.add(kind, (linking.name, rule), blocks.get((linking.name, rule), kind.empty()))
+    for of in rows.names(FITS):
+        fitted = _fit_again(folder, path, of, rows, pairs, scores)
+        if fitted is not None:
+            made.add(FITS, of, fitted)
     return [
-        f"{rows_path(path)}: the rows of {table}, {', '.join(of)}, are not what the scores give"
-        for (table, of), lines in made.items()
-        if rows.lines[table, of] != lines
+        f"{rows_path(path)}: the rows of {kind.name}, {', '.join(of)}, are not what the scores give"
+        for kind in TABLES
+        for of in made.names(kind)
+        if made.lines(kind, of) != rows.lines(kind, of)
     ]
 
 
 def _fit_again(
     folder: Path, path: Path, of: tuple[str, ...], rows: ScoreRows, pairs: pd.DataFrame, scores: pd.DataFrame
-) -> bytes:
-    """Return what a stored fit should be; where the ratings it was fitted on are not at hand, what is stored."""
-    stored, request = rows.lines[FITS.name, of], rows.requests[FITS.name, of]
+) -> pd.DataFrame | None:
+    """Return what a stored fit should be; None where the ratings it was fitted on are not at hand."""
+    request = rows.requests[FITS.name, of]
     asked = {name: request[name] for name in ("on", "share", "seed")} | {"families": (request["family"],)}
     rated = None
     if request["on"] == "ratings":
         ratings = Path(of[FITS.block.index("fitted_on")].partition(" sentences in ")[2])
         rated = _find_rated(folder, path, ratings, request)
         if rated is None:
-            return stored
+            return None
         asked["ratings"] = ratings
     rule = cast(TiesRule, request["ties_rule"])
     table = fit(pairs, scores, check(FitSettings, asked), rated, rule)
-    return make_blocks(FITS, table, _labels(folder, path, FITS, stored)).get(of, b"")
+    return make_blocks(FITS, table, _labels(folder, path, rows.table(FITS, of))).get(of, FITS.empty())
 
 
 def _find_rated(folder: Path, path: Path, ratings: Path, request: Mapping[str, object]) -> pd.DataFrame | None:
@@ -141,10 +146,10 @@ def _find_rated(folder: Path, path: Path, ratings: Path, request: Mapping[str, o
     return None
 
 
-def _labels(folder: Path, path: Path, kind: TableFile, lines: bytes) -> Labels:
+def _labels(folder: Path, path: Path, stored: pd.DataFrame) -> Labels:
     """Return what rows are to be about: as their file and the manifest of the checkpoint say, else as they say."""
     step, benchmark, scorer = order_of(folder, path)
-    said = replace(read_labels(kind, lines), step=step, benchmark=benchmark, scorer=scorer)
+    said = replace(read_labels(stored), step=step, benchmark=benchmark, scorer=scorer)
     checkpoint = checkpoint_folder(folder, step)
     if not (checkpoint / MANIFEST).is_file():
         return said

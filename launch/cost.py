@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.cli import run
 from ucurve.eval.run import load_benchmarks
-from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.load import SweepCache
 from ucurve.launch.arguments import Format, expand_grid, format_rows, split_arguments
 from ucurve.progress import log_line
 from ucurve.training.evaluation import EvalSettings

@@ -42,8 +42,8 @@ def ours(model: Path, device: "Device", dtype: "Dtype") -> Score:
     from ucurve.eval.scoring.batching import within_memory
     from ucurve.eval.scoring.loading import load_model
     from ucurve.eval.settings import ScoreSettings
-    from ucurve.eval.sweep.cache import SweepCache
-    from ucurve.eval.sweep.prepare import prepare
+    from ucurve.eval.sweep.jobs import prepare
+    from ucurve.eval.sweep.load import SweepCache
 
     loaded = load_model(model, dtype=dtype, device=device)
     (target,), cache = model_targets(str(model)), SweepCache()

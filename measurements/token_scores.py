@@ -32,14 +32,15 @@ def measure(folder: Path, model: Path, pairs: Path, rounds: int) -> None:
     from ucurve.eval.settings import ScoreSettings
     from ucurve.eval.store.scores import write_scores
     from ucurve.eval.store.tokens import sentences_path, token_path
-    from ucurve.eval.sweep.cache import SweepCache
-    from ucurve.eval.sweep.prepare import prepare
-    from ucurve.eval.sweep.tokens import TokenStore
+    from ucurve.eval.sweep.jobs import prepare
+    from ucurve.eval.sweep.load import SweepCache
+    from ucurve.eval.sweep.store import ScoreStore
+    from ucurve.storage.locks import score_claims
 
     table, settings = pd.read_parquet(pairs), ScoreSettings(scorer=("sentence",), tokens=True)
     loaded = load_model(model, dtype="float32", device="cpu")
     (job,) = prepare(model_targets(str(model))[0], [table], settings, SweepCache())
-    store, path = TokenStore(folder, settings), job.path(folder)
+    store, path = ScoreStore(folder, settings, score_claims(folder)), job.path(folder)
 
     def without() -> None:
         scores, notes = within_memory(None, loaded, lambda size: job.scorer.score(loaded, size))
@@ -48,7 +49,7 @@ def measure(folder: Path, model: Path, pairs: Path, rounds: int) -> None:
     def with_tokens() -> None:
         scores, notes, values = within_memory(None, loaded, lambda size: job.scorer.score_tokens(loaded, size))
         began = time.perf_counter()
-        extra = store.write(job, values)
+        extra = store.write_tokens(job, values)
         writing.append(time.perf_counter() - began)
         write_scores(path, scores, job.inputs, job.target.name, notes, extra)
 

@@ -15,7 +15,7 @@ from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.reported import read_reported
 from ucurve.eval.store.tables import ACCURACY
 from ucurve.eval.store.views import load_table
-from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.load import SweepCache
 from ucurve.progress import log_line
 
 if TYPE_CHECKING:

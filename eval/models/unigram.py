@@ -64,7 +64,7 @@ def published_probabilities(
             f"unigrams: {path} is for the tokenizer {settings.tokenizer_sha256} (unigrams.tokenizer_sha256), and this "
             f"model's is {tokenizer_sha256}; a table of unigram probabilities is of no use with another tokenizer"
         )
-    table = read_table(path)
+    table = read_probabilities(path)
     if max(table, default=-1) != vocabulary - 1:
         raise UserError(
             f"unigrams: {path} is not keyed by the ids of this model's tokenizer: its largest id is "
@@ -99,7 +99,7 @@ def unseen(counts: npt.NDArray[np.int64 | np.float64], tokens: npt.NDArray[np.in
     return len(never), len(np.unique(never))
 
 
-def read_table(path: Path) -> dict[int, float]:
+def read_probabilities(path: Path) -> dict[int, float]:
     """Read a published table of probabilities by token id, checked as far as is possible without its tokenizer."""
     try:
         table = read_json_object(path, "an object from token id to probability")

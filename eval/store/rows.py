@@ -8,14 +8,16 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
+import pandas as pd
 from pydantic import ValidationError
 
 from ucurve.errors import DamagedError
-from ucurve.eval.store.tables import TABLES, TableFile
+from ucurve.eval.store.tables import TABLES, TableFile, as_lines, parse_table
 from ucurve.storage.facts import Facts
 from ucurve.storage.files import new_file
 from ucurve.storage.score_key import ScoreKey, read_key
@@ -23,8 +25,7 @@ from ucurve.storage.sealed import ROWS
 
 VERSION = 2  # of the numbers in the rows; rows of another version are computed again
 
-
-Name = tuple[str, tuple[str, ...]]  # of a block: its table, and what it has in the columns ``TableFile.block``
+BlockName = tuple[str, tuple[str, ...]]  # of a block: its table, and what it has in the columns ``TableFile.block``
 
 
 class _Block(Facts):
@@ -45,25 +46,39 @@ class _Header(Facts):
 
 @dataclass(frozen=True, eq=False)
 class ScoreRows:
-    """The rows of one score: of each block its lines, and what a fit was asked for."""
+    """The rows of one score: of each block its table, and what a fit was asked for.
+
+    What was just computed is a frame until ``write_rows``. What was read stays the lines of its file, which are parsed
+    only when their numbers are asked for.
+    """
 
     score_sha256: str  # ``ScoreKey.score_sha256``
-    lines: dict[Name, bytes] = field(default_factory=dict)
-    requests: dict[Name, Mapping[str, object]] = field(default_factory=dict)
+    blocks: dict[BlockName, pd.DataFrame | bytes] = field(default_factory=dict)
+    requests: dict[BlockName, Mapping[str, object]] = field(default_factory=dict)
 
-    def blocks(self, kind: TableFile) -> list[tuple[str, ...]]:
-        """Return what there are lines of in a table, in its order."""
-        return sorted(of for table, of in self.lines if table == kind.name)
+    def names(self, kind: TableFile) -> list[tuple[str, ...]]:
+        """Return what there are blocks of in a table, in its order."""
+        return sorted(of for table, of in self.blocks if table == kind.name)
 
-    def of_table(self, kind: TableFile) -> bytes:
-        """Return all lines of a table."""
-        return b"".join(self.lines[kind.name, of] for of in self.blocks(kind))
+    def table(self, kind: TableFile, of: tuple[str, ...]) -> pd.DataFrame:
+        """Return the rows of a block, with the columns and types of its table; none where there is no such block."""
+        block = self.blocks.get((kind.name, of), b"")
+        return parse_table(kind, BytesIO(kind.header + block)) if isinstance(block, bytes) else block
+
+    def lines(self, kind: TableFile, of: tuple[str, ...]) -> bytes:
+        """Return the rows of a block as they are stored."""
+        block = self.blocks[kind.name, of]
+        return block if isinstance(block, bytes) else as_lines(block)
 
     def add(
-        self, kind: TableFile, of: tuple[str, ...], lines: bytes, request: Mapping[str, object] = MappingProxyType({})
+        self,
+        kind: TableFile,
+        of: tuple[str, ...],
+        block: pd.DataFrame,
+        request: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
         """Add a block, in place of an older one of the same name."""
-        self.lines[kind.name, of] = lines
+        self.blocks[kind.name, of] = block
         self.requests[kind.name, of] = request
 
 
@@ -74,20 +89,21 @@ def rows_path(scores: Path) -> Path:
 
 def write_rows(scores: Path, rows: ScoreRows) -> None:
     """Write the rows of a score, complete or not at all."""
-    names = [(kind.name, of) for kind in TABLES for of in rows.blocks(kind)]
+    lines = {kind.name: {of: rows.lines(kind, of) for of in rows.names(kind)} for kind in TABLES}
     header = _Header(
         score_sha256=rows.score_sha256,
         version=VERSION,
-        lines_sha256={kind.name: hashlib.sha256(rows.of_table(kind)).hexdigest() for kind in TABLES},
+        lines_sha256={table: hashlib.sha256(b"".join(blocks.values())).hexdigest() for table, blocks in lines.items()},
         blocks=tuple(
-            _Block(table=table, of=of, size=len(rows.lines[table, of]), request=dict(rows.requests[table, of]))
-            for table, of in names
+            _Block(table=table, of=of, size=len(block), request=dict(rows.requests[table, of]))
+            for table, blocks in lines.items()
+            for of, block in blocks.items()
         ),
     )
     with new_file(rows_path(scores)) as temporary, temporary.open("wb") as file:
         file.write(ROWS.text(header.model_dump(mode="json")).encode())
-        for name in names:
-            file.write(rows.lines[name])
+        for blocks in lines.values():
+            file.writelines(blocks.values())
 
 
 class OpenRows:
@@ -150,7 +166,7 @@ def read_rows(scores: Path) -> ScoreRows | None:
         lines = b"".join(opened.read(kind, checked=True) for kind in TABLES)
     rows, place = ScoreRows(opened.header.score_sha256), 0
     for block in opened.header.blocks:
-        rows.lines[block.table, block.of] = lines[place : place + block.size]
+        rows.blocks[block.table, block.of] = lines[place : place + block.size]
         rows.requests[block.table, block.of] = block.request
         place += block.size
     return rows

@@ -41,6 +41,10 @@ class TableFile:
         """The first line of the file."""
         return (",".join(self.columns) + "\n").encode()
 
+    def empty(self) -> pd.DataFrame:
+        """Return a table without rows."""
+        return pd.DataFrame(columns=list(self.columns)).astype(dict(self.types))
+
 
 _WHERE = ("run", "step", "tokens", "flops", "benchmark", "scorer")
 _TYPES = {
@@ -76,21 +80,23 @@ class Labels:
     scorer: str
 
 
-def make_blocks(kind: TableFile, rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, ...], bytes]:
-    """Write the rows of one score as the lines of a table, by block."""
+def make_blocks(kind: TableFile, rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, ...], pd.DataFrame]:
+    """Make the rows of one score those of a table: its columns, types and order, a frame for each block."""
     table = rows.assign(**asdict(labels))[list(kind.columns)].astype(dict(kind.types)).sort_values(list(kind.order))
-    return {
-        cast(tuple[str, ...], of): block.to_csv(index=False, header=False).encode()
-        for of, block in table.groupby(list(kind.block), sort=False)
-    }
+    return {cast(tuple[str, ...], of): block for of, block in table.groupby(list(kind.block), sort=False)}
 
 
-def read_labels(kind: TableFile, lines: bytes) -> Labels:
-    """Read what the first of some lines is about."""
-    row = pd.read_csv(BytesIO(lines), names=list(kind.columns), dtype="str", keep_default_na=False, nrows=1).iloc[0]
-    tokens, flops = row["tokens"], row["flops"]
+def as_lines(block: pd.DataFrame) -> bytes:
+    """Write rows as the lines of their table."""
+    return block.to_csv(index=False, header=False).encode()
+
+
+def read_labels(block: pd.DataFrame) -> Labels:
+    """Read what the first row is about."""
+    row = block.iloc[0]
+    tokens, flops = (None if pd.isna(row[name]) else row[name] for name in ("tokens", "flops"))
     return Labels(
-        row["run"], int(row["step"]), int(tokens) if tokens else None, float(flops) if flops else None,
+        row["run"], int(row["step"]), None if tokens is None else int(tokens), None if flops is None else float(flops),
         row["benchmark"], row["scorer"],
     )  # fmt: skip
 
@@ -98,7 +104,7 @@ def read_labels(kind: TableFile, lines: bytes) -> Labels:
 def read_table(kind: TableFile, path: Path) -> pd.DataFrame:
     """Read a table; without a file, an empty one with its columns. A file of anything else is a ``UserError``."""
     if not path.exists():
-        return pd.DataFrame(columns=list(kind.columns)).astype(dict(kind.types))
+        return kind.empty()
     try:
         table = parse_table(kind, path)
     except ValueError as error:

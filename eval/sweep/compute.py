@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ucurve.eval.models.hub_weights import HubWeights
 from ucurve.eval.scoring.base import Loaded, TokenScorer
 from ucurve.eval.scoring.batching import within_memory
+from ucurve.eval.scoring.loading import Workspace
 from ucurve.eval.scoring.sharing import ProcessGroup, sharing
 from ucurve.eval.scoring.text.sentences import Scores, Sentences
 from ucurve.eval.settings import ScoreSettings
-from ucurve.eval.sweep.cache import SweepCache
-from ucurve.eval.sweep.fetching import WeightFetcher
-from ucurve.eval.sweep.prepare import Job
+from ucurve.eval.sweep.jobs import Job
 from ucurve.progress import ProgressBar
 
 
@@ -22,39 +20,35 @@ from ucurve.progress import ProgressBar
 class Computed:
     """A score that was just computed."""
 
-    scores: pd.DataFrame
+    scores: pd.DataFrame  # a row for each pair, as ``Scorer.score`` returns them
     notes: dict[str, object]  # for the reader of its key
-    tokens: Scores | None = None  # log probabilities of its tokens, where these were asked for
-    corrections: Scores | None = None  # of its words, where these were asked for
+    tokens: Scores | None = None  # float64[tokens], log probabilities of its tokens, where these were asked for
+    corrections: Scores | None = None  # float64[words], of its words, where these were asked for
 
 
 class Computer:
-    """Computes the scores of the jobs of a sweep, in this process alone or in all processes of a group."""
+    """Computes the scores of the jobs of a sweep, in this process alone or in all processes of a group.
+
+    In a group, rank 0 decides what is scored: it sends out the identity of each job, and the others, which made the
+    same jobs, compute their shares of its batches (``ucurve.eval.scoring.sharing``).
+    """
 
     def __init__(
-        self,
-        jobs: Sequence[Job],
-        settings: ScoreSettings,
-        cache: SweepCache,
-        group: ProcessGroup | None,
-        weights: WeightFetcher | None = None,
+        self, jobs: Sequence[Job], settings: ScoreSettings, workspace: Workspace, group: ProcessGroup | None
     ) -> None:
         self._jobs = {job.identity: job for job in jobs}
-        self._settings, self._cache, self._group = settings, cache, group
-        self._weights = weights or WeightFetcher()
-        self.find_next: Callable[[Job], HubWeights | None] = lambda _: None  # weights to fetch while a job is computed
+        self._settings, self._workspace, self._group = settings, workspace, group
         self._sentences: dict[str, set[Sentences]] = {}  # all that are scored with what is loaded
         for job in jobs:
             self._sentences.setdefault(job.scorer.loads, set()).add(job.scorer.sentences)
 
-    def load_first(self, jobs: Sequence[Job]) -> None:
-        """Load the first of each kind that jobs need, such as a model, so that a mistake shows now."""
-        for job in {job.scorer.loads: job for job in reversed(jobs)}.values():
-            self._load(job)
+    def load(self, job: Job) -> Loaded:
+        """Load what a job is scored with, such as a model, or return it where it is loaded."""
+        return job.scorer.load(self._workspace, self._sentences[job.scorer.loads])
 
     def compute(self, job: Job, with_tokens: bool, bar: ProgressBar | None = None) -> Computed:
         """Compute a score; the other processes compute their shares of it."""
-        loaded = self._load(job)
+        loaded = self.load(job)
 
         def attempt(size: int) -> Computed:
             with self._together(job, size), _counting(job, bar, self._group) as advance:
@@ -74,8 +68,9 @@ class Computer:
             identity, size = order
             with suppress(BaseException), sharing(self._group):  # rank 0 raises the errors of all processes
                 job = self._jobs[identity]
-                job.scorer.score(self._load(job), size, lambda _: self.check())
-                self._correct(job, self._load(job), size)
+                loaded = self.load(job)
+                job.scorer.score(loaded, size, lambda _: self.check())
+                self._correct(job, loaded, size)
 
     def _correct(self, job: Job, loaded: Loaded, size: int) -> Scores | None:
         """Compute this process's share of what is added to the words of a job, if words are stored."""
@@ -90,16 +85,9 @@ class Computer:
 
     def close(self) -> None:
         """Free the memory of the model, and let the other processes go."""
-        self._weights.close()
-        self._cache.workspace.drop("model")  # its memory is for the training until the next checkpoint
+        self._workspace.drop("model")  # its memory is for the training until the next checkpoint
         if self._group is not None and self._group.rank == 0:
             self._group.broadcast(None)
-
-    def _load(self, job: Job) -> Loaded:
-        if (weights := job.weights_to_have) is not None:
-            self._weights.have(weights)
-            self._weights.fetch_ahead(lambda: self.find_next(job))
-        return job.scorer.load(self._cache.workspace, self._sentences[job.scorer.loads])
 
     @contextmanager
     def _together(self, job: Job, size: int) -> Iterator[None]:

@@ -10,8 +10,7 @@ from typing import Protocol
 
 from rich.text import Text
 
-from ucurve.eval.sweep.summary import summarise
-from ucurve.eval.sweep.table import Cell, Field, Layout, Line, Score
+from ucurve.eval.sweep.table import Cell, Field, Layout, ShownLine, ShownScore, summarise
 from ucurve.progress import in_notebook, print_line, standard_output
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -37,8 +36,8 @@ class ScoreTable:
 
     def __init__(self, layout: Layout, printed: "Printed") -> None:
         self.layout, self._printed = layout, printed
-        self._scores: dict[tuple[int, str, str], Score] = {}
-        self._lines: list[Line] = []
+        self._scores: dict[tuple[int, str, str], ShownScore] = {}
+        self._lines: list[ShownLine] = []
         self._ended = False
         self._handle: _Handle | None = None
         self._drawn = 0.0
@@ -47,7 +46,7 @@ class ScoreTable:
         """Tell whether a score (step, benchmark and scorer) is shown."""
         return score in self._scores
 
-    def add(self, score: Score, details: Sequence[str] = ()) -> None:
+    def add(self, score: ShownScore, details: Sequence[str] = ()) -> None:
         """Show a score, and below it ``details``; a change is against the checkpoint before."""
         earlier = [one for one in self._scores.values() if one.kind == score.kind and one.step < score.step]
         lines = self.layout.lines(score, max(earlier, key=lambda one: one.step, default=None))
@@ -146,7 +145,7 @@ _STYLE = """<style>
 </style>"""
 
 
-def as_html(layout: Layout, lines: Sequence[Line], scores: Sequence[Score]) -> str:
+def as_html(layout: Layout, lines: Sequence[ShownLine], scores: Sequence[ShownScore]) -> str:
     """Write the table as HTML in the colors of the page; the best and the last line of each curve are marked."""
     marks = find_marks(lines)
     heads = "".join(f'<th class="{"left" if field.left else ""}">{escape(field.name)}</th>' for field in layout.fields)
@@ -159,13 +158,13 @@ def as_html(layout: Layout, lines: Sequence[Line], scores: Sequence[Score]) -> s
     return f"{_STYLE}<div>{escape(layout.title)}</div><div style='overflow-x: auto'>{table}</div>{notes}"
 
 
-def find_marks(lines: Sequence[Line]) -> list[str]:
+def find_marks(lines: Sequence[ShownLine]) -> list[str]:
     """Return ``best``, ``last``, both or nothing for every line, by the first linking function on it."""
     curves: dict[object, list[tuple[int, float, int]]] = {}
     for number, line in enumerate(lines):
-        value = line.score.values.get(line.columns[0])
+        value = line.score.values.get(line.measures[0])
         if value is not None:
-            curve = curves.setdefault((line.score.kind, line.columns[0]), [])
+            curve = curves.setdefault((line.score.kind, line.measures[0]), [])
             curve.append((line.score.step, value.accuracy, number))
     marks: list[list[str]] = [[] for _ in lines]
     for curve in curves.values():

@@ -1,8 +1,13 @@
-"""Many checkpoints, benchmarks and scorers: planned, each score computed once, and stored with rows and tables."""
+"""Many checkpoints, benchmarks and scorers: planned, each score computed once, and stored with rows and tables.
+
+Work is shared in two ways. Processes that know nothing of each other claim whole scores in the folder
+(``claimed_in_order``), and who claims a score fetches its weights too (``next_weights``). The processes of one training
+run share the batches of each score (``Computer``): there only rank 0 plans, claims, and reads and writes files.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -13,127 +18,157 @@ from ucurve.eval.models.targets import Target
 from ucurve.eval.scoring.sharing import ProcessGroup, agreeing
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.rows import ScoreRows
-from ucurve.eval.store.scores import StoredScores, has_scores, share_pairs
+from ucurve.eval.store.scores import StoredScores, share_pairs
 from ucurve.eval.store.views import drop_other_versions, has_tables, write_tables
-from ucurve.eval.sweep.cache import SweepCache
-from ucurve.eval.sweep.compute import Computer
-from ucurve.eval.sweep.dtype import choose_dtype
-from ucurve.eval.sweep.fetching import WeightFetcher
-from ucurve.eval.sweep.messages import log_benchmarks, log_new, log_plan
-from ucurve.eval.sweep.plan import Plan, make_jobs, make_plan
-from ucurve.eval.sweep.prepare import Job, rated_job, rated_pairs
-from ucurve.eval.sweep.results import Results
-from ucurve.eval.sweep.rows import Rated, read_rated
-from ucurve.eval.sweep.shown import describe_details, make_layout, read_score
-from ucurve.eval.sweep.tokens import TokenStore
+from ucurve.eval.sweep.compute import Computed, Computer
+from ucurve.eval.sweep.display import ScoreTable
+from ucurve.eval.sweep.jobs import Job, choose_dtype, rated_job, rated_pairs
+from ucurve.eval.sweep.load import SweepCache, WeightFetcher
+from ucurve.eval.sweep.plan import Plan, describe_benchmarks, log_new, log_plan, make_jobs, make_plan
+from ucurve.eval.sweep.show import describe_details, make_layout, read_score
+from ucurve.eval.sweep.store import Rated, ScoreStore, read_rated
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.locks import Claims, score_claims, scoring_into
 
 
-@dataclass
-class Sweep:
-    """Scores models into one run folder."""
+def score_targets(
+    folder: Path,
+    targets: Sequence[Target],
+    benchmarks: Sequence[pd.DataFrame],
+    settings: ScoreSettings,
+    cache: SweepCache,
+    group: ProcessGroup | None = None,
+    keep: bool = True,
+) -> list[StoredScores]:
+    """Score every target on every benchmark, skipping scores whose key matches, and write the tables.
 
-    folder: Path  # the run folder, or the folder given for a model alone
-    benchmarks: Sequence[pd.DataFrame]
-    settings: ScoreSettings
-    cache: SweepCache = field(default_factory=SweepCache)  # what is kept for the next sweep of the process
-    group: ProcessGroup | None = None  # the processes that score together; None for this one alone
-    keep: bool = True  # weights that are fetched from the hub
+    Another process may score the same targets into the same folder at the same time: each score is computed by one of
+    them, and both end when all are there. The processes of a group share the work on each score.
 
-    def score(self, targets: Sequence[Target]) -> list[StoredScores]:
-        """Score every target on every benchmark, skipping scores whose key matches, and write the tables.
+    Args:
+        folder: the run folder, or the folder given for a model alone.
+        cache: what is kept for the next sweep of the process.
+        group: the processes that score together; None for this one alone.
+        keep: whether weights that are fetched from the hub stay in its cache.
 
-        Another process may score the same targets into the same folder at the same time: each score is computed by one
-        of them, and both end when all are there. The processes of a group share the work on each score. After a
-        ``UserError`` nothing has been written.
-        """
-        with agreeing(self.group):
-            self.settings = choose_dtype(self.settings, targets, self.folder)
-            jobs = make_jobs(targets, self.benchmarks, self.settings, self.cache)
-        weights = WeightFetcher(self.folder, self.keep)
-        with closing(Computer(jobs, self.settings, self.cache, self.group, weights)) as computer:
-            if self.group is not None and self.group.rank > 0:
-                computer.assist()
-            else:
-                plan = make_plan(self.folder, jobs, self._tokens)
-                table = self.cache.table(self.folder, lambda: make_layout(jobs, self.settings))
-                log_plan(plan, self.settings, shown=all(table.has(job.identity) for job in jobs))
-                log_benchmarks(jobs, self.cache.logged)
-                weights.prepare(*split_weights(plan))
-                computer.load_first([*plan.due, *plan.lacking])
-                with scoring_into(self.folder), score_claims(self.folder) as claims:
-                    computer.find_next = lambda job: next_weights(job, plan, self.folder, claims)
-                    self._score_all(plan, computer, claims)
-                weights.finish()
-        return [StoredScores(self.folder, job.target.name, *job.identity) for job in jobs]
+    Raises:
+        UserError: Something does not fit; nothing has been written then.
+        RunError: A score is not finite; scores before it are kept.
+    """
+    with agreeing(group):
+        settings = choose_dtype(settings, targets, folder)
+        jobs = make_jobs(targets, benchmarks, settings, cache)
+    with closing(Computer(jobs, settings, cache.workspace, group)) as computer:
+        if group is not None and group.rank > 0:
+            computer.assist()
+        else:
+            with closing(WeightFetcher(folder, keep)) as weights:
+                store = ScoreStore(folder, settings, score_claims(folder))
+                plan = make_plan(store, jobs)
+                table = cache.table(folder, lambda: make_layout(jobs, settings))
+                log_plan(plan, settings, shown=all(table.has(job.identity) for job in jobs))
+                log_new(describe_benchmarks(jobs), cache.logged)
+                _Sweep(plan, store, cache, table, computer, weights).score_all(benchmarks)
+    return [StoredScores(folder, job.target.name, *job.identity) for job in jobs]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sweep:
+    """A planned sweep, and what it is done with."""
+
+    plan: Plan
+    store: ScoreStore
+    cache: SweepCache
+    table: ScoreTable
+    computer: Computer
+    weights: WeightFetcher
 
     @property
-    def _tokens(self) -> TokenStore:
-        return TokenStore(self.folder, self.settings)
+    def folder(self) -> Path:
+        return self.store.folder
 
-    def _score_all(self, plan: Plan, computer: Computer, claims: Claims) -> None:
-        scored = {job.benchmark: job.pairs for job in plan.jobs}
-        for pairs in (*scored.values(), *self._rated_pairs):
-            share_pairs(self.folder, pairs, claims)
-        results = Results(self.folder, self.settings, claims)
-        results.keep_what_cards_say(self.benchmarks, self.cache)
-        drop_other_versions(self.folder, claims)
-        results.drop_outdated(plan.due)
-        units, step = sum(job.scorer.size for job in plan.jobs), None
-        try:
-            with ProgressBar(f"scoring {self.folder.name}", units, transient=True) as bar:
-                for job in claimed_in_order(plan.jobs, claims):
-                    computer.check()
-                    if step not in (None, job.target.step) and not has_tables(self.folder):
-                        write_tables(self.folder, claims)
-                    step = job.target.step
-                    self._have_score(job, computer, results, bar)
-                    rows, new = results.complete_rows(job, self._rate(job, computer, results))
-                    self._show(job, rows, new or job.identity in plan.last)
-        except BaseException:
-            with suppress(Exception):  # the error that ends the sweep is the one to report
-                write_tables(self.folder, claims)
-            raise
-        write_tables(self.folder, claims)
+    def score_all(self, benchmarks: Sequence[pd.DataFrame]) -> None:
+        """Have and show every score of the plan."""
+        self.weights.prepare(*split_weights(self.plan))
+        due = [*self.plan.due, *self.plan.lacking]
+        for job in {job.scorer.loads: job for job in reversed(due)}.values():
+            # The first model, and what else is needed, is loaded before anything is written: a mistake shows now.
+            if job.weights_to_have is not None:
+                self.weights.have(job.weights_to_have)
+            self.computer.load(job)
+        claims = self.store.claims
+        with scoring_into(self.folder), claims:
+            scored = {job.benchmark: job.pairs for job in self.plan.jobs}
+            for pairs in (*scored.values(), *self._rated_pairs):
+                share_pairs(self.folder, pairs, claims)
+            self.store.keep_what_cards_say(benchmarks, self.cache)
+            drop_other_versions(self.folder, claims)
+            self.store.drop_outdated(self.plan.due)
+            try:
+                self._score_claimed()
+            except BaseException:
+                with suppress(Exception):  # the error that ends the sweep is the one to report
+                    write_tables(self.folder, claims)
+                raise
+            write_tables(self.folder, claims)
+        self.weights.finish()
 
-    def _show(self, job: Job, rows: ScoreRows, with_warnings: bool) -> None:
-        """Show a score in the table of the folder, unless this process has done so."""
-        table = self.cache.tables[self.folder]
-        if not table.has(job.identity):
-            details = describe_details(job, rows, self.settings) if self.settings.verbose else ()
-            table.add(read_score(job, rows, self.settings), [*details])
-        if with_warnings:
-            log_new(job.scorer.score_messages(pd.read_parquet(job.path(self.folder))), self.cache.logged)
+    def _score_claimed(self) -> None:
+        """Have and show the scores, one after the other; tables are written whenever a model has all of its scores."""
+        units, step = sum(job.scorer.size for job in self.plan.jobs), None
+        with ProgressBar(f"scoring {self.folder.name}", units, transient=True) as bar:
+            for job in claimed_in_order(self.plan.jobs, self.store.claims):
+                self.computer.check()
+                if step not in (None, job.target.step) and not has_tables(self.folder):
+                    write_tables(self.folder, self.store.claims)
+                step = job.target.step
+                self._have_score(job, bar)
+                rows, new = self.store.complete_rows(job, self._rate(job))
+                self._show(job, rows, new or job.identity in self.plan.last)
 
-    def _have_score(self, job: Job, computer: Computer, results: Results, bar: ProgressBar | None) -> None:
+    def _have_score(self, job: Job, bar: ProgressBar | None) -> None:
         """Compute and store the scores of a job, or their log probabilities of tokens, unless they are there."""
-        path = job.path(self.folder)
-        if not has_scores(path, job.inputs):
-            results.store(job, computer.compute(job, self._tokens.wanted(job), bar))
+        if not self.store.has(job):
+            self.store.write(job, self._compute(job, self.store.wants_tokens(job), bar))
             return
-        self._tokens.mend(job)
-        if self._tokens.lacks(job):
-            computed = computer.compute(job, True, bar)
-            self._tokens.add(job, computed, pd.read_parquet(path))
+        self.store.mend_tokens(job)
+        if self.store.lacks_tokens(job):
+            self.store.add_tokens(job, self._compute(job, True, bar))
         elif bar is not None:
             bar.advance(job.scorer.size)
+
+    def _compute(self, job: Job, with_tokens: bool, bar: ProgressBar | None) -> Computed:
+        """Compute a score while the weights of the next model are fetched."""
+        if job.weights_to_have is not None:
+            self.weights.have(job.weights_to_have)
+            self.weights.fetch_ahead(lambda: next_weights(job, self.plan, self.store))
+        return self.computer.compute(job, with_tokens, bar)
 
     @cached_property
     def _rated_pairs(self) -> list[pd.DataFrame]:
         """The sentences that people rated, when parameters are fitted to ratings."""
-        fitted = self.settings.fit
+        fitted = self.store.settings.fit
         return [] if fitted is None or fitted.ratings is None else [rated_pairs(fitted.ratings)]
 
-    def _rate(self, job: Job, computer: Computer, results: Results) -> Rated | None:
+    def _rate(self, job: Job) -> Rated | None:
         """Read or make the scores of the rated sentences, by the model and the scorer of a job."""
-        file = None if self.settings.fit is None else self.settings.fit.ratings
+        settings = self.store.settings
+        file = None if settings.fit is None else settings.fit.ratings
         if file is None or not job.scorer.fits_parameters:
             return None
-        rated = rated_job(job, self._rated_pairs[0], self.settings, self.cache)
-        with results.claims.holding(str(rated.identity)):
-            self._have_score(rated, computer, results, None)
+        rated = rated_job(job, self._rated_pairs[0], settings, self.cache)
+        with self.store.claims.holding(str(rated.identity)):
+            self._have_score(rated, None)
         return read_rated(rated.path(self.folder), file)
+
+    def _show(self, job: Job, rows: ScoreRows, with_warnings: bool) -> None:
+        """Show a score in the table of the folder, unless this process has done so."""
+        settings = self.store.settings
+        if not self.table.has(job.identity):
+            details = describe_details(job, rows, settings) if settings.verbose else ()
+            self.table.add(read_score(job, rows, settings), [*details])
+        if with_warnings:
+            log_new(job.scorer.score_messages(pd.read_parquet(job.path(self.folder))), self.cache.logged)
 
 
 def split_weights(plan: Plan) -> tuple[list[HubWeights], list[HubWeights]]:
@@ -144,7 +179,7 @@ def split_weights(plan: Plan) -> tuple[list[HubWeights], list[HubWeights]]:
     return list(due), [weights for weights in every if weights not in due]
 
 
-def next_weights(job: Job, plan: Plan, folder: Path, claims: Claims) -> HubWeights | None:
+def next_weights(job: Job, plan: Plan, store: ScoreStore) -> HubWeights | None:
     """Claim the next job of another model that is still to be computed, so that one process fetches its weights."""
     lacking = {other.identity for other in plan.lacking}
     to_compute = lacking | {other.identity for other in plan.due}
@@ -154,10 +189,10 @@ def next_weights(job: Job, plan: Plan, folder: Path, claims: Claims) -> HubWeigh
         weights = other.weights_to_have
         if weights in (None, job.target.hub) or other.identity not in to_compute:
             continue
-        if claims.acquire(str(other.identity)):
-            if other.identity in lacking or not has_scores(other.path(folder), other.inputs):
+        if store.claims.acquire(str(other.identity)):
+            if other.identity in lacking or not store.has(other):
                 return weights
-            claims.release(str(other.identity))
+            store.claims.release(str(other.identity))
     return None
 
 

@@ -9,7 +9,7 @@ from tests.printed import read_printed
 from ucurve.config import compose
 from ucurve.errors import UserError
 from ucurve.eval.store.tables import ACCURACY, read_table
-from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.load import SweepCache
 from ucurve.invocation import command
 from ucurve.training.run.run import train_run
 from ucurve.training.verify import run_faults

@@ -16,7 +16,7 @@ from ucurve.eval.models.targets import run_targets
 from ucurve.eval.run import score_command, score_run
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.tables import ACCURACY, read_table
-from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.load import SweepCache
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.token_stream import seen_text
 from ucurve.token_stream.order import Batches

@@ -20,8 +20,8 @@ from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.keys import find_key
 from ucurve.eval.store.scores import score_path
 from ucurve.eval.store.tokens import StoredSentences, read_sentences, read_tokens
-from ucurve.eval.sweep.cache import SweepCache
-from ucurve.eval.sweep.prepare import Job, prepare
+from ucurve.eval.sweep.jobs import Job, prepare
+from ucurve.eval.sweep.load import SweepCache
 from ucurve.workbench.explore.curves import Asked
 from ucurve.workbench.explore.library import Library
 from ucurve.workbench.explore.matrix import ScoreMatrix

@@ -8,7 +8,7 @@ from ucurve.errors import UserError
 from ucurve.eval.benchmarks.card import Expected
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import find_benchmark
-from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.load import SweepCache
 
 
 def test_local_files_in_order_of_names(tmp_path, records, write_benchmark):

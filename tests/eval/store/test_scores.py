@@ -7,7 +7,7 @@ import pytest
 from tests.facts import score_inputs
 from ucurve.errors import UserError
 from ucurve.eval.store.scores import has_scores, keep_pairs, score_path, write_scores
-from ucurve.eval.store.tables import ACCURACY, Labels, make_blocks, read_labels, read_table
+from ucurve.eval.store.tables import ACCURACY, Labels, as_lines, make_blocks, read_labels, read_table
 from ucurve.storage.facts import RunIdentity, Seeds
 from ucurve.storage.locks import scoring_into
 
@@ -80,7 +80,7 @@ def test_a_key_that_is_no_object_means_no_score(tmp_path):
 def table_of(tmp_path, rows, **labels):
     blocks = make_blocks(ACCURACY, rows, replace(LABELS, **labels))
     path = tmp_path / "accuracy.csv"
-    path.write_bytes(ACCURACY.header + b"".join(blocks[of] for of in sorted(blocks)))
+    path.write_bytes(ACCURACY.header + b"".join(as_lines(blocks[of]) for of in sorted(blocks)))
     return read_table(ACCURACY, path)
 
 
@@ -96,9 +96,9 @@ def test_blocks_are_by_linking_and_ties_rule_and_know_what_they_are_of(tmp_path)
     rows = pd.concat([accuracies(linking="slor"), accuracies(), accuracies(ties_rule="wrong")], ignore_index=True)
     blocks = make_blocks(ACCURACY, rows, LABELS)
     assert sorted(blocks) == [("lp", "half"), ("lp", "wrong"), ("slor", "half")]
-    assert read_labels(ACCURACY, blocks["slor", "half"]) == LABELS
+    assert read_labels(blocks["slor", "half"]) == LABELS
     none = replace(LABELS, tokens=None, flops=None)
-    assert read_labels(ACCURACY, make_blocks(ACCURACY, rows, none)["lp", "half"]) == none
+    assert read_labels(make_blocks(ACCURACY, rows, none)["lp", "half"]) == none
 
 
 def test_names_stay_text(tmp_path):

@@ -19,7 +19,7 @@ from ucurve.eval.store.rows import read_rows, write_rows
 from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.eval.store.tables import ACCURACY, FITS, TABLES
 from ucurve.eval.store.views import load_table
-from ucurve.eval.sweep import rows as sweep_rows
+from ucurve.eval.sweep import store as sweep_store
 from ucurve.eval.verify import verify_scores
 from ucurve.storage.facts import write_manifest
 from ucurve.storage.files import sha256_file
@@ -52,7 +52,9 @@ def bytes_of(run):
 def test_rows_lie_beside_each_score_and_a_table_is_all_of_them(scored):
     rows = [read_rows(score_path(scored, "zhoblimp", "sentence", step)) for step in (0, 8)]
     for kind in TABLES:
-        assert kind.path(scored).read_bytes() == kind.header + b"".join(one.of_table(kind) for one in rows)
+        assert kind.path(scored).read_bytes() == kind.header + b"".join(
+            one.lines(kind, of) for one in rows for of in one.names(kind)
+        )
     assert verify_scores(scored) == verify_scores(scored, deep=True) == []
 
 
@@ -81,7 +83,7 @@ def test_a_table_is_made_again_from_the_rows_and_nothing_is_computed(scored, set
         assert verify_scores(scored) == [f"{path}: not what the rows of the stored scores give"]
         with pytest.raises(DamagedError, match=rf"{path.name}: not what was written; python score\.py run=.* makes it"):
             load_table(kind, scored)
-    monkeypatch.setattr("ucurve.eval.sweep.results.add_rows", lambda *_: False)
+    monkeypatch.setattr("ucurve.eval.sweep.store.accuracy_table", None)
     score_run(scored, settings, steps=[8])
     assert ("it is made again from the rows" in capsys.readouterr().err) == (harm != "missing")
     assert bytes_of(scored) == whole
@@ -129,8 +131,8 @@ def test_damaged_rows_are_computed_again_from_the_scores(scored, settings, capsy
 def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monkeypatch, capsys):
     before = read_rows(score_path(scored, "zhoblimp", "sentence", 8))
     asked = []
-    compute = sweep_rows.statistics_table
-    monkeypatch.setattr(sweep_rows, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
+    compute = sweep_store.statistics_table
+    monkeypatch.setattr(sweep_store, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
     monkeypatch.setattr("ucurve.eval.sweep.compute.Computer.compute", None)
     capsys.readouterr()
     score_run(scored, settings)
@@ -141,7 +143,7 @@ def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monk
     score_run(scored, replace(settings, linking=("lp", "nll"), fit=None), steps=[8])
     assert [([linking.name for linking in linkings], rule) for linkings, rule in asked] == [(["nll"], "half")]
     after = read_rows(score_path(scored, "zhoblimp", "sentence", 8))
-    assert {name: after.lines[name] for name in before.lines} == before.lines
+    assert {name: after.blocks[name] for name in before.blocks} == before.blocks
     assert set(load_table(ACCURACY, scored)["linking"]) == {"lp", "slln_lp", "nll"}
     [row] = read_printed(capsys.readouterr().out)
     assert row.keys() >= {"lp", "nll"}, "what was stored and what is new stand on one line"
@@ -167,7 +169,7 @@ def test_a_new_fit_is_added_and_a_known_one_is_not_computed(scored, settings, mo
     score_run(scored, other)
     table = load_table(FITS, scored)
     assert table.groupby("step").size().tolist() == [3, 3]
-    monkeypatch.setattr(sweep_rows, "fit", None)
+    monkeypatch.setattr(sweep_store, "fit", None)
     score_run(scored, other)
     pd.testing.assert_frame_equal(load_table(FITS, scored), table)
 
@@ -184,10 +186,10 @@ def test_deep_verification_fits_again(run, settings, tmp_path, on):
     assert verify_scores(run, deep=True) == []
     path = score_path(run, "zhoblimp", "sentence", 8)
     rows = read_rows(path)
-    (of,) = [name for name in rows.lines if name[0] == "fits.csv"]
-    cells = rows.lines[of].decode().split(",")
+    (of,) = [name for name in rows.blocks if name[0] == "fits.csv"]
+    cells = rows.blocks[of].decode().split(",")
     cells[FITS.columns.index("linking")] = "slln_lp:0.77"
-    rows.lines[of] = ",".join(cells).encode()
+    rows.blocks[of] = ",".join(cells).encode()
     write_rows(path, rows)
     for kind in TABLES:
         kind.path(run).unlink()
@@ -202,8 +204,8 @@ def test_deep_verification_fits_again(run, settings, tmp_path, on):
 def test_deep_verification_computes_rows_from_the_scores(scored):
     path = score_path(scored, "zhoblimp", "sentence", 8)
     rows = read_rows(path)
-    of = next(name for name in rows.lines if name[0] == "accuracy.csv")
-    rows.lines[of] = rows.lines[of].replace(b"0.5", b"0.6", 1)
+    of = next(name for name in rows.blocks if name[0] == "accuracy.csv")
+    rows.blocks[of] = rows.blocks[of].replace(b"0.5", b"0.6", 1)
     write_rows(path, rows)
     for kind in TABLES:
         kind.path(scored).unlink()

@@ -29,13 +29,13 @@ def test_auto_is_float32_on_a_processor(score, capsys):
 
 
 def test_auto_is_the_stored_type_on_an_accelerator_and_stays_it(score, monkeypatch, capsys):
-    monkeypatch.setattr("ucurve.eval.sweep.dtype.on_accelerator", lambda device: True)
+    monkeypatch.setattr("ucurve.eval.sweep.jobs.on_accelerator", lambda device: True)
     assert score() == "bfloat16"
     said = capsys.readouterr().err
     assert "is scored in bfloat16, the type of its weights" in said
     assert "dtype=float32 takes twice the memory" in said
     assert "scores are coarser than float32" in said
-    monkeypatch.setattr("ucurve.eval.sweep.dtype.on_accelerator", lambda device: False)
+    monkeypatch.setattr("ucurve.eval.sweep.jobs.on_accelerator", lambda device: False)
     assert score() == "bfloat16"
     assert score(dtype="float32") == "float32"  # all that is there is scored again
 
@@ -45,7 +45,7 @@ def test_models_of_this_suite_are_float32_everywhere_and_two_types_are_no_curve(
 ):
     from ucurve.eval.run import score_run
 
-    monkeypatch.setattr("ucurve.eval.sweep.dtype.on_accelerator", lambda device: True)
+    monkeypatch.setattr("ucurve.eval.sweep.jobs.on_accelerator", lambda device: True)
     root = write_benchmark(tmp_path / "benchmarks", records[:30])
     asked = {"benchmarks": ("zhoblimp",), "benchmark_root": root, "linking": ("lp",)}
     score_run(run, ScoreSettings(**asked), steps=[0])

@@ -9,7 +9,7 @@ import pytest
 
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.eval.models.hub_weights import HubFile, HubWeights, loaded_weights
-from ucurve.eval.sweep.fetching import WeightFetcher
+from ucurve.eval.sweep.load import WeightFetcher
 from ucurve.storage.run_folder import EVAL
 
 MB = 1_000_000

@@ -24,9 +24,9 @@ from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store import scores as results
 from ucurve.eval.store.tables import ACCURACY, STATISTICS, read_table
 from ucurve.eval.sweep import sweep
-from ucurve.eval.sweep.cache import SweepCache
 from ucurve.eval.sweep.compute import Computer
-from ucurve.eval.sweep.prepare import prepare
+from ucurve.eval.sweep.jobs import prepare
+from ucurve.eval.sweep.load import SweepCache
 from ucurve.storage.locks import Claims
 
 ROOT = Path(__file__).resolve().parents[3]

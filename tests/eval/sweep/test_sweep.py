@@ -13,7 +13,7 @@ from ucurve.errors import RunError, UserError
 from ucurve.eval.run import score_model, score_run
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.tables import ACCURACY, read_table
-from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.load import SweepCache
 
 FIRST = {"pairs of zhoblimp": 1, "tokenizer": 1, "sentences": 1}  # what is made for the first checkpoint of a run
 

@@ -13,24 +13,23 @@ from tests.printed import read_printed
 from ucurve.config import check, compose
 from ucurve.eval.run import execute, score_run
 from ucurve.eval.settings import ScoreCommand, ScoreSettings
-from ucurve.eval.sweep.cache import SweepCache
 from ucurve.eval.sweep.display import ScoreTable, as_html, draw_bar, find_marks
-from ucurve.eval.sweep.summary import summarise
-from ucurve.eval.sweep.table import Layout, Score, Value, short_count
+from ucurve.eval.sweep.load import SweepCache
+from ucurve.eval.sweep.table import Layout, ShownAccuracy, ShownScore, short_count, summarise
 
 HALF = "half"
 
 
 def layout(*linkings, width=120, kinds=(("demo", "sentence"),), place="step", **more):
-    columns = {kind: tuple((name, HALF) for name in linkings) for kind in kinds}
+    measures = {kind: tuple((name, HALF) for name in linkings) for kind in kinds}
     given = {"of": "a", "title": "a", "places": 3, "with_tokens": True, "with_bits": True}
-    return Layout(place=place, columns=columns, width=width, **given | more)
+    return Layout(place=place, measures=measures, width=width, **given | more)
 
 
 def score(step, percent, linking="lp", winner=None, kind=("demo", "sentence"), **more):
-    values = {(linking, HALF): Value(percent, percent - 1, percent + 1, 100, winner)}
+    values = {(linking, HALF): ShownAccuracy(percent, percent - 1, percent + 1, 100, winner)}
     given = {"place": str(step), "step": step, "tokens": 2048 * step, "bits": 1.5}
-    return Score(**given | more, benchmark=kind[0], scorer=kind[1], values=values)
+    return ShownScore(**given | more, benchmark=kind[0], scorer=kind[1], values=values)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_lines_are_never_wider_than_asked_and_bars_go_first(linkings, width):
     if not made.wide:
         assert "linking" in names
         lines = made.lines(score(1, 60.0), None)
-        assert [line.columns[0][0] for line in lines] == linkings
+        assert [line.measures[0][0] for line in lines] == linkings
     assert [field.bar for field in layout("lp", width=80).fields].count(True) == 1
     assert not any(field.bar for field in layout("lp", "slor", "pen_lp").fields)
 

@@ -9,7 +9,7 @@ from ucurve.eval.run import score_run
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.scores import write_scores
 from ucurve.eval.store.tokens import read_sentences, read_tokens
-from ucurve.eval.sweep.cache import SweepCache
+from ucurve.eval.sweep.load import SweepCache
 from ucurve.eval.verify import verify_scores
 from ucurve.storage.score_key import read_key
 from ucurve.storage.sealed import KEY

@@ -13,8 +13,8 @@ from ucurve.eval.models.targets import model_targets
 from ucurve.eval.run import load_benchmarks
 from ucurve.eval.scoring.base import PromptSettings
 from ucurve.eval.settings import ScoreSettings
-from ucurve.eval.sweep.cache import SweepCache
-from ucurve.eval.sweep.prepare import prepare
+from ucurve.eval.sweep.jobs import prepare
+from ucurve.eval.sweep.load import SweepCache
 from ucurve.huggingface.tokenizer_files import encoding_sha256, tokenizer_sha256
 
 TEMPLATE = "{{ messages[0].content }}"

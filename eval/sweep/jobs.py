@@ -2,28 +2,33 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 
 from ucurve.eval.benchmarks.registry import card_of
 from ucurve.eval.metrics.ratings import rating_pairs, read_ratings
-from ucurve.eval.models.folder import Kind
+from ucurve.eval.models.folder import Kind, read_config
 from ucurve.eval.models.hub_weights import HubWeights
 from ucurve.eval.models.model_info import ModelInfo, read_model_info
 from ucurve.eval.models.targets import Target
 from ucurve.eval.pairs import TOO_LONG, data_hash, full_name
 from ucurve.eval.scoring.base import Scorer
+from ucurve.eval.scoring.loading import Dtype, on_accelerator
 from ucurve.eval.scoring.scorers import check_kind, find_scorer
-from ucurve.eval.scoring.text.sentences import Sentences, TooLongError
+from ucurve.eval.scoring.text.sentences import TooLongError
 from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.store.keys import find_key, scores_below
 from ucurve.eval.store.scores import score_path
 from ucurve.eval.store.views import RATED
-from ucurve.eval.sweep.cache import SweepCache
-from ucurve.eval.sweep.dtype import choose_dtype
+from ucurve.eval.sweep.load import SweepCache
+from ucurve.progress import log_line
 from ucurve.storage.score_key import ScoreInputs
+
+_HALF: tuple[Dtype, ...] = ("bfloat16", "float16")
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Job:
 
     @property
     def weights_to_have(self) -> HubWeights | None:
-        """The weights that are to be fetched from the hub for it, if any are."""
+        """Weights of the hub that must be in the cache before this can be scored; None where none must."""
         return self.target.hub if self.scorer.loads == "model" else None
 
     @property
@@ -80,7 +85,12 @@ def choose_scorers(pairs: pd.DataFrame, kind: Kind, settings: ScoreSettings) -> 
 def prepare(
     target: Target, benchmarks: Sequence[pd.DataFrame], settings: ScoreSettings, cache: SweepCache
 ) -> list[Job]:
-    """Check that a model fits every benchmark and gather what scoring needs, without loading weights."""
+    """Check that a model fits every benchmark and gather what scoring needs, without loading weights.
+
+    Raises:
+        UserError: Tokenizer, scorer or pairs do not fit the model; ``TooLongError`` for a sentence longer than its
+            context, unless ``too_long=skip`` leaves such pairs out and some are left.
+    """
     settings = choose_dtype(settings, [target])  # unless a sweep has chosen for all of its targets
     tokenizer, tokenizer_files = cache.tokenizer(target.folder)
     info = read_model_info(target, tokenizer, tokenizer_files, settings.unigrams, settings.add_k)
@@ -114,20 +124,16 @@ def _make_job(
         info, pairs, settings,
         lambda part, bare: cache.sentences(info, pairs, data_sha256, part, bare, settings.leading_space),
     )  # fmt: skip
+    sentences, of_tokens = bound.sentences, hashlib.sha256()
+    for numbers in (sentences.tokens, sentences.starts, sentences.good, sentences.bad, sentences.scored):
+        of_tokens.update(np.ascontiguousarray(numbers, dtype="<i8").tobytes())  # the same on machines of any byte order
     weights_sha256, config_sha256, tokenizer_sha256 = info.hashes
     inputs = ScoreInputs(
         run=info.target.identity, step=info.target.step, benchmark=str(pairs["benchmark"].iloc[0]), scorer=scorer.name,
         weights_sha256=weights_sha256, config_sha256=config_sha256, tokenizer_sha256=tokenizer_sha256,
-        tokens_sha256=_hash_tokens(bound.sentences), data_sha256=data_sha256, settings=bound.key_settings(),
+        tokens_sha256=of_tokens.hexdigest(), data_sha256=data_sha256, settings=bound.key_settings(),
     )  # fmt: skip
     return Job(bound, inputs)
-
-
-def _hash_tokens(sentences: Sentences) -> str:
-    digest = hashlib.sha256()
-    for numbers in (sentences.tokens, sentences.starts, sentences.good, sentences.bad, sentences.scored):
-        digest.update(np.ascontiguousarray(numbers, dtype="<i8").tobytes())
-    return digest.hexdigest()
 
 
 def rated_pairs(file: Path) -> pd.DataFrame:
@@ -139,3 +145,37 @@ def rated_pairs(file: Path) -> pd.DataFrame:
 def rated_job(job: Job, pairs: pd.DataFrame, settings: ScoreSettings, cache: SweepCache) -> Job:
     """Gather what scoring the sentences of ``rated_pairs`` needs, by the model and the scorer of another job."""
     return _make_job(job.scorer.info, type(job.scorer), pairs, settings, cache)
+
+
+def choose_dtype(settings: ScoreSettings, targets: Sequence[Target], folder: Path | None = None) -> ScoreSettings:
+    """Put a type in the place of ``dtype=auto``, one for all targets, and say what it costs.
+
+    Models of this suite are scored in float32. For others it is the type of the scores that are in the folder already,
+    else on an accelerator the half precision in which the first target's weights are stored, else float32.
+    """
+    if settings.dtype != "auto":
+        return settings
+    if targets[0].ours:
+        return replace(settings, dtype="float32")
+    stored = set() if folder is None else {dtype_of(scores) for scores in scores_below(folder)} - {None}
+    if len(stored) == 1 and (known := [name for name in get_args(Dtype) if name in stored]):
+        return replace(settings, dtype=known[0])
+    config = read_config(targets[0].folder)
+    text = config.get("text_config")
+    places = (config, text if isinstance(text, dict) else {})  # a model of text and images says it of its text alone
+    named = {place.get(name) for place in places for name in ("dtype", "torch_dtype")}
+    saved = next((half for half in _HALF if half in named), None)
+    if saved is None or not on_accelerator(settings.device):
+        return replace(settings, dtype="float32")
+    gigabytes = targets[0].weight_bytes() / 1e9
+    log_line(
+        f"dtype=auto: {targets[0].name} is scored in {saved}, the type of its weights ({gigabytes:.2g} GB), with a "
+        "float32 log-softmax; dtype=float32 takes twice the memory, and by an estimate for an H100 ten times as long"
+    )
+    return replace(settings, dtype=saved)
+
+
+def dtype_of(scores: Path) -> object:
+    """Return the type of a stored score; None where its key cannot be read."""
+    key = find_key(scores)
+    return None if key is None else key.settings.get("dtype")
