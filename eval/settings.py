@@ -18,8 +18,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.custom import CustomBenchmark, is_pairs
 from ucurve.eval.benchmarks.files.unpacking import UNPACKED
-from ucurve.eval.benchmarks.names import known_names
-from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card
+from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card, known_names
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import TiesRule
 from ucurve.eval.metrics.fitting import FitSettings

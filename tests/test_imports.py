@@ -46,8 +46,8 @@ ORDER = {
     ],
     "ucurve.eval.scoring": [
         "text sharing",
-        "sizes",
-        "output batching left_over",
+        "batching",
+        "output",
         "loading",
         "base",
         "mink",

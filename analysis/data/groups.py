@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ucurve.errors import UserError, unknown_name
-from ucurve.eval.metrics.sets import Sets, sets_of
+from ucurve.eval.metrics.clusters import Sets, sets_of
 from ucurve.eval.pairs import COUNTED, PAIR_COLUMNS, SET, in_accuracies
 
 Ids = npt.NDArray[np.int64]

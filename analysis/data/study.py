@@ -34,7 +34,7 @@ from ucurve.analysis.data.user_tables import (
 )
 from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.errors import UserError, unknown_name
-from ucurve.eval.benchmarks.names import benchmarks_meant, known_names
+from ucurve.eval.benchmarks.registry import benchmarks_meant, known_names
 from ucurve.eval.metrics.accuracy import TiesRule
 from ucurve.eval.metrics.levels import MEANS
 from ucurve.eval.pairs import full_name, split_name

@@ -16,7 +16,7 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.items.verdicts import VERDICT_NAMES, Verdicts, verdicts_of
 from ucurve.eval.linking import Linking
 from ucurve.eval.metrics.accuracy import decisions
-from ucurve.eval.metrics.sets import Sets
+from ucurve.eval.metrics.clusters import Sets
 
 Floats = npt.NDArray[np.float64]
 

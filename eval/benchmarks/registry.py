@@ -1,11 +1,15 @@
-"""The registry of benchmarks: which names there are, and the card that each stands for."""
+"""The registry of benchmarks: which names there are, and the card that each stands for.
 
-from collections.abc import Sequence
+Every join with a table that is keyed by the names of benchmarks uses ``known_names``.
+"""
+
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 
 from ucurve.errors import UserError, missing_folder, nearest, unknown_name
 from ucurve.eval.benchmarks.card import CARD_FILE, CARD_SUFFIXES, Benchmark, read_card
+from ucurve.eval.pairs import full_name, split_name
 from ucurve.yaml_files import file_names
 
 CUSTOM = "custom"  # the benchmark whose card is given by the keys custom.*
@@ -130,3 +134,31 @@ def find_in_folder(folder: Path) -> tuple[tuple[Benchmark, ...], Path | None]:
         f"{folder}: holds no {CARD_FILE}, and {folder.name!r} is not the name of a published benchmark "
         "(python score.py list=true)"
     )
+
+
+def known_names(benchmark: str, language: str = "", maker: str | None = None) -> tuple[str, ...]:
+    """Return the names by which a table may know a benchmark, the nearest first.
+
+    These are its own name, the one without the mark of a subset and that of its family; then, where its pairs have a
+    maker of ``generation``, the names of the published benchmarks that this maker makes anew, in the same language:
+    a subset ``suites/hin@6`` that the maker ``tse`` made is also ``suites/hin``, ``suites``, ``tse/hin`` and ``tse``.
+    """
+    anew = [
+        each
+        for name, card in (published_cards() if maker else {}).items()
+        if card.maker == maker
+        for each in (f"{name}/{language}", name)
+    ]
+    return tuple(dict.fromkeys((benchmark, full_name(benchmark), split_name(benchmark)[0], *anew)))
+
+
+def benchmarks_meant(asked: str, there: Collection[str]) -> list[str]:
+    """Return which benchmarks of a study a name means: the one of this name, else its subsets and its languages.
+
+    Raises:
+        UserError: when the name means none of them.
+    """
+    meant = [asked] if asked in there else [name for name in there if asked in known_names(name)]
+    if not meant:
+        raise unknown_name("benchmark", asked, there, "benchmark")
+    return meant

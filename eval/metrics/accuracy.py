@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ucurve.eval.linking import Linking, Number, Table
+from ucurve.eval.metrics.clusters import sets_of
 from ucurve.eval.metrics.levels import Array, levels_of
 from ucurve.eval.metrics.sampling import (
     Clusters,
@@ -22,7 +23,6 @@ from ucurve.eval.metrics.sampling import (
     samples_by_level,
     spread_of,
 )
-from ucurve.eval.metrics.sets import sets_of
 from ucurve.eval.pairs import COUNTED, SET, counted, in_accuracies
 
 Split = Literal["all", "equal", "good_longer", "bad_longer"]

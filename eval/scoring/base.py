@@ -15,17 +15,31 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import RunError, UserError
-from ucurve.eval.models.chat_tokens import between_documents, delimits_messages
-from ucurve.eval.models.folder import Kind, Start, StartToken, context_length, start_token
+from ucurve.eval.models.folder import (
+    Kind,
+    Start,
+    StartToken,
+    between_documents,
+    context_length,
+    delimits_messages,
+    start_token,
+)
 from ucurve.eval.models.model_info import ModelInfo, Unigrams
 from ucurve.eval.models.unigram import unseen
 from ucurve.eval.pairs import TOO_LONG, identical, in_accuracies
 from ucurve.eval.scoring.loading import Device, Dtype, Workspace, check_vocabulary, int8_method, load_model
 from ucurve.eval.scoring.text.layout import TokenLayout, make_layout
-from ucurve.eval.scoring.text.sentences import Advance, NotFiniteError, Scores, Sentences, check_length, describe
+from ucurve.eval.scoring.text.sentences import (
+    Advance,
+    NotFiniteError,
+    Scores,
+    Sentences,
+    check_length,
+    describe,
+    describe_unknown,
+)
 from ucurve.eval.scoring.text.spans import Part
 from ucurve.eval.scoring.text.tokenize import WORD_MARKS
-from ucurve.eval.scoring.text.unknown import describe_unknown
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

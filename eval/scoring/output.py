@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import linear
 from transformers import PreTrainedModel
 
-from ucurve.eval.scoring.sizes import device_sizes, logits_at_once
+from ucurve.eval.scoring.batching import device_sizes, logits_at_once
 from ucurve.eval.scoring.text.sentences import Ids, Scores
 from ucurve.huggingface.attention import register_without_mask
 

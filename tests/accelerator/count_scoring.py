@@ -8,8 +8,8 @@ import torch
 from transformers import GraniteConfig, LlamaConfig
 
 from tests.accelerator.fake_device import fake_device, report
+from ucurve.eval.scoring.batching import ACCELERATOR
 from ucurve.eval.scoring.causal import log_probabilities
-from ucurve.eval.scoring.sizes import ACCELERATOR
 from ucurve.eval.scoring.text.sentences import Sentences
 
 VOCABULARY, COUNT = 50_000, {"trees": 20_000, "rows": 20_000, "logits": 1_500}[sys.argv[1]]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ucurve.errors import UserError
-from ucurve.eval.benchmarks.ratings.survey import read_survey
+from ucurve.eval.benchmarks.ratings.load import read_survey
 from ucurve.eval.metrics.ratings import average_ratings, read_ratings
 from ucurve.validation.answers import answers_command
 

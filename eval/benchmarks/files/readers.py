@@ -1,8 +1,14 @@
-"""Files to rows, by the form that the end of a file's name says. What a row means is decided elsewhere."""
+"""Files to rows, by the form that the end of a file's name says. What a row means is decided elsewhere.
+
+Of a workbook the values are read, and no formulas.
+"""
 
 import codecs
+import io
 import json
 import re
+import zipfile
+import zlib
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,7 +25,6 @@ from ucurve.eval.benchmarks.files.tables import (
     without_blank,
     written,
 )
-from ucurve.eval.benchmarks.files.workbooks import read_sheets
 from ucurve.eval.pairs import lacks, parse_json, parse_json_lines
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -32,6 +37,24 @@ _OTHER_FORMS = {
 _TABLES = (".csv", ".tsv", ".txt", ".xlsx")  # their fields are text at first
 _DEEPEST = 3  # arrays within arrays, of which each value becomes a column
 _BATCH = 1024  # rows of Parquet that are unpacked at a time
+Sheet = list[tuple[object, ...]]
+
+
+def read_sheets(file: SourceFile) -> list[Sheet]:
+    """Return the rows of each sheet of a workbook, in its order."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise UserError(f"{file.place}: xlsx files need openpyxl; install ucurve with the extra xlsx") from error
+    content = io.BytesIO(file.read())
+    try:
+        with zipfile.ZipFile(content) as packed:  # a workbook is a zip
+            file.budget.take(sum(info.file_size for info in packed.infolist()), file.place)
+        book = load_workbook(content, read_only=True, data_only=True)
+        return [list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets]
+    # SyntaxError is that of broken XML
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, OSError, SyntaxError, RuntimeError) as error:
+        raise UserError(f"{file.place}: not an xlsx file ({error})") from error
 
 
 class Row(NamedTuple):

@@ -1,5 +1,9 @@
-"""From published judgments to one table, matched with the pairs by the texts of their sentences."""
+"""From published judgments to one table, matched with the pairs by the texts of their sentences.
 
+A survey is a workbook with a row for each person, and a second one with the sentences.
+"""
+
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -11,12 +15,11 @@ import pandas as pd
 
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.card import Benchmark
-from ucurve.eval.benchmarks.files.readers import Row, read_rows
+from ucurve.eval.benchmarks.files.readers import Row, Sheet, read_rows, read_sheets
 from ucurve.eval.benchmarks.files.source_file import source_files
 from ucurve.eval.benchmarks.files.tables import TableForm, written
 from ucurve.eval.benchmarks.files.unpacking import UNPACKED
 from ucurve.eval.benchmarks.ratings.section import Choices, Judgments, Raters
-from ucurve.eval.benchmarks.ratings.survey import read_survey
 from ucurve.eval.pairs import lacks
 from ucurve.progress import log_line
 from ucurve.storage.run_folder import CHOICE_COLUMNS, RATING_COLUMNS
@@ -25,6 +28,53 @@ from ucurve.storage.tabular import read_number
 _CONSTANT = 1e-12  # a spread below this is that of equal ratings
 _NAMED = 3  # sentences that match nothing, in a message
 _Rated = tuple[str, str, float]  # sentence, person and value
+
+
+def read_survey(files: Sequence[Path], sentences: Path, group: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+    """Yield sentence, person (file and row) and value of a survey (``eval.benchmarks.ratings.section.Survey``)."""
+    texts = _read_sentences(sentences, group)
+    for file in files:
+        yield from _read_answers(file, _sheets(file)[0], texts, sentences)
+
+
+def _read_sentences(path: Path, group: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for sheet in _sheets(path):
+        header = [str(value) for value in sheet[0]]
+        for name in group:
+            if name not in header:
+                raise UserError(f"{path}:1: ratings: no column {name!r}; the columns are {', '.join(header)}")
+        places = [header.index(name) for name in group]
+        for row in sheet[1:]:
+            if row[0] is not None:
+                found["_".join(str(row[place]) for place in places)].append(str(row[0]).strip())
+    return found
+
+
+def _read_answers(
+    path: Path, sheet: Sheet, texts: dict[str, list[str]], source: Path
+) -> Iterator[tuple[str, str, float]]:
+    if len(sheet) < 2:
+        raise UserError(f"{path}: ratings: a header, a row of groups and a row for each person are expected")
+    groups = [str(name) for name in sheet[1]]
+    for name in dict.fromkeys(groups):
+        if groups.count(name) != len(texts.get(name, ())):
+            held = f"{len(texts.get(name, ()))} sentences in {source}"
+            raise UserError(f"{path}:2: ratings: {groups.count(name)} columns of the group {name!r}, and {held}")
+    waiting = {name: iter(texts[name]) for name in set(groups)}
+    sentences = [next(waiting[name]) for name in groups]
+    for number, row in enumerate(sheet[2:], start=3):
+        for sentence, value in zip(sentences, row, strict=False):
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise UserError(f"{path}:{number}: {value!r} is not a rating; a number is expected, or nothing")
+            yield sentence, f"{path.stem} {number}", float(value)
+
+
+def _sheets(path: Path) -> list[Sheet]:
+    [file] = source_files([path])
+    return [rows for rows in read_sheets(file) if rows]
 
 
 def load_ratings(

@@ -14,11 +14,10 @@ import numpy.typing as npt
 import torch
 from transformers import PreTrainedModel
 
-from ucurve.eval.scoring.batching import side_by_side
+from ucurve.eval.scoring.batching import device_sizes, side_by_side
 from ucurve.eval.scoring.causal import neox
-from ucurve.eval.scoring.causal.trees import Trees, library_body
+from ucurve.eval.scoring.causal.neox import Trees, library_body
 from ucurve.eval.scoring.output import OutputLayer
-from ucurve.eval.scoring.sizes import device_sizes
 from ucurve.eval.scoring.text.sentences import Advance, Ids, Scores, Sentences
 
 Table = npt.NDArray[np.int32]  # a row for each sentence: 4 bytes, since there are several of them

@@ -10,8 +10,7 @@ from ucurve.eval.models.model_info import ModelInfo
 from ucurve.eval.scoring.base import Encode, ScorerSettings, TokenScorer
 from ucurve.eval.scoring.loading import Workspace
 from ucurve.eval.scoring.ngram.inventory import ORDERS
-from ucurve.eval.scoring.ngram.seen import SeenNgrams
-from ucurve.eval.scoring.ngram.witten_bell import SMOOTHING
+from ucurve.eval.scoring.ngram.seen import SMOOTHING, SeenNgrams
 from ucurve.eval.scoring.text.sentences import Advance, Scores, Sentences
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.run_folder import TOKENIZER

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.errors import UserError
-from ucurve.eval.models.chat_tokens import chat_template
+from ucurve.eval.models.folder import chat_template
 from ucurve.eval.scoring.prompt.questions import QUESTIONS, Letter, PromptQuestions
 from ucurve.eval.scoring.text.sentences import Flags, Ids
 from ucurve.eval.scoring.text.spans import describe_pair

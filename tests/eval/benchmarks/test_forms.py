@@ -280,7 +280,7 @@ def hub(monkeypatch):
     """Stand in for the hub's client by two functions; everything is of one commit."""
 
     def install(names, load):
-        monkeypatch.setattr("ucurve.eval.benchmarks.sources.find_commit", lambda *_: "c0ffee")
+        monkeypatch.setattr("ucurve.eval.benchmarks.load.find_commit", lambda *_: "c0ffee")
         client = SimpleNamespace(get_dataset_config_names=names, load_dataset=load)
         monkeypatch.setitem(sys.modules, "datasets", client)
 

@@ -1,7 +1,7 @@
 import pytest
 
 from ucurve.errors import UserError
-from ucurve.eval.benchmarks.names import benchmarks_meant, known_names
+from ucurve.eval.benchmarks.registry import benchmarks_meant, known_names
 from ucurve.eval.pairs import full_name, split_name
 
 

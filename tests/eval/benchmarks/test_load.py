@@ -65,7 +65,7 @@ def test_hub_parts_are_read_in_order(monkeypatch, records):
         get_dataset_config_names=lambda _, **__: list(parts), load_dataset=lambda _, part, **__: parts[part]
     )
     monkeypatch.setitem(sys.modules, "datasets", hub)
-    monkeypatch.setattr("ucurve.eval.benchmarks.sources.find_commit", lambda *_: "c0ffee")
+    monkeypatch.setattr("ucurve.eval.benchmarks.load.find_commit", lambda *_: "c0ffee")
     pairs = load_benchmark("zhoblimp", None)
     assert pairs["pairID"].tolist() == [0, 1]
     assert pairs.attrs["commit"] == "c0ffee"
@@ -75,7 +75,7 @@ def test_hub_out_of_reach(monkeypatch):
     def fail(source, revision):
         raise ConnectionError("no route\nto host")
 
-    monkeypatch.setattr("ucurve.eval.benchmarks.sources.find_commit", lambda *_: "c0ffee")
+    monkeypatch.setattr("ucurve.eval.benchmarks.load.find_commit", lambda *_: "c0ffee")
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(get_dataset_config_names=fail))
     with pytest.raises(UserError, match=r"could not be fetched .* \(ConnectionError: no route\); give benchmark_root="):
         load_benchmark("zhoblimp")

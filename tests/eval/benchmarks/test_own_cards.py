@@ -147,7 +147,7 @@ def test_a_data_set_of_the_hub(own, monkeypatch):
         asked.append((source, part, split, revision))
         return ROWS
 
-    monkeypatch.setattr("ucurve.eval.benchmarks.sources.find_commit", lambda *asked: f"commit of {asked[2]}")
+    monkeypatch.setattr("ucurve.eval.benchmarks.load.find_commit", lambda *asked: f"commit of {asked[2]}")
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load))
     pairs = load_benchmark(own({}, "hub: {name: me/pairs, revision: v1, split: test, parts: [x]}\n"))
     assert asked == [("me/pairs", "x", "test", "commit of v1")]

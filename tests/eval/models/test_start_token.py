@@ -9,8 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.eval.models.chat_tokens import between_documents, delimits_messages
-from ucurve.eval.models.folder import start_token
+from ucurve.eval.models.folder import between_documents, delimits_messages, start_token
 from ucurve.eval.run import check_benchmarks, score_model
 from ucurve.eval.settings import ScoreSettings
 

@@ -4,9 +4,8 @@ import torch
 from ucurve import progress
 from ucurve.errors import RunError
 from ucurve.eval.run import score_run
-from ucurve.eval.scoring.batching import within_memory
+from ucurve.eval.scoring.batching import ACCELERATOR, PROCESSOR, within_memory
 from ucurve.eval.scoring.causal import log_probabilities as causal
-from ucurve.eval.scoring.sizes import ACCELERATOR, PROCESSOR
 from ucurve.eval.settings import ScoreSettings
 
 FIRST = PROCESSOR.batch_tokens

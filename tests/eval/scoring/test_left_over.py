@@ -16,8 +16,7 @@ from transformers import (
 from transformers.utils import logging
 
 from ucurve.errors import UserError
-from ucurve.eval.scoring.left_over import refuse_left_over
-from ucurve.eval.scoring.loading import load_model
+from ucurve.eval.scoring.loading import load_model, refuse_left_over
 
 SIZES = {"vocab_size": 40, "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 2}
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ucurve.eval.scoring.sizes import ACCELERATOR, PROCESSOR, logits_at_once
+from ucurve.eval.scoring.batching import ACCELERATOR, PROCESSOR, logits_at_once
 
 GB = 2**30
 

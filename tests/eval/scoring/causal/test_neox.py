@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
 from ucurve.eval.scoring.causal import neox as neox_module
-from ucurve.eval.scoring.causal.neox import TreeNeoX, fits
-from ucurve.eval.scoring.causal.trees import Trees, library_body
+from ucurve.eval.scoring.causal.neox import TreeNeoX, Trees, fits, library_body
 from ucurve.eval.scoring.causal.trie import tree_body
 
 VOCABULARY = 50

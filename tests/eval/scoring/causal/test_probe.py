@@ -6,11 +6,11 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from ucurve.eval.metrics.accuracy import decide
+from ucurve.eval.scoring.batching import ACCELERATOR
 from ucurve.eval.scoring.causal import probe, trie
 from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
 from ucurve.eval.scoring.output import output_layer, score_rows, without_mask
 from ucurve.eval.scoring.sharing import sharing
-from ucurve.eval.scoring.sizes import ACCELERATOR
 from ucurve.eval.scoring.text.sentences import encode
 
 SHAPE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -123,7 +123,7 @@ def test_sizes_of_an_accelerator_give_the_same_decisions(kind, build, pairs, tok
     sentences, model = encode(pairs, tokenizer), build(kind, **SHARING[kind])
     usual = sentences.sums(token_log_probabilities(model, sentences, 0, 1024))
     small = replace(ACCELERATOR, tokens=7)  # more than one chunk of a small vocabulary
-    monkeypatch.setattr("ucurve.eval.scoring.sizes.PROCESSOR", small)
+    monkeypatch.setattr("ucurve.eval.scoring.batching.PROCESSOR", small)
     other = sentences.sums(token_log_probabilities(model, sentences, 0, small.batch_tokens))
     np.testing.assert_allclose(other, usual, atol=1e-4)
     one, two = (decide(scores[sentences.good], scores[sentences.bad])[0] for scores in (usual, other))

@@ -9,11 +9,17 @@ from transformers import PreTrainedTokenizerFast
 
 from ucurve.errors import UserError
 from ucurve.eval.metrics.accuracy import decide
+from ucurve.eval.scoring.batching import PROCESSOR
 from ucurve.eval.scoring.masked.frame import masked_context_length, number_words, read_frame
-from ucurve.eval.scoring.masked.head import Queries, choose_reader, through_head, through_layer, through_logits
-from ucurve.eval.scoring.masked.log_probabilities import token_log_probabilities
+from ucurve.eval.scoring.masked.log_probabilities import (
+    Queries,
+    choose_reader,
+    through_head,
+    through_layer,
+    through_logits,
+    token_log_probabilities,
+)
 from ucurve.eval.scoring.sharing import sharing
-from ucurve.eval.scoring.sizes import PROCESSOR
 from ucurve.eval.scoring.text.sentences import NotFiniteError, encode
 
 TOKENIZERS = {"wordpiece": "bert", "unigram": "xlm-roberta", "bytes": "roberta"}
@@ -251,7 +257,7 @@ def probe():
 def test_every_reader_gives_the_same(reader, logits_at_once, probe, masked_tokenizers, make_masked, monkeypatch):
     model = make_masked(masked_tokenizers["wordpiece"])
     logits = model(input_ids=probe.rows).logits.double().log_softmax(-1)
-    monkeypatch.setattr("ucurve.eval.scoring.sizes.PROCESSOR", replace(PROCESSOR, logits=logits_at_once))
+    monkeypatch.setattr("ucurve.eval.scoring.batching.PROCESSOR", replace(PROCESSOR, logits=logits_at_once))
     np.testing.assert_allclose(reader(model, probe), logits[[0, 0, 1], [1, 1, 3], [6, 9, 8]].numpy(), atol=1e-5)
     assert not model.base_model._forward_hooks  # a model is left without hooks
 

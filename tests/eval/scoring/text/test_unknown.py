@@ -5,8 +5,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from ucurve.eval.pairs import pair_table
-from ucurve.eval.scoring.text.sentences import encode
-from ucurve.eval.scoring.text.unknown import describe_unknown
+from ucurve.eval.scoring.text.sentences import describe_unknown, encode
 
 WORDS = ["Họ", "đang", "đọc", "sách", "ở", "nhà", "Mẹ", "nấu", "cơm", "rất", "ngon"]
 
