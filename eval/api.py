@@ -165,7 +165,9 @@ def score(
     """
     checked = check(ScoreSettings, settings)  # run, model and check are keys of the command alone
     if pairs is not None:
-        return _score_pairs(_targets(str(what), steps, revisions, checked), list(pairs), checked)
+        targets = _targets(str(what), steps, revisions, checked)
+        table = pd.concat([*_score_with_each(targets, list(pairs), checked)], ignore_index=True)
+        return table.drop(columns=[name for name in ("run", "step") if table[name].nunique() == 1])
     place = _run_or_model(str(what))
     kept = None
     if "model" in place and out is None:
@@ -179,7 +181,11 @@ def score(
     except BaseException:
         _remove(kept)
         raise
-    scored = ScoreResult(accuracy, statistics, fits, _shown_first(accuracy, command), tuple(stored))
+    scores = accuracy.groupby(["run", "step", "benchmark", "scorer"], sort=False)
+    first = [command.reported(str(benchmark)).choose_rows(rows) for (_, _, benchmark, _), rows in scores]
+    shown = pd.concat([accuracy[:0], *first])
+    overall = shown[shown["phenomenon"] == "all"].reset_index(drop=True)
+    scored = ScoreResult(accuracy, statistics, fits, overall, tuple(stored))
     weakref.finalize(scored, _remove, kept)
     return scored
 
@@ -225,11 +231,6 @@ def _targets(what: str, steps: Steps | None, revisions: Sequence[str] | None, se
         return model_targets(what, revisions, settings.weights, steps if isinstance(steps, Mapping) else None)
     every = [run_targets(run, None if steps == "all" else steps) for run in find_runs(place["run"])]
     return [target for targets in every for target in (targets[-1:] if steps is None else targets)]
-
-
-def _score_pairs(targets: Sequence[Target], pairs: Sequence[tuple[str, str]], settings: ScoreSettings) -> pd.DataFrame:
-    table = pd.concat([*_score_with_each(targets, pairs, settings)], ignore_index=True)
-    return table.drop(columns=[name for name in ("run", "step") if table[name].nunique() == 1])
 
 
 def _score_with_each(
@@ -287,14 +288,6 @@ def _run_or_model(what: str) -> dict[str, str]:
 def _remove(folder: str | None) -> None:
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _shown_first(accuracy: pd.DataFrame, settings: ScoreSettings) -> pd.DataFrame:
-    """Keep the row of each score that is shown first."""
-    scores = accuracy.groupby(["run", "step", "benchmark", "scorer"], sort=False)
-    kept = [settings.reported(str(benchmark)).choose_rows(rows) for (_, _, benchmark, _), rows in scores]
-    shown = pd.concat([accuracy[:0], *kept])
-    return shown[shown["phenomenon"] == "all"].reset_index(drop=True)
 
 
 def _read_rows(kind: TableFile, settings: ScoreSettings, scores: Sequence[StoredScores]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ucurve.eval.metrics.clusters import common_length
 from ucurve.eval.scoring.text.layout import delimits_words
-from ucurve.token_stream.seen_text import SeenCounts, read_seen_counts, split_words
+from ucurve.token_stream.seen_text import read_seen_counts, split_words
 
 FREQUENCIES = (
     "log_frequency_word_good", "log_frequency_word_bad", "log_frequency_bigram_good", "log_frequency_bigram_bad"
@@ -30,7 +30,15 @@ class Edits:
         A row for each pair, with each of ``ngrams`` and ``FREQUENCIES``; see ``frequency_table``.
         """
         wanted = {ngram for of_pairs in self.ngrams.values() for ngrams in of_pairs for ngram in ngrams}
-        return _rarest(self, read_seen_counts(run, step, wanted, self.spaced))
+        seen = read_seen_counts(run, step, wanted, self.spaced)
+        columns, logs = pd.DataFrame(), pd.DataFrame()
+        for name, of_pairs in self.ngrams.items():
+            counts = [[seen.counts.get(ngram, 0) for ngram in ngrams] for ngrams in of_pairs]
+            least = [int(np.argmin(own)) if own else -1 for own in counts]
+            columns[name] = [ngrams[place] if ngrams else None for ngrams, place in zip(of_pairs, least, strict=True)]
+            rarest = [own[place] if own else np.nan for own, place in zip(counts, least, strict=True)]
+            logs[f"log_frequency_{name}"] = np.log10(_PER * (np.array(rarest) + 1) / seen.words)
+        return columns.join(logs)
 
 
 def edited_ngrams(words: Sequence[str], others: Sequence[str], longest: int = 2) -> list[list[str]]:
@@ -57,14 +65,3 @@ def find_edits(pairs: pd.DataFrame) -> Edits:
         ngrams = [edited_ngrams(one, other) for one, other in zip(words, others, strict=True)]
         found[f"word_{side}"], found[f"bigram_{side}"] = ([each[kind] for each in ngrams] for kind in (0, 1))
     return Edits(spaced, {name: found[name] for name in ("word_good", "word_bad", "bigram_good", "bigram_bad")})
-
-
-def _rarest(edited: Edits, seen: SeenCounts) -> pd.DataFrame:
-    columns, logs = pd.DataFrame(), pd.DataFrame()
-    for name, of_pairs in edited.ngrams.items():
-        counts = [[seen.counts.get(ngram, 0) for ngram in ngrams] for ngrams in of_pairs]
-        least = [int(np.argmin(own)) if own else -1 for own in counts]
-        columns[name] = [ngrams[place] if ngrams else None for ngrams, place in zip(of_pairs, least, strict=True)]
-        rarest = [own[place] if own else np.nan for own, place in zip(counts, least, strict=True)]
-        logs[f"log_frequency_{name}"] = np.log10(_PER * (np.array(rarest) + 1) / seen.words)
-    return columns.join(logs)

@@ -47,16 +47,12 @@ def parse_json(text: str) -> object:
     """
     values = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     if "\\u" in text:
-        _refuse_halves(values)
+        try:
+            json.dumps(values, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start])
+            raise ValueError(f"{half} is half a character, a lone surrogate, and no text") from error
     return values
-
-
-def _refuse_halves(values: object) -> None:
-    try:
-        json.dumps(values, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start])
-        raise ValueError(f"{half} is half a character, a lone surrogate, and no text") from error
 
 
 def _object(items: list[tuple[str, object]]) -> dict[str, object]:

@@ -145,7 +145,13 @@ def _without_garbage() -> Iterator[None]:
 
 
 def _read_pairs(card: Benchmark, root: Path | None, unpacked: int) -> pd.DataFrame:
-    rows = read_published(card, root, _text_columns(card), unpacked)
+    of_text = {name for columns in (card.columns, *card.each) for name in text_columns(columns)}
+    if card.sentences is not None:
+        given = (card.sentences.sentence, card.sentences.grammatical)
+        of_text |= {name for name in given if isinstance(name, str)}
+    if card.either is not None:
+        of_text |= {card.either.a, card.either.b, card.either.label}
+    rows = read_published(card, root, of_text, unpacked)
     rows = rows if card.rows is None else find_rows(card.rows)(rows)
     if card.sentences is not None:
         rows = pair_sentences(rows, card.sentences)
@@ -167,15 +173,6 @@ def _read_pairs(card: Benchmark, root: Path | None, unpacked: int) -> pd.DataFra
 def fingerprint(card: Benchmark, root: Path | None = None) -> Fingerprint:
     """Return path, size and time of change of the files that ``load_benchmark`` would read."""
     return tuple((file, stat.st_size, stat.st_mtime_ns) for file in card.matching(root) for stat in [file.stat()])
-
-
-def _text_columns(card: Benchmark) -> set[str]:
-    names = {name for columns in (card.columns, *card.each) for name in text_columns(columns)}
-    if card.sentences is not None:
-        names |= {name for name in (card.sentences.sentence, card.sentences.grammatical) if isinstance(name, str)}
-    if card.either is not None:
-        names |= {card.either.a, card.either.b, card.either.label}
-    return names
 
 
 def _records(rows: Sequence[Row], card: Benchmark, places: list[str]) -> Iterator[tuple[str, Record]]:

@@ -22,11 +22,20 @@ def read_ratings(path: Path) -> pd.DataFrame:
     The file is csv in UTF-8 with the column ``sentence`` and one of numbers for each rater, who may leave sentences
     out. ``rating`` is the mean of the z-scores (population standard deviation), ``raters`` their number.
     """
-    places, sentences, numbers = _read(path)
+    rows = read_rows(path, "fit.ratings", (SENTENCE,))
+    raters_there = [column for column in rows[0][1] if column != SENTENCE]
+    if not raters_there:
+        raise UserError(f"{path}:1: no column of ratings beside {SENTENCE!r}; give one for each rater")
+    for line, row in rows:
+        if not row[SENTENCE].strip():
+            raise UserError(f"{path}:{line}: {SENTENCE!r} is empty")
+    read = [[_parse_rating(row[rater], rater, f"{path}:{line}") for rater in raters_there] for line, row in rows]
+    numbers = np.array(read, dtype=np.float64)
+    sentences = [row[SENTENCE] for _, row in rows]
     if len(sentences) < FEWEST_RATED:
         raise UserError(f"{path}: {len(sentences)} rated sentences; {FEWEST_RATED} at least are needed")
     for place in np.flatnonzero(np.isnan(numbers).all(axis=1)):
-        raise UserError(f"{path}:{places[place]}: no rating of {sentences[place]!r}")
+        raise UserError(f"{path}:{rows[place][0]}: no rating of {sentences[place]!r}")
     rating, raters = average_ratings(numbers)
     if np.ptp(rating) < 1e-12:
         raise UserError(f"{path}: the ratings do not vary, so that nothing can be fitted to them")
@@ -39,8 +48,11 @@ def average_ratings(numbers: Array) -> tuple[Array, np.ndarray]:
     Ratings are float64[sentences, raters], NaN where a rater gave none; every sentence has one at least.
     """
     given = ~np.isnan(numbers)
-    raters = given.sum(axis=1)
-    return np.where(given, _z_scores(numbers, given), 0.0).sum(axis=1) / raters, raters
+    raters, rated = given.sum(axis=1), np.maximum(given.sum(axis=0), 1)
+    centered = np.where(given, numbers - np.where(given, numbers, 0).sum(axis=0) / rated, 0)
+    spread = np.sqrt((centered**2).sum(axis=0) / rated)
+    z_scores = centered / np.where(spread > 1e-12, spread, np.inf)  # who gives one number throughout says nothing: 0
+    return np.where(given, z_scores, 0.0).sum(axis=1) / raters, raters
 
 
 def rating_pairs(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -66,19 +78,6 @@ def better_values(rated: pd.DataFrame, linking: Linking) -> Array:
     return np.asarray(linking.values(rated, "good") * (-1 if linking.lower_is_better else 1), dtype=np.float64)
 
 
-def _read(path: Path) -> tuple[list[int], list[str], Array]:
-    """Return lines, sentences and ratings, float64[sentences, raters], NaN where a rater gave none."""
-    rows = read_rows(path, "fit.ratings", (SENTENCE,))
-    raters = [column for column in rows[0][1] if column != SENTENCE]
-    if not raters:
-        raise UserError(f"{path}:1: no column of ratings beside {SENTENCE!r}; give one for each rater")
-    for line, row in rows:
-        if not row[SENTENCE].strip():
-            raise UserError(f"{path}:{line}: {SENTENCE!r} is empty")
-    numbers = [[_parse_rating(row[rater], rater, f"{path}:{line}") for rater in raters] for line, row in rows]
-    return [line for line, _ in rows], [row[SENTENCE] for _, row in rows], np.array(numbers, dtype=np.float64)
-
-
 def _parse_rating(text: str, rater: str, place: str) -> float:
     if not text.strip():
         return math.nan
@@ -86,11 +85,3 @@ def _parse_rating(text: str, rater: str, place: str) -> float:
     if number is None:
         raise UserError(f"{place}: {rater!r} is {text!r}; a number is expected, or nothing where there is no rating")
     return number
-
-
-def _z_scores(numbers: Array, given: np.ndarray) -> Array:
-    """Standardize each column over what is given; a rater who gives one number throughout says nothing: 0."""
-    count = np.maximum(given.sum(axis=0), 1)
-    centered = np.where(given, numbers - np.where(given, numbers, 0).sum(axis=0) / count, 0)
-    spread = np.sqrt((centered**2).sum(axis=0) / count)
-    return centered / np.where(spread > 1e-12, spread, np.inf)

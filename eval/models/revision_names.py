@@ -76,7 +76,14 @@ def place_revisions(names: Iterable[str], given: Mapping[str, int] | None = None
     read = {name: reading for name, reading in readings.items() if reading is not None and name not in given}
     unread = [name for name in wanted if name not in given and name not in read]
     if unread:
-        raise _unread(unread)
+        later = [name for name in unread if is_of_a_later_stage(name)]
+        reasons = [f"no step can be read off {name!r}" for name in unread if name not in later][:1]
+        if later:
+            reasons.append(f"the steps of {later[0]!r} start from 0 again, without those of the stages before")
+        raise UserError(
+            f"revisions: {'; '.join(reasons)}; names like {_READ} are read. Give the places of the others on the axis "
+            f"of steps: {asked_steps(unread)}"
+        )
     _check_comparable(read)
     places = {name: reading.place for name, reading in readings.items() if reading is not None}
     places |= {name: Place(step, places[name].tokens if name in places else None) for name, step in given.items()}
@@ -90,17 +97,6 @@ def place_revisions(names: Iterable[str], given: Mapping[str, int] | None = None
 def asked_steps(names: Sequence[str]) -> str:
     """Write the setting that gives the steps of revisions on the command line."""
     return f"'steps={{{shorten([f'{name}: N' for name in names])}}}'"
-
-
-def _unread(names: Sequence[str]) -> UserError:
-    later = [name for name in names if is_of_a_later_stage(name)]
-    reasons = [f"no step can be read off {name!r}" for name in names if name not in later][:1]
-    if later:
-        reasons.append(f"the steps of {later[0]!r} start from 0 again, without those of the stages before")
-    return UserError(
-        f"revisions: {'; '.join(reasons)}; names like {_READ} are read. Give the places of the others on the axis of "
-        f"steps: {asked_steps(names)}"
-    )
 
 
 def _check_comparable(read: Mapping[str, _Reading]) -> None:

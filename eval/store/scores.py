@@ -79,18 +79,13 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
         log_line(f"{path} is not what was written; it is written again")
     elif path.exists():
         log_line(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
-        _forget(folder, benchmark)
+        remove_tables(folder)
+        of_scores = (*path.parent.glob(f"*/{STEPS}.*"), *path.parent.glob(f"*/{STEP_TOKENS}"))
+        of_pairs = (*path.parent.glob(SENTENCES), ratings_path(folder, benchmark), reported_path(folder, benchmark))
+        for file in (*of_scores, *of_pairs):
+            file.unlink(missing_ok=True)
     with new_file(path) as temporary:
         pairs.to_parquet(temporary, index=False)
-
-
-def _forget(folder: Path, benchmark: str) -> None:
-    place = folder / EVAL / benchmark
-    remove_tables(folder)
-    for file in (*place.glob(f"*/{STEPS}.*"), *place.glob(f"*/{STEP_TOKENS}"), *place.glob(SENTENCES)):
-        file.unlink()
-    for file in (ratings_path(folder, benchmark), reported_path(folder, benchmark)):
-        file.unlink(missing_ok=True)
 
 
 def write_scores(

@@ -163,6 +163,11 @@ def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
     places = None
     if "first" in table.column_names:
         places = np.stack([_values(table, "first"), _values(table, "end")], axis=1).astype(np.int64)
+    sides = {}
+    for side in ("good", "bad"):
+        edges = _starts(table, f"{side}_of")
+        owner = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+        sides[side] = pd.Series(owner, index=_values(table, f"{side}_of"))
     return StoredSentences(
         table["text"].to_pylist(),
         _values(table, "token").astype(np.int64),
@@ -170,7 +175,7 @@ def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
         _values(table, "scored"),
         places,
         _values(table, "word").astype(np.int64) if "word" in table.column_names else None,
-        _members(table),
+        pd.DataFrame(sides).rename_axis("pair").reset_index(),
     )
 
 
@@ -198,15 +203,6 @@ def _sentence_table(layout: TokenLayout, pairs: Ids) -> pa.Table:
 
 
 _PLACE = ("first", "end")
-
-
-def _members(table: pa.Table) -> pd.DataFrame:
-    sides = {}
-    for side in ("good", "bad"):
-        edges = _starts(table, f"{side}_of")
-        owner = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
-        sides[side] = pd.Series(owner, index=_values(table, f"{side}_of"))
-    return pd.DataFrame(sides).rename_axis("pair").reset_index()
 
 
 def _write(table: pa.Table, path: Path) -> None:

@@ -126,9 +126,8 @@ def _shown_accuracy(splits: pd.DataFrame) -> ShownAccuracy:
     winner = None
     if {"good_longer", "bad_longer"} <= {*splits.index}:
         winner = winner_by_length(float(accuracies["good_longer"]), float(accuracies["bad_longer"]))
-    row = splits.loc["all"]
-    accuracy, low, high = (100 * float(row[name]) for name in ("accuracy", "ci_low", "ci_high"))
-    return ShownAccuracy(accuracy, low, high, int(row["n"]), winner)
+    accuracy, low, high = (100 * float(splits[name]["all"]) for name in ("accuracy", "ci_low", "ci_high"))
+    return ShownAccuracy(accuracy, low, high, int(splits["n"]["all"]), winner)
 
 
 def read_bits(run: Path) -> dict[int, float]:
@@ -150,8 +149,8 @@ def describe_details(job: Job, rows: ScoreRows, settings: ScoreSettings) -> Iter
             parts = [f"{text} {_percent(accuracies[name])}" for name, text in _SPLITS.items() if name in splits.index]
             statistics = _overall(rows.table(STATISTICS, measure), overall).iloc[0]
             parts += _bias(statistics)
-            parts.append(f"{splits.loc['all', 'n']:,} pairs, {splits.loc['all', 'ties']:,} ties")
-            parts.append(f"{statistics['unk']:,} unknown tokens")
+            parts.append(f"{int(splits['n']['all']):,} pairs, {int(splits['ties']['all']):,} ties")
+            parts.append(f"{int(statistics['unk']):,} unknown tokens")
             yield f"{measure[0]}, ties {measure[1]}: {', '.join(parts)}"
 
 

@@ -54,14 +54,21 @@ class Grammar:
         self.vocabulary = vocabulary
         self._phrases = phrases
         self._groups: dict[Phrase, Group] = {}
-        _check_names(phrases, source)
+        for name, expansions in phrases.items():
+            for rule in (slot[0] for expansion in expansions for slot in expansion):
+                if isinstance(rule, Phrase) and rule.name not in phrases:
+                    raise unknown_name("phrase", rule.name, phrases, f"{source}: phrase {name!r}")
         _check_ends(phrases, source)
 
     def tie(self, template: Template) -> TiedTemplate:
         """Tie a template to this grammar."""
         good = self._tie_slots(template.good, f"{template.file}: good_rule")
         where = f"{template.file}: bad_rule"
-        _check_forms(template, where)
+        for position, (ours, theirs) in enumerate(zip(template.good, template.bad, strict=True)):
+            if _forms(theirs) and not any(isinstance(rule, Word) for rule in ours):
+                raise UserError(
+                    f"{where}[{position}]: good_rule[{position}] holds no vocabulary word to keep or change"
+                )
         bad = (
             self._tie_slot(position, template.bad, where) if source is None else source
             for position, source in enumerate(_sources(template))
@@ -81,7 +88,13 @@ class Grammar:
         if isinstance(rule, Direct):
             return rule
         if isinstance(rule, Phrase):
-            return self._tie_phrase(rule, where)
+            if rule.name not in self._phrases:
+                raise unknown_name("phrase", rule.name, self._phrases, where)
+            if rule not in self._groups:
+                group = self._groups[rule] = Group()  # before it is filled, as a phrase may hold itself
+                for expansion in self._phrases[rule.name]:
+                    group.expansions.append(self._tie_slots(_overridden(expansion, rule, where), where))
+            return self._groups[rule]
         self.vocabulary.check(rule.filters, where)
         relations = tuple(self._tie_relation(relation, position, slots, where) for relation in rule.relations)
         named = [name for name, _ in rule.filters] + [name for relation in relations for name in relation.properties]
@@ -102,25 +115,10 @@ class Grammar:
             raise UserError(f"{where}: slot {relation.position} holds no vocabulary word to be related to")
         return Relation(other, relation.properties, relation.agrees)
 
-    def _tie_phrase(self, phrase: Phrase, where: str) -> Group:
-        if phrase.name not in self._phrases:
-            raise unknown_name("phrase", phrase.name, self._phrases, where)
-        if phrase not in self._groups:
-            group = self._groups[phrase] = Group()
-            for expansion in self._phrases[phrase.name]:
-                group.expansions.append(self._tie_slots(_overridden(expansion, phrase, where), where))
-        return self._groups[phrase]
-
 
 def _forms(slot: Slot) -> bool:
     """Say whether a slot asks for a form of the good word that stands there."""
     return any(isinstance(rule, Word) and bool(rule.keeps or rule.changes) for rule in slot)
-
-
-def _check_forms(template: Template, where: str) -> None:
-    for position, (good, bad) in enumerate(zip(template.good, template.bad, strict=True)):
-        if _forms(bad) and not any(isinstance(rule, Word) for rule in good):
-            raise UserError(f"{where}[{position}]: good_rule[{position}] holds no vocabulary word to keep or change")
 
 
 def _sources(template: Template) -> list[int | None]:
@@ -156,13 +154,6 @@ def _overridden(expansion: Expansion, phrase: Phrase, where: str) -> Expansion:
             raise UserError(f"{where}: an expansion of phrase {phrase.name!r} has no vocabulary word at {position}")
         elements[position] = (Word(rule.filters + filters, rule.relations),)
     return tuple(elements)
-
-
-def _check_names(phrases: Phrases, source: str) -> None:
-    for name, expansions in phrases.items():
-        for rule in (slot[0] for expansion in expansions for slot in expansion):
-            if isinstance(rule, Phrase) and rule.name not in phrases:
-                raise unknown_name("phrase", rule.name, phrases, f"{source}: phrase {name!r}")
 
 
 def _check_ends(phrases: Phrases, source: str) -> None:

@@ -97,7 +97,12 @@ def read_rows(files: Sequence[SourceFile], form: TableForm, text: Container[str]
 
 def _records(file: SourceFile, form: TableForm) -> list[tuple[str, Record]]:
     if file.suffix == ".xlsx":
-        return _first_sheet(file)
+        sheets = read_sheets(file)
+        if not sheets:
+            raise UserError(f"{file.place}: not an xlsx file (it has no sheet)")
+        rows = ([written(value) for value in values] for values in sheets[0])
+        placed = ((f"{file.place}:{number}", row) for number, row in enumerate(rows, 1))
+        return name_fields(list(without_blank(placed)), None)
     content = file.read()
     if file.suffix == ".parquet":
         return list(_parquet(content, file))
@@ -178,14 +183,6 @@ def _parquet(content: bytes, file: SourceFile) -> Iterator[tuple[str, Record]]:
                 yield f"{file.place}:{number}", json.loads(json.dumps(record, default=str))
     except (ArrowException, OSError) as error:
         raise UserError(f"{file.place}: not a parquet file ({str(error).splitlines()[0]})") from error
-
-
-def _first_sheet(file: SourceFile) -> list[tuple[str, Record]]:
-    sheets = read_sheets(file)
-    if not sheets:
-        raise UserError(f"{file.place}: not an xlsx file (it has no sheet)")
-    rows = ([written(value) for value in values] for values in sheets[0])
-    return name_fields(list(without_blank((f"{file.place}:{number}", row) for number, row in enumerate(rows, 1))), None)
 
 
 def _set_types(rows: list[Row], text: Container[str]) -> None:

@@ -39,8 +39,8 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
     lines = _LINE_END.split(content)
     delimiter = form.delimiter or _find_delimiter(lines, suffix)
     quoted = _are_quoted(lines, name, delimiter, form)
-    fields = _quoted_fields(lines, name, delimiter) if quoted else _plain_fields(lines, name, delimiter)
-    rows = list(without_blank(fields))
+    plain = ((f"{name}:{number}", line.split(delimiter)) for number, line in enumerate(lines, start=1))
+    rows = list(without_blank(_quoted_fields(lines, name, delimiter) if quoted else plain))
     records = name_fields(rows, form)
     headers = len(rows) - len(records)
     blank = re.compile(r'\s*|"\s*"' if quoted else r"\s*")
@@ -100,10 +100,6 @@ def _find_delimiter(lines: Sequence[str], suffix: str) -> str:
     allowed = _DELIMITERS.get(suffix, ",")
     found = max(allowed, key=header.count)
     return found if header.count(found) else allowed[0]
-
-
-def _plain_fields(lines: Iterable[str], name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
-    return ((f"{name}:{number}", line.split(delimiter)) for number, line in enumerate(lines, start=1))
 
 
 def _quoted_fields(lines: Sequence[str], name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import torch
 from transformers import Cache, PreTrainedModel, PreTrainedTokenizerBase
@@ -68,7 +67,10 @@ def ask_pairs(
     """Ask a chat model both questions about every pair; chats of equal length go together, and nothing is padded."""
     check_prompt_length(prompts, context_length(model.config.get_text_config().to_dict()))
     own: dict[int, tuple[str, Scores]] = {}  # of each chat that this process asks, the answer and both letters
-    ends = _end_tokens(model, tokenizer)
+    # Every token that ends an answer: a chat model often has another one than its tokenizer.
+    named = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    known = {*(named if isinstance(named, list) else [named]), tokenizer.eos_token_id} - {None}
+    ends = torch.tensor(sorted(map(int, known)), dtype=torch.int64)
     if not _takes(model, "logits_to_keep"):  # then it answers with the logits of every token
         batch_tokens = min(batch_tokens, rows_of_logits(model))
     for batch in own_batches(list(length_batches(np.array([len(ids) for ids in prompts.ids]), batch_tokens))):
@@ -88,14 +90,6 @@ def ask_pairs(
     return PromptScores(
         prompts, {name: _judge(prompts, [answered[chat] for chat in part]) for name, part in parts.items()}
     )
-
-
-def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> torch.Tensor:
-    """Return every token that ends an answer; a chat model often has another one than its tokenizer."""
-    ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
-    ends = ends if isinstance(ends, list) else [ends]
-    known = {int(end) for end in (*ends, tokenizer.eos_token_id) if end is not None}
-    return torch.tensor(sorted(known), dtype=torch.int64)
 
 
 def _answer(model: PreTrainedModel, chats: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, list[list[int]]]:
@@ -148,20 +142,15 @@ def prompt_table(scores: PromptScores) -> pd.DataFrame:
     columns |= {f"{name}_{side}": value for name, value in same.items() for side in ("good", "bad")}
     columns["good_first"] = scores.prompts.good_first
     for question, answers in scores.answers.items():
-        columns |= _answer_columns(question, answers)
+        chosen, either = np.array(answers.chosen), np.logaddexp(answers.lp_good, answers.lp_bad)
+        columns |= {
+            f"{question}_good": (chosen == "good").astype(np.float64),
+            f"{question}_bad": (chosen == "bad").astype(np.float64),
+            f"{question}_p_good": np.exp(answers.lp_good - either),
+            f"{question}_p_bad": np.exp(answers.lp_bad - either),
+            f"{question}_answer": np.array(answers.texts, dtype=object),
+        }
     return pd.DataFrame(columns)
-
-
-def _answer_columns(question: Question, answers: Answers) -> dict[str, npt.NDArray[np.generic]]:
-    chosen = np.array(answers.chosen)
-    either = np.logaddexp(answers.lp_good, answers.lp_bad)
-    return {
-        f"{question}_good": (chosen == "good").astype(np.float64),
-        f"{question}_bad": (chosen == "bad").astype(np.float64),
-        f"{question}_p_good": np.exp(answers.lp_good - either),
-        f"{question}_p_bad": np.exp(answers.lp_bad - either),
-        f"{question}_answer": np.array(answers.texts, dtype=object),
-    }
 
 
 def prompt_notes(scores: PromptScores) -> dict[str, object]:

@@ -55,7 +55,13 @@ def chat_prompts(
     ordered = [both if first else both[::-1] for both, first in zip(members, good_first, strict=True)]
     asked = [questions.ask(question, *both) for question in QUESTIONS for both in ordered]
     chats = [_chat(tokenizer, text) for text in asked]
-    _check_special_tokens(tokenizer, chats[0])
+    for token in tokenizer.all_special_tokens:  # such as one that `tokenizer.json` lacks
+        number = tokenizer.convert_tokens_to_ids(token)
+        if token in chats[0] and number not in tokenizer(token, add_special_tokens=False)["input_ids"]:
+            raise UserError(
+                f"{tokenizer.name_or_path}: the chat template writes the special token {token!r}, which the tokenizer "
+                "reads as text; in tokenizer.json, special tokens are among added_tokens"
+            )
     encoded = tokenizer(chats, add_special_tokens=False, return_attention_mask=False)["input_ids"]
     ids = [np.array(row, dtype=np.int64) for row in encoded]
     read = [*map(str, letters), str(ANSWER_TOKENS), *questions.answer]
@@ -75,17 +81,6 @@ def _chat(tokenizer: "PreTrainedTokenizerBase", text: str) -> str:
             f"{tokenizer.name_or_path}: the chat template fails ({type(error).__name__}: {error})"
         ) from error
     return str(chat)
-
-
-def _check_special_tokens(tokenizer: "PreTrainedTokenizerBase", chat: str) -> None:
-    """Refuse a tokenizer that reads a special token of a chat as text, as where ``tokenizer.json`` lacks it."""
-    for token in tokenizer.all_special_tokens:
-        number = tokenizer.convert_tokens_to_ids(token)
-        if token in chat and number not in tokenizer(token, add_special_tokens=False)["input_ids"]:
-            raise UserError(
-                f"{tokenizer.name_or_path}: the chat template writes the special token {token!r}, which the tokenizer "
-                "reads as text; in tokenizer.json, special tokens are among added_tokens"
-            )
 
 
 def _letter_tokens(tokenizer: "PreTrainedTokenizerBase", letter: Letter) -> Ids:

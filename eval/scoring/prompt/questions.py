@@ -63,22 +63,18 @@ def questions_for(language: str, own: Mapping[str, str] | None = None) -> Prompt
     words = WORDINGS[source]
     answer = tuple(dict.fromkeys((*words.answer, *WORDINGS[FALLBACK].answer)))
     if own is not None:
-        _check_own(own)
+        for name in own:
+            if name not in QUESTIONS:
+                raise unknown_name("question", name, QUESTIONS, "the texts of the scorer 'prompt'")
+        for name in QUESTIONS:
+            if name not in own:
+                raise UserError(f"the texts of the scorer 'prompt' have no {name!r}; both questions are needed")
+            if sorted(_SLOT.findall(own[name])) != ["a", "b"]:
+                raise UserError(f"the text of {name!r} must hold {{a}} and {{b}}, once each, not as in {own[name]!r}")
         return PromptQuestions(language, "own", {question: own[question] for question in QUESTIONS}, answer)
     begin = f"{words.opening}\n\nA: {{a}}\nB: {{b}}\n\n"
     texts = {question: f"{begin}{getattr(words, question)} {words.letter}" for question in QUESTIONS}
     return PromptQuestions(language, source, texts, answer)
-
-
-def _check_own(own: Mapping[str, str]) -> None:
-    for name in own:
-        if name not in QUESTIONS:
-            raise unknown_name("question", name, QUESTIONS, "the texts of the scorer 'prompt'")
-    for name in QUESTIONS:
-        if name not in own:
-            raise UserError(f"the texts of the scorer 'prompt' have no {name!r}; both questions are needed")
-        if sorted(_SLOT.findall(own[name])) != ["a", "b"]:
-            raise UserError(f"the text of {name!r} must hold {{a}} and {{b}}, once each, not as in {own[name]!r}")
 
 
 def read_letter(answer: str, announced: tuple[str, ...]) -> Letter | None:

@@ -117,7 +117,11 @@ def encode(
     scored, straddling = np.ones(len(tokens), dtype=bool), 0
     if part != "whole":
         assert places is not None
-        scored, straddling = _scored(places, spans, starts)
+        owner = np.repeat(np.arange(len(spans)), lengths)
+        first, end = spans[owner].T
+        scored = (places[:, 0] < end) & (places[:, 1] > first)
+        across = scored & ((places[:, 0] < first) | (places[:, 1] > end))
+        straddling = len(np.unique(owner[across]))
     halves = codes[: len(pairs)], codes[len(pairs) :]
     sentences = Sentences(texts, tokens, starts, *halves, scored, spans, straddling, leading_space)
     empty = np.flatnonzero(lengths == 0)
@@ -139,15 +143,6 @@ def _distinct(pairs: pd.DataFrame, part: Part) -> tuple[Ids, list[str], Ids]:
     numbers = {member: number for number, member in enumerate(dict.fromkeys(members))}
     codes = np.fromiter((numbers[member] for member in members), dtype=np.int64, count=len(members))
     return codes, [text for text, _, _ in numbers], np.array([span for _, *span in numbers], dtype=np.int64)
-
-
-def _scored(places: Ids, spans: Ids, starts: Ids) -> tuple[Flags, int]:
-    """Mark the tokens that overlap the spans and count the sentences with a token across a border."""
-    owner = np.repeat(np.arange(len(spans)), np.diff(starts))
-    first, end = spans[owner].T
-    scored = (places[:, 0] < end) & (places[:, 1] > first)
-    across = scored & ((places[:, 0] < first) | (places[:, 1] > end))
-    return scored, len(np.unique(owner[across]))
 
 
 def _without_first_tokens(sentences: Sentences, places: Ids | None) -> Sentences:

@@ -28,16 +28,12 @@ def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
     base = (np.cumsum(sizes) - sizes)[owner][:, None]
     given = np.array([pair for row in offsets for pair in row], dtype=np.int64).reshape(-1, 2)
     solid = ~np.array([character.isspace() for text in texts for character in text], dtype=bool)
-    places = _filled(given, sizes[owner], solid, base[:, 0]) + base
-    return _trimmed(places, solid) - base
-
-
-def _filled(given: Ids, sizes: Ids, solid: npt.NDArray[np.bool_], base: Ids) -> Ids:
     first, end = given.T
     empty = first >= end
-    behind_space = (first > 0) & ((first >= sizes) | ~solid[base + np.maximum(first - 1, 0)])
+    behind_space = (first > 0) & ((first >= sizes[owner]) | ~solid[base[:, 0] + np.maximum(first - 1, 0)])
     first = np.where(empty & behind_space, first - 1, first)
-    return np.stack([first, np.where(empty, first + 1, end)], axis=1)
+    places = np.stack([first, np.where(empty, first + 1, end)], axis=1) + base
+    return _trimmed(places, solid) - base
 
 
 def _trimmed(places: Ids, solid: npt.NDArray[np.bool_]) -> Ids:
