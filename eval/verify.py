@@ -18,7 +18,7 @@ from ucurve.eval.scoring.scorers import SCORERS
 from ucurve.eval.store.keys import PAIRS, find_key, order_of, score_fault
 from ucurve.eval.store.ratings import ratings_fault
 from ucurve.eval.store.reported import reported_fault
-from ucurve.eval.store.rows import ScoreRows, read_rows, rows_fault, rows_path
+from ucurve.eval.store.rows import ScoreRows, read_score_rows, rows_fault, rows_path
 from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels, make_blocks, read_labels
 from ucurve.eval.store.tokens import token_fault, token_path
 from ucurve.eval.store.views import RATED, table_faults
@@ -53,7 +53,8 @@ def verify_scores(folder: Path, deep: bool = False) -> list[str]:
         found += [problem for problem in (_unreadable(place / PAIRS), reported_fault(folder, name)) if problem]
         if (place / RATINGS).exists() and (problem := ratings_fault(folder, name)):
             found.append(problem)
-        for path in _scores(place):
+        files = (path for path in place.glob(f"*/{STEPS}") if _is_of_step(path))
+        for path in sorted({path.with_suffix(".parquet") for path in files}):  # also where only key or rows are
             found += _score_faults(folder, path) or (_recomputed_faults(folder, path) if deep else [])
     try:
         return found + table_faults(folder)
@@ -67,12 +68,6 @@ def _unreadable(pairs: Path) -> str | None:
     except (OSError, ValueError) as error:
         return f"{pairs}: cannot be read ({str(error).splitlines()[0]})"
     return None
-
-
-def _scores(place: Path) -> list[Path]:
-    """Return where scores of a benchmark are, or would be beside their key or rows."""
-    files = (path for path in place.glob(f"*/{STEPS}") if _is_of_step(path))
-    return sorted({path.with_suffix(".parquet") for path in files})
 
 
 def _score_faults(folder: Path, path: Path) -> list[str]:
@@ -91,7 +86,7 @@ def _score_faults(folder: Path, path: Path) -> list[str]:
 
 def _recomputed_faults(folder: Path, path: Path) -> list[str]:
     """Name the blocks of rows that are not what is computed from a whole score."""
-    rows = read_rows(path)
+    rows = read_score_rows(path)
     if rows is None:
         return []
     pairs, scores = pd.read_parquet(path.parents[1] / PAIRS), pd.read_parquet(path)

@@ -57,17 +57,15 @@ def is_pairs(name: str) -> bool:
 def own_cards(names: Sequence[str], settings: CustomBenchmark | None) -> dict[str, Benchmark]:
     """Return the cards of the user's pairs by what ``benchmarks=`` calls them: ``custom``, or the path of a file."""
     settings = settings or CustomBenchmark()
-    cards = {name: _file_card(name, settings) for name in names if is_pairs(name)}
+    cards = {}
+    for path in filter(is_pairs, names):
+        card = custom_card(replace(settings, path=Path(path)))
+        name = re.sub(r"[^\w-]", "_", Path(path).name.partition(".")[0]) or CUSTOM
+        cards[path] = replace(card, name=name) if settings.name == CUSTOM else card
     cards |= {CUSTOM: custom_card(settings)} if CUSTOM in names else {}
     if len({card.name for card in cards.values()}) < len(cards):
         raise UserError(f"benchmarks: two of {', '.join(cards)} have one name; rename a file, or score them one by one")
     return cards
-
-
-def _file_card(path: str, settings: CustomBenchmark) -> Benchmark:
-    card = custom_card(replace(settings, path=Path(path)))
-    name = re.sub(r"[^\w-]", "_", Path(path).name.partition(".")[0]) or CUSTOM
-    return replace(card, name=name) if settings.name == CUSTOM else card
 
 
 def custom_card(settings: CustomBenchmark | None) -> Benchmark:

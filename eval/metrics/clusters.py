@@ -62,7 +62,11 @@ def pair_clusters(pairs: pd.DataFrame, cluster: str = EDIT, where: str = "") -> 
     if cluster == PAIR:
         return np.arange(len(pairs))
     if cluster == EDIT:
-        return _edit_clusters(pairs)
+        sets = sets_of(pairs).of
+        edits = pd.factorize(pd.Series(list(map(edit, pairs["good"].tolist(), pairs["bad"].tolist()))))[0]
+        paradigms = pd.factorize(pairs["paradigm"])[0]
+        of_set = edits[np.unique(sets, return_index=True)[1]]  # that of its first pair
+        return pd.factorize(paradigms * (1 + len(pairs)) + of_set[sets], sort=True)[0].astype(np.int64)
     if cluster not in pairs:
         raise unknown_name("cluster", cluster, {*_NAMED, *map(str, pairs.columns)}, where)
     return pd.factorize(pairs[cluster], use_na_sentinel=False)[0].astype(np.int64)
@@ -93,12 +97,3 @@ def common_length(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many words or characters two sentences begin with alike."""
     same = (mine == theirs for mine, theirs in zip(one, other, strict=False))
     return next((place for place, equal in enumerate(same) if not equal), min(len(one), len(other)))
-
-
-def _edit_clusters(pairs: pd.DataFrame) -> Ids:
-    sets = sets_of(pairs).of
-    edits = pd.factorize(pd.Series(list(map(edit, pairs["good"].tolist(), pairs["bad"].tolist()))))[0]
-    paradigms = pd.factorize(pairs["paradigm"])[0]
-    of_set = edits[np.unique(sets, return_index=True)[1]]  # that of its first pair
-    kinds: Ids = pd.factorize(paradigms * (1 + len(pairs)) + of_set[sets], sort=True)[0].astype(np.int64)
-    return kinds

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
@@ -20,6 +19,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.errors import UserError, unknown_name
 from ucurve.eval.linking import Linking, linking_name, parse_linking
 from ucurve.eval.metrics.accuracy import TiesRule, delta_acc, items, pair_credits, split_masks
+from ucurve.eval.metrics.clusters import Mask
 from ucurve.eval.metrics.levels import Array
 from ucurve.eval.metrics.ratings import rating_correlation
 
@@ -34,7 +34,6 @@ FIT_COLUMNS = (
     "family", "linking", "label", "fitted_on", "objective", "objective_value", "n_fitted", "accuracy_fitted",
     "n_held_out", "accuracy_held_out", "delta_acc", "ties_rule",
 )  # fmt: skip
-Mask = npt.NDArray[np.bool_]
 
 
 def _known_families(names: tuple[str, ...]) -> tuple[str, ...]:

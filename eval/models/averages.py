@@ -47,7 +47,19 @@ def _average_run(run: Path, facts: RunFacts, last: int) -> Path:
                 for end in range(1, len(targets) + 1):
                     begin = max(0, end - last)
                     _write_checkpoint(targets[begin:end], hashes[begin:end], temporary)
-                _write_record(run, facts, last, temporary)
+                files = {name: digest for name, digest in facts.files.items() if name != HELD_OUT}
+                (temporary / TOKENIZER).mkdir()
+                for name in (*files, METRICS):
+                    link_or_copy(run / name, temporary / name)
+                changed = {
+                    "name": f"{facts.name}-average={last}",
+                    "factors": {**facts.factors, "average": f"mean of {last} checkpoints"},
+                    "cell_sha256": sha256_json([facts.cell_sha256, last]),
+                    "averaged": last,
+                    "held_out": None,
+                    "files": files,
+                }
+                write_run_facts(temporary, facts.model_copy(update=changed))
     found = [read_manifest(target.folder).averaged for target in run_targets(folder)]
     if found != [tuple(hashes[max(0, end - last) : end]) for end in range(1, len(targets) + 1)]:
         raise UserError(f"{folder}: not the means of the checkpoints of {run}; remove it, and they are made again")
@@ -86,20 +98,3 @@ def _write_mean(files: Sequence[Path], target: Path) -> None:
                 total += other.get_tensor(name)
             mean[name] = total / len(files)
         save_file(mean, target, metadata={"format": "pt"})
-
-
-def _write_record(run: Path, facts: RunFacts, last: int, folder: Path) -> None:
-    """Write what the folder of the means has beside checkpoints: the run's configuration, tokenizer and record."""
-    files = {name: digest for name, digest in facts.files.items() if name != HELD_OUT}
-    (folder / TOKENIZER).mkdir()
-    for name in (*files, METRICS):
-        link_or_copy(run / name, folder / name)
-    changed = {
-        "name": f"{facts.name}-average={last}",
-        "factors": {**facts.factors, "average": f"mean of {last} checkpoints"},
-        "cell_sha256": sha256_json([facts.cell_sha256, last]),
-        "averaged": last,
-        "held_out": None,
-        "files": files,
-    }
-    write_run_facts(folder, facts.model_copy(update=changed))

@@ -44,7 +44,7 @@ from ucurve.eval.scoring.text.tokenize import WORD_MARKS
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-Columns = dict[str, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
+ScoreColumns = dict[str, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
 Loaded = Any  # what a scorer loads and scores with: a PreTrainedModel, or counts of n-grams
 Encode = Callable[[Part, bool], Sentences]  # the part that counts, and whether sentences are read without a start token
 
@@ -268,7 +268,7 @@ class TokenScorer(Scorer):
             for text, words in self.pairs[[side, f"words_{side}"]].itertuples(index=False)
         }
 
-    def sentence_columns(self, values: Scores, model: Loaded, batch_tokens: int) -> Columns:  # noqa: ARG002 - for others
+    def sentence_columns(self, values: Scores, model: Loaded, batch_tokens: int) -> ScoreColumns:  # noqa: ARG002 - for others
         """Compute what is stored of every sentence."""
         sentences, logs, unknown = self.sentences, self.unigrams.logs, self.info.tokenizer.unk_token_id
         texts = sentences.scored_texts()

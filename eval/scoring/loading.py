@@ -21,7 +21,7 @@ from ucurve.huggingface.foreign_code import Weights
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-Loaded = TypeVar("Loaded")
+Held = TypeVar("Held")
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 Dtype = Literal["auto", "float32", "bfloat16", "float16", "int8"]  # a sweep chooses what auto is
@@ -82,13 +82,13 @@ class Workspace:
         self._made = made
         self._held: dict[str, tuple[Hashable, object]] = {}
 
-    def get(self, kind: str, key: Hashable, load: Callable[[], Loaded], name: str | None = None) -> Loaded:
+    def get(self, kind: str, key: Hashable, load: Callable[[], Held], name: str | None = None) -> Held:
         """Return the held thing of a kind if it has the key, else load it in its place."""
         if kind not in self._held or self._held[kind][0] != key:
             self.drop(kind)
             self._made[name or kind] += 1
             self._held[kind] = (key, load())
-        return cast(Loaded, self._held[kind][1])
+        return cast(Held, self._held[kind][1])
 
     def drop(self, kind: str) -> None:
         """Free the memory of the held thing of a kind."""

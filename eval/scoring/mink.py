@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ucurve.errors import UserError
-from ucurve.eval.scoring.base import Columns, TokenScorer
+from ucurve.eval.scoring.base import ScoreColumns, TokenScorer
 from ucurve.eval.scoring.text.sentences import Flags, Ids, Scores
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class WithMinK(TokenScorer):
         """Return the percentages of tokens, and the settings of the way to score."""
         return super().own_key_settings() | {"min_k": list(MIN_K)}
 
-    def sentence_columns(self, values: Scores, model: "PreTrainedModel", batch_tokens: int) -> Columns:
+    def sentence_columns(self, values: Scores, model: "PreTrainedModel", batch_tokens: int) -> ScoreColumns:
         """Compute what is stored of every sentence, with ``mink30`` and so on."""
         sentences = self.sentences
         return super().sentence_columns(values, model, batch_tokens) | {

@@ -48,7 +48,10 @@ class Owner:
 
     def outdated(self, scores: Path, key: ScoreKey) -> str | None:
         """Describe why a score is of other weights or pairs than those that are there now."""
-        manifest = self._manifest(key.step)
+        if key.step not in self._manifests:
+            folder = checkpoint_folder(self.folder, key.step)
+            self._manifests[key.step] = read_manifest(folder) if (folder / MANIFEST).is_file() else None
+        manifest = self._manifests[key.step]
         if manifest is not None:  # of checkpoints that were deleted, scores may stay
             expected = {"weights_sha256": manifest.weights_sha256}
             files = {"config_sha256": "config.json", "tokenizer_sha256": "tokenizer.json"}  # some have other files
@@ -59,12 +62,6 @@ class Owner:
         if not pairs.is_file():
             return f"{pairs}: missing, and scores of it are there"
         return None if stored_hash(pairs) == key.data_sha256 else f"{pairs}: not the pairs of {scores}"
-
-    def _manifest(self, step: int) -> Manifest | None:
-        if step not in self._manifests:
-            folder = checkpoint_folder(self.folder, step)
-            self._manifests[step] = read_manifest(folder) if (folder / MANIFEST).is_file() else None
-        return self._manifests[step]
 
 
 def _describe(run: RunIdentity | None, model: str = "") -> str:

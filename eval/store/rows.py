@@ -158,7 +158,7 @@ def of_other_version(scores: Path) -> bool:
     return header.get("version") != VERSION
 
 
-def read_rows(scores: Path) -> ScoreRows | None:
+def read_score_rows(scores: Path) -> ScoreRows | None:
     """Read the rows of a stored score; None where there are none, and ``DamagedError`` as for ``OpenRows``."""
     if not rows_path(scores).exists():
         return None
@@ -175,7 +175,7 @@ def read_rows(scores: Path) -> ScoreRows | None:
 def rows_fault(scores: Path) -> str | None:
     """Describe what is wrong with the rows of a stored score; None also where there are none."""
     try:
-        read_rows(scores)
+        read_score_rows(scores)
     except DamagedError as error:
         return str(error)
     return None

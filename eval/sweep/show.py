@@ -33,7 +33,7 @@ _TIES: Mapping[TiesRule, str] = {"half": "ties count half", "wrong": "ties are w
 _SPLITS = {"equal": "equal length", "good_longer": "good longer", "bad_longer": "bad longer"}
 
 
-def make_layout(jobs: Sequence[Job], settings: ScoreSettings) -> Layout:
+def table_layout(jobs: Sequence[Job], settings: ScoreSettings) -> Layout:
     """Choose the columns of the table of some models of one folder, and say what its numbers are."""
     target = jobs[0].target
     place = "step" if target.run is not None else "model" if target.revision is None else "revision"
@@ -72,14 +72,14 @@ def _title(jobs: Sequence[Job], settings: ScoreSettings) -> str:
         rules = dict.fromkeys(rule for _, rule in shown_measures(job, settings))
         how = f"{_MEANS[settings.reported(job.benchmark).overall]}, {' or '.join(_TIES[rule] for rule in rules)}"
         kinds.setdefault(how, []).append(f"{job.benchmark}{fitting}")
-    first, *others = (f"{_shorten(names)}: {how}" for how, names in kinds.items())
+    named = {
+        how: ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more"
+        for how, names in kinds.items()
+    }
+    first, *others = (f"{names}: {how}" for how, names in named.items())
     about = "; ".join([first.replace(": ", ": accuracy (%) ", 1), *others])
     change = "; change from the step before" if jobs[0].target.run is not None else ""
     return f"{jobs[0].target.name}, {about}{change}"
-
-
-def _shorten(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _place(job: Job) -> str:

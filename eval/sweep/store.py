@@ -22,7 +22,7 @@ from ucurve.eval.scoring.text.sentences import Scores
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.ratings import keep_ratings
 from ucurve.eval.store.reported import keep_reported
-from ucurve.eval.store.rows import ScoreRows, read_rows
+from ucurve.eval.store.rows import ScoreRows, read_score_rows
 from ucurve.eval.store.scores import has_scores, write_scores
 from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
 from ucurve.eval.store.tokens import (
@@ -162,7 +162,7 @@ class ScoreStore:
         """Compute and store the rows of a score that are asked for and not there; return all, and if any are new."""
         path = job.path(self.folder)
         try:
-            rows = read_rows(path)
+            rows = read_score_rows(path)
         except DamagedError as error:
             log_line(f"{error}; they are made again from the scores")
             rows = None

@@ -25,7 +25,7 @@ from ucurve.eval.sweep.display import ScoreTable
 from ucurve.eval.sweep.jobs import Job, choose_dtype, rated_job, rated_pairs
 from ucurve.eval.sweep.load import SweepCache, WeightFetcher
 from ucurve.eval.sweep.plan import Plan, describe_benchmarks, log_new, log_plan, make_jobs, make_plan
-from ucurve.eval.sweep.show import describe_details, make_layout, read_score
+from ucurve.eval.sweep.show import describe_details, read_score, table_layout
 from ucurve.eval.sweep.store import Rated, ScoreStore, read_rated
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.locks import Claims, score_claims, scoring_into
@@ -65,7 +65,7 @@ def score_targets(
             with closing(WeightFetcher(folder, keep)) as weights:
                 store = ScoreStore(folder, settings, score_claims(folder))
                 plan = make_plan(store, jobs)
-                table = cache.table(folder, lambda: make_layout(jobs, settings))
+                table = cache.table(folder, lambda: table_layout(jobs, settings))
                 log_plan(plan, settings, shown=all(table.has(job.identity) for job in jobs))
                 log_new(describe_benchmarks(jobs), cache.logged)
                 _Sweep(plan, store, cache, table, computer, weights).score_all(benchmarks)

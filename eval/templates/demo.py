@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 from typing import Final
 
 from ucurve.eval.templates.engine import draw_pair, fill, sentence
-from ucurve.eval.templates.grammar import Choices, Grammar, TiedTemplate
+from ucurve.eval.templates.grammar import Alternatives, Grammar, TiedTemplate
 from ucurve.eval.templates.pair import DrawFailed, Pair, Value, draw_pairs, seeded
 from ucurve.eval.templates.template import read_patterns, read_phrases, read_templates
 from ucurve.eval.templates.vocabulary import read_vocabulary
@@ -66,7 +66,9 @@ def _draw_sentences(wanted: int, seed: int, seen: set[str]) -> Iterator[str]:
         sources = open_sources
 
 
-def _draw_new(source: tuple[Choices, ...], seen: set[str], benchmark: frozenset[str], rng: random.Random) -> str | None:
+def _draw_new(
+    source: tuple[Alternatives, ...], seen: set[str], benchmark: frozenset[str], rng: random.Random
+) -> str | None:
     """Draw a new sentence that does not end in one of the benchmark; None when the source seems exhausted."""
     empty = [None] * len(source)
     for _ in range(_MAX_MISSES):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeVar
 
-from ucurve.eval.templates.grammar import Choice, Choices, Pool, TiedTemplate
+from ucurve.eval.templates.grammar import Alternative, Alternatives, Pool, TiedTemplate
 from ucurve.eval.templates.pair import DrawFailed, Pair, Reason
 from ucurve.eval.templates.rules import Direct, Relation
 from ucurve.eval.templates.vocabulary import WordSet
@@ -50,7 +50,7 @@ def draw_pair(tied: TiedTemplate, rng: random.Random) -> Pair:
     return pair
 
 
-def _form_of(good: Filled, choice: Choice) -> Choice:
+def _form_of(good: Filled, choice: Alternative) -> Alternative:
     """Narrow the words of a bad slot to those that keep and change what the slot says of the good word there."""
     if not isinstance(choice, Pool) or not (choice.keeps or choice.changes):
         return choice
@@ -77,7 +77,7 @@ def length(text: str, separator: str) -> int:
 
 
 def _fill_member(
-    member: str, slots: Sequence[Choices], kept: Sequence[Filled | None], rng: random.Random
+    member: str, slots: Sequence[Alternatives], kept: Sequence[Filled | None], rng: random.Random
 ) -> list[Filled]:
     try:
         return fill(slots, kept, rng)
@@ -87,7 +87,7 @@ def _fill_member(
 
 
 def fill(
-    slots: Sequence[Choices],
+    slots: Sequence[Alternatives],
     kept: Sequence[Filled | None],
     rng: random.Random,
     size: _Size | None = None,
@@ -121,7 +121,7 @@ def fill(
 class _Narrowed:
     """The words that slots may still hold, narrowed by one relation after another."""
 
-    def __init__(self, chosen: Sequence[Choice | Filled], rng: random.Random) -> None:
+    def __init__(self, chosen: Sequence[Alternative | Filled], rng: random.Random) -> None:
         self.words: dict[int, WordSet] = {}
         self._chosen = chosen
         self._rng = rng
@@ -135,15 +135,11 @@ class _Narrowed:
                 value = self._draw(here.shared(there, name))
                 self.words[position], self.words[other] = here.by(name)[value], there.by(name)[value]
             else:
-                self.words[position], self.words[other] = self._differ(here, there, name, self._pool(other).words)
-
-    def _differ(self, here: WordSet, there: WordSet, name: str, domain: WordSet) -> tuple[WordSet, WordSet]:
-        """Fix the other slot's word, and require a value here that it lacks but other words of that slot have."""
-        vocabulary = there.vocabulary
-        row = self._draw(there.apart(name).rows)
-        different = here.apart(name, vocabulary.values(row, name))
-        value = self._draw(different.shared(domain, name))
-        return different.by(name)[value], vocabulary.words([row])
+                # The other slot's word is fixed; here a value is required that it lacks and other words there have.
+                vocabulary, row = there.vocabulary, self._draw(there.apart(name).rows)
+                different = here.apart(name, vocabulary.values(row, name))
+                value = self._draw(different.shared(self._pool(other).words, name))
+                self.words[position], self.words[other] = different.by(name)[value], vocabulary.words([row])
 
     def _open(self, position: int) -> WordSet:
         words = self.words.get(position) or _words(self._chosen[position], self._pool(position))
@@ -164,13 +160,15 @@ class _Narrowed:
         return _pick(options, self._rng)
 
 
-def _words(choice: Choice | Filled, pool: Pool) -> WordSet:
+def _words(choice: Alternative | Filled, pool: Pool) -> WordSet:
     if isinstance(choice, Filled) and choice.row is not None:
         return pool.words.vocabulary.words([choice.row])
     return pool.words
 
 
-def _fill_slot(choice: Choice | Filled, words: WordSet | None, rng: random.Random, size: _Size, depth: int) -> Filled:
+def _fill_slot(
+    choice: Alternative | Filled, words: WordSet | None, rng: random.Random, size: _Size, depth: int
+) -> Filled:
     if isinstance(choice, Pool):
         words = words or choice.words
         if not words.rows:

@@ -24,11 +24,11 @@ class Pool:
 class Group:
     """The expansions of a phrase, filled in after it is made because a phrase may hold itself."""
 
-    expansions: list[tuple["Choices", ...]] = field(default_factory=list)
+    expansions: list[tuple["Alternatives", ...]] = field(default_factory=list)
 
 
-Choice = Direct | Pool | Group
-Choices = tuple[Choice, ...]
+Alternative = Direct | Pool | Group
+Alternatives = tuple[Alternative, ...]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class TiedTemplate:
     """A template whose rules are tied to words."""
 
     template: Template  # what it was made from
-    good: tuple[Choices, ...]  # the slots of the good member
+    good: tuple[Alternatives, ...]  # the slots of the good member
     # For each slot of the bad member, the position in the good member whose words it takes, or its own rules.
-    bad: tuple[int | Choices, ...]
+    bad: tuple[int | Alternatives, ...]
 
 
 def draws_words(tied: TiedTemplate) -> bool:
@@ -75,16 +75,16 @@ class Grammar:
         )
         return TiedTemplate(template, good, tuple(bad))
 
-    def _tie_slots(self, slots: Sequence[Slot], where: str) -> tuple[Choices, ...]:
+    def _tie_slots(self, slots: Sequence[Slot], where: str) -> tuple[Alternatives, ...]:
         for position, slot in enumerate(slots):
             if _forms(slot):
                 raise UserError(f"{where}[{position}]: keep and change speak of a good word; they belong to a bad_rule")
         return tuple(self._tie_slot(position, slots, where) for position in range(len(slots)))
 
-    def _tie_slot(self, position: int, slots: Sequence[Slot], where: str) -> Choices:
+    def _tie_slot(self, position: int, slots: Sequence[Slot], where: str) -> Alternatives:
         return tuple(self._tie_rule(rule, position, slots, f"{where}[{position}]") for rule in slots[position])
 
-    def _tie_rule(self, rule: Rule, position: int, slots: Sequence[Slot], where: str) -> Choice:
+    def _tie_rule(self, rule: Rule, position: int, slots: Sequence[Slot], where: str) -> Alternative:
         if isinstance(rule, Direct):
             return rule
         if isinstance(rule, Phrase):

@@ -221,16 +221,15 @@ def _look_up(name: str, row: _Row) -> object:
 def _check(pair: Record, made: Record, place: str) -> None:
     for member in _SENTENCES:
         for name in ("condition", f"condition_{member}"):
-            if name in made and not _goes_on(str(pair[member]), made[name]):
-                sentence = f"the {member} sentence {pair[member]!r}"
-                raise UserError(f"{place}: {sentence} must start with its {name} {made[name]!r} and go on")
+            if name not in made:
+                continue
+            text, begin = str(pair[member]), made[name]
+            if not isinstance(begin, str) or not text.startswith(begin) or not text[len(begin) :].strip():
+                sentence = f"the {member} sentence {text!r}"
+                raise UserError(f"{place}: {sentence} must start with its {name} {begin!r} and go on")
         region = f"region_{member}"
         if region in pair:
             pair[region] = find_region(str(pair[member]), pair[region], place)
-
-
-def _goes_on(sentence: str, condition: object) -> bool:
-    return isinstance(condition, str) and sentence.startswith(condition) and bool(sentence[len(condition) :].strip())
 
 
 def find_region(text: str, region: object, place: str) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ucurve.eval.models.folder import context_length
 from ucurve.eval.models.model_info import ModelInfo
-from ucurve.eval.scoring.base import Columns, Encode, ScorerSettings, TokenScorer
+from ucurve.eval.scoring.base import Encode, ScoreColumns, ScorerSettings, TokenScorer
 from ucurve.eval.scoring.mink import WithMinK
 from ucurve.eval.scoring.text.sentences import Advance, Scores
 
@@ -76,7 +76,7 @@ class Region(WholeSentence):
         """Return whether regions are corrected."""
         return {"bow_correction": self.settings.bow_correction}
 
-    def sentence_columns(self, values: Scores, model: "PreTrainedModel", batch_tokens: int) -> Columns:
+    def sentence_columns(self, values: Scores, model: "PreTrainedModel", batch_tokens: int) -> ScoreColumns:
         """Compute what is stored of every sentence; ``bow`` is the correction that ``lp`` includes."""
         columns = super().sentence_columns(values, model, batch_tokens)
         if self.settings.bow_correction:

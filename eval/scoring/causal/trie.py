@@ -20,7 +20,7 @@ from ucurve.eval.scoring.causal.neox import Trees, library_body
 from ucurve.eval.scoring.output import OutputLayer
 from ucurve.eval.scoring.text.sentences import Advance, Ids, Scores, Sentences
 
-Table = npt.NDArray[np.int32]  # a row for each sentence: 4 bytes, since there are several of them
+Nodes = npt.NDArray[np.int32]  # a row for each sentence: 4 bytes, since there are several of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def build_prefix_forest(sentences: Sentences, start: int | None, block: int) -> 
     return PrefixForest(*(part.astype(np.int64, copy=False) for part in parts))
 
 
-def _sequences(sentences: Sentences, start: int | None) -> tuple[Table, Ids]:
+def _sequences(sentences: Sentences, start: int | None) -> tuple[Nodes, Ids]:
     """Lay out what is read as rows padded with -1 at the end; return them and the number of contexts of each."""
     lengths, first = sentences.lengths, int(start is not None)
     padded = np.full((len(lengths), int(lengths.max()) + first), -1, dtype=np.int32)
@@ -110,7 +110,7 @@ def _ends(parents: Ids, depths: Ids) -> Ids:
     return ends
 
 
-def _steps(node: Table, sizes: Ids, order: Ids, contexts: int, without_start: bool) -> Ids:
+def _steps(node: Nodes, sizes: Ids, order: Ids, contexts: int, without_start: bool) -> Ids:
     """Find for every token of every sentence where its log probability will be (``PrefixForest.steps``).
 
     ``node``, int32[sentences, L], are the contexts of the sorted sentences, ``sizes`` their numbers, and ``order`` is

@@ -15,7 +15,7 @@ from ucurve.eval.run import load_benchmarks, score_model, score_run
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store import rows as store_rows
 from ucurve.eval.store.keys import check_scores
-from ucurve.eval.store.rows import read_rows, write_rows
+from ucurve.eval.store.rows import read_score_rows, write_rows
 from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.eval.store.tables import ACCURACY, FITS, TABLES
 from ucurve.eval.store.views import load_table
@@ -50,7 +50,7 @@ def bytes_of(run):
 
 
 def test_rows_lie_beside_each_score_and_a_table_is_all_of_them(scored):
-    rows = [read_rows(score_path(scored, "zhoblimp", "sentence", step)) for step in (0, 8)]
+    rows = [read_score_rows(score_path(scored, "zhoblimp", "sentence", step)) for step in (0, 8)]
     for kind in TABLES:
         assert kind.path(scored).read_bytes() == kind.header + b"".join(
             one.lines(kind, of) for one in rows for of in one.names(kind)
@@ -129,7 +129,7 @@ def test_damaged_rows_are_computed_again_from_the_scores(scored, settings, capsy
 
 
 def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monkeypatch, capsys):
-    before = read_rows(score_path(scored, "zhoblimp", "sentence", 8))
+    before = read_score_rows(score_path(scored, "zhoblimp", "sentence", 8))
     asked = []
     compute = sweep_store.statistics_table
     monkeypatch.setattr(sweep_store, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
@@ -142,7 +142,7 @@ def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monk
     assert [row["step"] for row in read_printed(said.out)] == ["0", "8"]
     score_run(scored, replace(settings, linking=("lp", "nll"), fit=None), steps=[8])
     assert [([linking.name for linking in linkings], rule) for linkings, rule in asked] == [(["nll"], "half")]
-    after = read_rows(score_path(scored, "zhoblimp", "sentence", 8))
+    after = read_score_rows(score_path(scored, "zhoblimp", "sentence", 8))
     assert {name: after.blocks[name] for name in before.blocks} == before.blocks
     assert set(load_table(ACCURACY, scored)["linking"]) == {"lp", "slln_lp", "nll"}
     [row] = read_printed(capsys.readouterr().out)
@@ -185,7 +185,7 @@ def test_deep_verification_fits_again(run, settings, tmp_path, on):
     score_run(run, replace(settings, fit=fit))
     assert verify_scores(run, deep=True) == []
     path = score_path(run, "zhoblimp", "sentence", 8)
-    rows = read_rows(path)
+    rows = read_score_rows(path)
     (of,) = [name for name in rows.blocks if name[0] == "fits.csv"]
     cells = rows.blocks[of].decode().split(",")
     cells[FITS.columns.index("linking")] = "slln_lp:0.77"
@@ -203,7 +203,7 @@ def test_deep_verification_fits_again(run, settings, tmp_path, on):
 
 def test_deep_verification_computes_rows_from_the_scores(scored):
     path = score_path(scored, "zhoblimp", "sentence", 8)
-    rows = read_rows(path)
+    rows = read_score_rows(path)
     of = next(name for name in rows.blocks if name[0] == "accuracy.csv")
     rows.blocks[of] = rows.blocks[of].replace(b"0.5", b"0.6", 1)
     write_rows(path, rows)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ucurve.eval.templates.engine import MAX_DEPTH, Filled
-from ucurve.eval.templates.grammar import Choice, Choices, Pool, TiedTemplate
+from ucurve.eval.templates.grammar import Alternative, Alternatives, Pool, TiedTemplate
 from ucurve.eval.templates.pair import Pair
 from ucurve.eval.templates.rules import Direct, Relation
 from ucurve.eval.templates.vocabulary import WordSet
@@ -27,7 +27,7 @@ def derives_pair(paradigm: TiedTemplate, pair: Pair) -> bool:
     return False
 
 
-def parses(slots: Sequence[Choices | Filled], text: str, separator: str) -> Iterator[list[Filled]]:
+def parses(slots: Sequence[Alternatives | Filled], text: str, separator: str) -> Iterator[list[Filled]]:
     """Yield every way to fill slots so that they read as a text."""
     for filled, end in _Reader(text, separator).sequence(slots, 0, 0):
         if end == len(text):
@@ -41,13 +41,15 @@ class _Reader:
         self._text = text
         self._separator = separator
 
-    def sequence(self, slots: Sequence[Choices | Filled], start: int, depth: int) -> Iterator[tuple[list[Filled], int]]:
+    def sequence(
+        self, slots: Sequence[Alternatives | Filled], start: int, depth: int
+    ) -> Iterator[tuple[list[Filled], int]]:
         for filled, end in self._rest(slots, 0, start, depth):
             if all(_holds(filled, position, relation) for position, relation in _relations(filled, slots)):
                 yield filled, end
 
     def _rest(
-        self, slots: Sequence[Choices | Filled], position: int, start: int, depth: int
+        self, slots: Sequence[Alternatives | Filled], position: int, start: int, depth: int
     ) -> Iterator[tuple[list[Filled], int]]:
         if position == len(slots):
             yield [], start
@@ -56,14 +58,14 @@ class _Reader:
             for others, end in self._rest(slots, position + 1, middle, depth):
                 yield [first, *others], end
 
-    def _slot(self, slot: Choices | Filled, start: int, depth: int) -> Iterator[tuple[Filled, int]]:
+    def _slot(self, slot: Alternatives | Filled, start: int, depth: int) -> Iterator[tuple[Filled, int]]:
         if isinstance(slot, Filled):
             yield from self._read(slot, start)
             return
         for choice in slot:
             yield from self._choice(choice, start, depth)
 
-    def _choice(self, choice: Choice, start: int, depth: int) -> Iterator[tuple[Filled, int]]:
+    def _choice(self, choice: Alternative, start: int, depth: int) -> Iterator[tuple[Filled, int]]:
         if isinstance(choice, Direct):
             candidates = [Filled((word,)) for word in choice.words]
         elif isinstance(choice, Pool):
@@ -88,7 +90,7 @@ class _Reader:
         yield filled, end
 
 
-def _relations(filled: Sequence[Filled], slots: Sequence[Choices | Filled]) -> Iterator[tuple[int, Relation]]:
+def _relations(filled: Sequence[Filled], slots: Sequence[Alternatives | Filled]) -> Iterator[tuple[int, Relation]]:
     """Yield the relations of the slots that were read here; a slot held from before has had its own checked."""
     for position, (slot, given) in enumerate(zip(filled, slots, strict=True)):
         if slot.pool and not isinstance(given, Filled):

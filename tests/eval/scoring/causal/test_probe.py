@@ -156,7 +156,7 @@ def test_rows_are_read_without_a_mask_only_where_that_changes_nothing(kind, wind
     with torch.inference_mode():
         layer = output_layer(model, torch.tensor([[0, 1, 2]]))
         assert not log_probabilities.needs_no_mask(model, layer, longest=12, batch_tokens=64)  # on a processor
-        monkeypatch.setattr(probe, "attends_without_mask", lambda model: True)
+        monkeypatch.setattr(log_probabilities, "attends_without_mask", lambda model: True)
         assert log_probabilities.needs_no_mask(model, layer, longest=12, batch_tokens=64) is bare
         assert model.config._attn_implementation == "sdpa"
         usual = score_rows(model, layer, ids[:, :-1].copy(), ids[:, 1:])
