@@ -6,11 +6,11 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from ucurve.eval.metrics.accuracy import decide
-from ucurve.eval.scoring.batching import ACCELERATOR
-from ucurve.eval.scoring.causal import log_probabilities, trie
+from ucurve.eval.scoring.causal import probe, trie
 from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
 from ucurve.eval.scoring.output import output_layer, score_rows, without_mask
 from ucurve.eval.scoring.sharing import sharing
+from ucurve.eval.scoring.batching import ACCELERATOR
 from ucurve.eval.scoring.text.sentences import encode
 
 SHAPE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -64,7 +64,7 @@ def shared(monkeypatch):
         return build(sentences, start, block)
 
     monkeypatch.setattr("ucurve.eval.scoring.causal.log_probabilities.build_prefix_forest", watch)
-    log_probabilities._named.clear()
+    probe._named.clear()
     return counts
 
 
@@ -135,18 +135,18 @@ def test_a_window_is_seen_in_half_precision_too(build):
     model = build("gemma2", **shape, final_logit_softcapping=None).bfloat16()
     with torch.inference_mode():
         layer = output_layer(model, torch.tensor([[0, 1, 2]]))
-        assert not log_probabilities.supports_prefix_sharing(model, layer, longest=24, block=96, batch_tokens=1024)
+        assert not probe.supports_prefix_sharing(model, layer, longest=24, block=96, batch_tokens=1024)
     late = build("mistral", **GROUPED, sliding_window=20)
     for weights in late.parameters():
         if weights.dim() > 1:
             torch.nn.init.normal_(weights, std=0.02)  # little depends on what is read
     with torch.inference_mode():
         layer = output_layer(late.bfloat16(), torch.tensor([[0, 1, 2]]))
-        assert not log_probabilities.supports_prefix_sharing(late, layer, longest=24, block=96, batch_tokens=1024)
+        assert not probe.supports_prefix_sharing(late, layer, longest=24, block=96, batch_tokens=1024)
     plain = build("qwen2", **GROUPED).bfloat16()
     with torch.inference_mode():
         layer = output_layer(plain, torch.tensor([[0, 1, 2]]))
-        assert log_probabilities.supports_prefix_sharing(plain, layer, longest=24, block=96, batch_tokens=1024)
+        assert probe.supports_prefix_sharing(plain, layer, longest=24, block=96, batch_tokens=1024)
 
 
 @pytest.mark.parametrize(("kind", "window", "bare"), [("llama", None, True), ("mistral", 4, False)])
@@ -155,9 +155,9 @@ def test_rows_are_read_without_a_mask_only_where_that_changes_nothing(kind, wind
     ids = np.arange(24).reshape(2, 12) % 40
     with torch.inference_mode():
         layer = output_layer(model, torch.tensor([[0, 1, 2]]))
-        assert not log_probabilities.needs_no_mask(model, layer, longest=12, batch_tokens=64)  # on a processor
-        monkeypatch.setattr(log_probabilities, "attends_without_mask", lambda model: True)
-        assert log_probabilities.needs_no_mask(model, layer, longest=12, batch_tokens=64) is bare
+        assert not probe.needs_no_mask(model, layer, longest=12, batch_tokens=64)  # on a processor
+        monkeypatch.setattr(probe, "attends_without_mask", lambda model: True)
+        assert probe.needs_no_mask(model, layer, longest=12, batch_tokens=64) is bare
         assert model.config._attn_implementation == "sdpa"
         usual = score_rows(model, layer, ids[:, :-1].copy(), ids[:, 1:])
         with without_mask(model):
@@ -194,5 +194,5 @@ def test_each_of_several_processes_tries_the_whole_model_and_all_agree(build, wi
     model = build("mistral", **GROUPED, sliding_window=window)
     with torch.inference_mode(), sharing(SecondOfTwo(other)):
         layer = output_layer(model, torch.tensor([[0, 1, 2]]))
-        found = log_probabilities.supports_prefix_sharing(model, layer, longest=12, block=16, batch_tokens=64)
+        found = probe.supports_prefix_sharing(model, layer, longest=12, block=16, batch_tokens=64)
         assert found is supported
