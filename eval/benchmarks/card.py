@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, field_validator, model_val
 from pydantic.dataclasses import dataclass
 
 from ucurve.eval.benchmarks.expressions import Expression
-from ucurve.eval.benchmarks.files.patterns import Patterns, matching_files, refuse_outside
+from ucurve.eval.benchmarks.files.source_file import Patterns, matching_files, refuse_outside
 from ucurve.eval.benchmarks.files.tables import Quotes
 from ucurve.eval.benchmarks.pairing.columns import BAD, GOOD, Columns
 from ucurve.eval.benchmarks.pairing.layouts import Either, SentenceRows

@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import model_validator
 from pydantic.dataclasses import dataclass
 
-from ucurve.eval.benchmarks.files.patterns import Patterns
+from ucurve.eval.benchmarks.files.source_file import Patterns
 from ucurve.fields import STRICT, Texts
 
 

@@ -6,11 +6,11 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from ucurve.eval.metrics.accuracy import decide
+from ucurve.eval.scoring.batching import ACCELERATOR
 from ucurve.eval.scoring.causal import probe, trie
 from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
 from ucurve.eval.scoring.output import output_layer, score_rows, without_mask
 from ucurve.eval.scoring.sharing import sharing
-from ucurve.eval.scoring.batching import ACCELERATOR
 from ucurve.eval.scoring.text.sentences import encode
 
 SHAPE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
