@@ -35,7 +35,12 @@ def score_command(values: dict[str, object]) -> None:
 
 
 def execute(command: ScoreCommand) -> None:
-    """Do what ``score.py`` was asked for."""
+    """Do what ``score.py`` was asked for.
+
+    Raises:
+        UserError: Something that was asked for is missing, unknown or does not fit.
+        RunError: A score is not finite, or a run of several could not be scored.
+    """
     if command.list:
         from ucurve.eval.benchmarks.listing import list_benchmarks
 
@@ -141,7 +146,11 @@ def report_data(command: ScoreCommand) -> None:
 
 
 def find_runs(pattern: str) -> list[Path]:
-    """Return the run folders of a path or a pattern, sorted; of several, those without a checkpoint are passed over."""
+    """Return the run folders of a path or a pattern, sorted; of several, those without a checkpoint are passed over.
+
+    Raises:
+        UserError: There is no such run, or none of them has a checkpoint.
+    """
     if Path(pattern).is_dir():
         return [Path(pattern)]
     runs = [path for path in match_folders(pattern) if (path / CHECKPOINTS).is_dir()]

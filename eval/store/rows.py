@@ -89,6 +89,7 @@ def rows_path(scores: Path) -> Path:
 
 def write_rows(scores: Path, rows: ScoreRows) -> None:
     """Write the rows of a score, complete or not at all."""
+    # The lines of a table follow one another, so that a table is made of all files without parsing them.
     lines = {kind.name: {of: rows.lines(kind, of) for of in rows.names(kind)} for kind in TABLES}
     header = _Header(
         score_sha256=rows.score_sha256,
@@ -159,7 +160,11 @@ def of_other_version(scores: Path) -> bool:
 
 
 def read_score_rows(scores: Path) -> ScoreRows | None:
-    """Read the rows of a stored score; None where there are none, and ``DamagedError`` as for ``OpenRows``."""
+    """Read the rows of a stored score; None where there are none.
+
+    Raises:
+        DamagedError: They are not what was written, of another version of this suite, or of another score.
+    """
     if not rows_path(scores).exists():
         return None
     with OpenRows(scores, read_key(scores)) as opened:

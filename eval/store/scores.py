@@ -50,7 +50,11 @@ def check_out(out: Path, model: str | None = None, weights: Mapping[int, str] | 
 
 
 def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
-    """Store a benchmark's pair table and protect it from changes by other processes until the claims end."""
+    """Store a benchmark's pair table and protect it from changes by other processes until the claims end.
+
+    Raises:
+        RunError: Another process is scoring other pairs of the benchmark into the folder.
+    """
     benchmark = str(pairs["benchmark"].iloc[0])
     name = f"pairs of {benchmark}"
     for _ in range(_TRIES):
@@ -79,7 +83,7 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
         log_line(f"{path} is not what was written; it is written again")
     elif path.exists():
         log_line(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
-        remove_tables(folder)
+        remove_tables(folder)  # first: a table must never have rows of scores that are gone
         of_scores = (*path.parent.glob(f"*/{STEPS}.*"), *path.parent.glob(f"*/{STEP_TOKENS}"))
         of_pairs = (*path.parent.glob(SENTENCES), ratings_path(folder, benchmark), reported_path(folder, benchmark))
         for file in (*of_scores, *of_pairs):
@@ -93,7 +97,7 @@ def write_scores(
     token_scores: TokenFacts | None = None, revision: str | None = None,
 ) -> ScoreKey:  # fmt: skip
     """Store the scores of a step at ``.../step00000512.parquet``, then the key with their SHA-256, and return it."""
-    key_path(path).unlink(missing_ok=True)
+    key_path(path).unlink(missing_ok=True)  # a kill in between leaves scores without a key, which do not count
     with new_file(path) as temporary:
         scores.to_parquet(temporary, index=False)
     facts = {name: getattr(inputs, name) for name in ScoreInputs.model_fields}

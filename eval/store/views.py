@@ -168,7 +168,12 @@ def _make_checked(kind: TableFile, folder: Path, made: Path) -> None:
 
 
 def load_table(kind: TableFile, folder: Path) -> pd.DataFrame:
-    """Read a table of a folder; an empty one where nothing is scored."""
+    """Read a table of a folder; an empty one where nothing is scored.
+
+    Raises:
+        DamagedError: Rows are damaged or missing, or the table in the folder is not what they give.
+        UserError: The table of a folder without scores of ours is none of accuracies.
+    """
     with open_table(kind, folder) as path:
         return read_table(kind, kind.path(folder) if path is None else path)
 

@@ -38,16 +38,25 @@ class Computer:
     ) -> None:
         self._jobs = {job.identity: job for job in jobs}
         self._settings, self._workspace, self._group = settings, workspace, group
-        self._sentences: dict[str, set[Sentences]] = {}  # all that are scored with what is loaded
+        # All that are scored with what is loaded: n-grams of all benchmarks are counted in one pass over the tokens.
+        self._sentences: dict[str, set[Sentences]] = {}
         for job in jobs:
             self._sentences.setdefault(job.scorer.loads, set()).add(job.scorer.sentences)
 
     def load(self, job: Job) -> Loaded:
-        """Load what a job is scored with, such as a model, or return it where it is loaded."""
+        """Load what a job is scored with, such as a model, or return it where it is loaded.
+
+        Raises:
+            UserError: The weights are damaged, or do not fit the configuration or the device.
+        """
         return job.scorer.load(self._workspace, self._sentences[job.scorer.loads])
 
     def compute(self, job: Job, with_tokens: bool, bar: ProgressBar | None = None) -> Computed:
-        """Compute a score; the other processes compute their shares of it."""
+        """Compute a score; the other processes compute their shares of it.
+
+        Raises:
+            RunError: A score is not finite, or the memory of the device does not hold ``batch_tokens``.
+        """
         loaded = self.load(job)
 
         def attempt(size: int) -> Computed:
@@ -58,7 +67,7 @@ class Computer:
                 return Computed(*job.scorer.score(loaded, size, advance))
 
         if job.scorer.loads != "model":
-            return attempt(0)
+            return attempt(0)  # n-grams are looked up, without a forward pass that could fill a device
         return within_memory(self._settings.batch_tokens, loaded, attempt)
 
     def assist(self) -> None:

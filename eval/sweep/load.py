@@ -76,7 +76,7 @@ class SweepCache:
     ) -> Value:
         if key not in kept:
             if len(kept) >= most:
-                kept.clear()
+                kept.clear()  # a process such as a notebook may see any number of them
             self.made[made] += 1
             kept[key] = make()
         return kept[key]
@@ -84,13 +84,23 @@ class SweepCache:
     def benchmark(
         self, card: Benchmark, root: Path | None, revision: str | None = None, unpacked: int = UNPACKED
     ) -> pd.DataFrame:
-        """Load a benchmark, or return a copy of its pairs if card and files have not changed (``load_benchmark``)."""
+        """Load a benchmark, or return a copy of its pairs if card and files have not changed (``load_benchmark``).
+
+        A copy, as the caller may take a subset and gives the benchmark another name.
+
+        Raises:
+            UserError: The files are missing or broken, or the hub does not give them.
+        """
         key = (repr(card), root, revision, fingerprint(card, root))
         made = f"pairs of {card.name}"
         return self._keep(self._pairs, key, made, lambda: load_benchmark(card, root, revision, unpacked)).copy()
 
     def ratings(self, pairs: pd.DataFrame, root: Path | None, unpacked: int = UNPACKED) -> pd.DataFrame | None:
-        """Load the judgments of people about pairs, or return those of the same files and pairs (``load_ratings``)."""
+        """Load the judgments of people about pairs, or return those of the same files and pairs (``load_ratings``).
+
+        Raises:
+            UserError: A file of judgments is broken, or a card of the user's own names one that is not there.
+        """
         card = card_of(full_name(str(pairs["benchmark"].iloc[0])))
         files = rating_files(card, root)
         if not files:
@@ -110,7 +120,13 @@ class SweepCache:
     def sentences(
         self, info: ModelInfo, pairs: pd.DataFrame, data_sha256: str, part: Part, bare: bool, leading_space: bool
     ) -> Sentences:
-        """Tokenize a benchmark, once for all models with the same tokenizer."""
+        """Tokenize a benchmark, once for all models with the same tokenizer.
+
+        ``part`` is what counts of each sentence; ``bare`` ones are read without a start token.
+
+        Raises:
+            UserError: A sentence has no token, or no token that counts.
+        """
         key = (info.tokenizer_files, data_sha256, part, bare, leading_space)
         sentences = self._sentences.get(key)
         if sentences is None:
@@ -148,7 +164,11 @@ class WeightFetcher:
         self._ahead: _Ahead | None = None
 
     def prepare(self, due: Sequence[HubWeights], done: Sequence[HubWeights]) -> None:
-        """Refuse what the disk cannot hold before anything is fetched; remove what a kill left of those ``done``."""
+        """Refuse what the disk cannot hold before anything is fetched; remove what a kill left of those ``done``.
+
+        Raises:
+            UserError: The disk does not hold the weights: all of them, or the largest revision where none is kept.
+        """
         for weights in self._left(done):
             self._use(weights)
         self._remove_all_but(None)
@@ -172,13 +192,18 @@ class WeightFetcher:
         log_line(f"{what}, where {_say(free)} are free")
 
     def have(self, weights: HubWeights) -> None:
-        """Wait for weights; those of other revisions are no longer needed."""
+        """Wait for weights; those of other revisions are no longer needed.
+
+        Raises:
+            RunError: The disk does not hold them now, or the hub does not give them.
+            DamagedError: They are not what the hub lists.
+        """
         if weights == self._present:
             return
         ahead, self._ahead = self._ahead, None
         if ahead is not None:
             ahead.join()
-        self._remove_all_but(weights)
+        self._remove_all_but(weights)  # before others are fetched, so that the disk holds one revision at a time
         if ahead is None or ahead.weights != weights or not ahead.fetched:
             self._fetch(weights)
         self._present = weights
@@ -221,7 +246,7 @@ class WeightFetcher:
             raise
         except Exception as error:  # the hub's client raises errors of several libraries
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise
+                raise  # a full disk has a message of its own
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise RunError(f"the hub does not give the weights of {weights.name} ({reason})") from error
 
@@ -237,7 +262,7 @@ class WeightFetcher:
         file = hold_shared(self._names / weights.folder.name)
         file.writelines(f"{_line(weights, missing)}\n" for missing in weights.missing())
         file.flush()
-        os.fsync(file.fileno())
+        os.fsync(file.fileno())  # before the first byte is fetched: after a power cut the names must be there
         self._used[weights] = file
 
     def _remove_all_but(self, needed: HubWeights | None) -> None:
@@ -246,7 +271,7 @@ class WeightFetcher:
             with self._used.pop(weights) as file:
                 path = Path(file.name)
                 if is_alone(file, path):
-                    file.seek(0)
+                    file.seek(0)  # it was opened at its end, to append
                     weights.remove_parts()
                     lines = set(file.read().split("\n"))  # perhaps of somebody else: only what we would write is obeyed
                     weights.remove(one.name for one in weights.files if _line(weights, one) in lines)

@@ -58,7 +58,7 @@ def shown_measures(job: Job, settings: ScoreSettings) -> tuple[Measure, ...]:
         for name in settings.linkings(type(job.scorer), job.benchmark)
         if job.columns.issuperset(parse_linking(name).reads)
     ]
-    if settings.linking is None and settings.chosen is None and there:
+    if settings.linking is None and settings.chosen is None and there:  # all are computed, and one is shown
         there = [reported.choose_linking(there)]
     rules = settings.ties_rules or (reported.choose_rule(settings.rules(job.benchmark)),)
     return tuple((name, rule) for name in there for rule in rules)

@@ -102,7 +102,7 @@ class ScoreStore:
         if key_path(scores).exists():  # another process has stored scores of other settings in the meantime
             self._drop(job)
         tokens = self.write_tokens(job, computed.tokens, computed.corrections)
-        target = job.target
+        target = job.target  # the key comes last: it says that scores and tokens are whole
         write_scores(scores, computed.scores, job.inputs, target.name, computed.notes, tokens, target.revision)
 
     def wants_tokens(self, job: Job) -> bool:

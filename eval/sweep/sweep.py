@@ -98,6 +98,7 @@ class _Sweep:
             self.computer.load(job)
         claims = self.store.claims
         with scoring_into(self.folder), claims:
+            # Those of the jobs, and not those asked for: pairs that are too long for a model may be left out.
             scored = {job.benchmark: job.pairs for job in self.plan.jobs}
             for pairs in (*scored.values(), *self._rated_pairs):
                 share_pairs(self.folder, pairs, claims)
@@ -120,6 +121,7 @@ class _Sweep:
             for job in claimed_in_order(self.plan.jobs, self.store.claims):
                 self.computer.check()
                 if step not in (None, job.target.step) and not has_tables(self.folder):
+                    # Somebody may look at the curves while the next models are scored.
                     write_tables(self.folder, self.store.claims)
                 step = job.target.step
                 self._have_score(job, bar)
@@ -157,7 +159,7 @@ class _Sweep:
         if file is None or not job.scorer.fits_parameters:
             return None
         rated = rated_job(job, self._rated_pairs[0], settings, self.cache)
-        with self.store.claims.holding(str(rated.identity)):
+        with self.store.claims.holding(str(rated.identity)):  # it is no job of the plan, which others would claim
             self._have_score(rated, None)
         return read_rated(rated.path(self.folder), file)
 
@@ -189,6 +191,7 @@ def next_weights(job: Job, plan: Plan, store: ScoreStore) -> HubWeights | None:
         weights = other.weights_to_have
         if weights in (None, job.target.hub) or other.identity not in to_compute:
             continue
+        # The claim is kept until the job's turn comes: another process would fetch the same weights at the same time.
         if store.claims.acquire(str(other.identity)):
             if other.identity in lacking or not store.has(other):
                 return weights
@@ -205,7 +208,7 @@ def claimed_in_order(jobs: Sequence[Job], claims: Claims) -> Iterator[Job]:
             log_line(f"waiting for another process, which scores {len(pending)} of {len(jobs)}")
         for job in pending:
             if claims.acquire(str(job.identity), wait):
-                wait = False
+                wait = False  # the others may have ended too: they are tried without waiting first
                 yield job
                 claims.release(str(job.identity))
             else:

@@ -126,7 +126,7 @@ def test_rows_are_counted_against_lines_whatever_the_reader_does(load, monkeypat
     text = joined([*PLAIN, ["", ""], ["", "  "], *PLAIN]) + "\n \n"
     assert len(load("p.tsv", text)) == 4
     assert len(load("p.csv", quoted([*PLAIN, ["", " "], ['"', '""'], *PLAIN], ";"))) == 5
-    whole = tables._plain_fields
-    monkeypatch.setattr(tables, "_plain_fields", lambda *given: list(whole(*given))[:3])
+    whole = tables.without_blank
+    monkeypatch.setattr(tables, "without_blank", lambda rows: list(whole(rows))[:3])
     with pytest.raises(UserError, match=r"p\.tsv: 5 lines that are not blank became 3 rows; each line must be a row"):
         load("p.tsv", text)
