@@ -57,7 +57,13 @@ class ScoreTable:
             self._draw()
             return
         if self._printed.table is not self:
-            self._print_head()
+            self._printed.table = self
+            for title in textwrap.wrap(self.layout.title, self.layout.width, subsequent_indent="  "):
+                print_line(Text(title, style="bold"))
+            head = "".join(_placed(field, field.name) for field in self.layout.fields).rstrip()
+            if head != self._printed.head:  # runs whose columns are the same follow each other below one head
+                self._printed.head = head
+                print_line(Text(head, style="bold"))
         for line in lines:
             print_line(_styled(self.layout.fields, line.cells))
         for detail in details:
@@ -75,15 +81,6 @@ class ScoreTable:
         for line in summarise(self.layout, [*self._scores.values()]):
             for text in textwrap.wrap(line, self.layout.width - 2, subsequent_indent="  "):
                 print_line(Text(f"  {text}"))
-
-    def _print_head(self) -> None:
-        self._printed.table = self
-        for line in textwrap.wrap(self.layout.title, self.layout.width, subsequent_indent="  "):
-            print_line(Text(line, style="bold"))
-        head = "".join(_placed(field, field.name) for field in self.layout.fields).rstrip()
-        if head != self._printed.head:  # runs whose columns are the same follow each other below one head
-            self._printed.head = head
-            print_line(Text(head, style="bold"))
 
     def _draw(self, last: bool = False) -> None:
         """Draw the table in the notebook, or draw it again in its place."""

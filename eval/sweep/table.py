@@ -113,12 +113,8 @@ class Layout:
 
     def label(self, measure: Measure) -> str:
         """Name a linking function, with the rule for ties where there are several."""
-        rules = {rule for measures in self.measures.values() for _, rule in measures}
-        return f"{measure[0]}, ties {measure[1]}" if len(rules) > 1 and self._rules_differ else measure[0]
-
-    @property
-    def _rules_differ(self) -> bool:
-        return any(len({rule for _, rule in measures}) > 1 for measures in self.measures.values())
+        several = any(len({rule for _, rule in measures}) > 1 for measures in self.measures.values())
+        return f"{measure[0]}, ties {measure[1]}" if several else measure[0]
 
     @property
     def _names(self) -> tuple[bool, bool]:
