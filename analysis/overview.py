@@ -88,7 +88,13 @@ def describe_turns(shapes: Shapes, histories: Sequence[History] = (), maker: str
     several = shapes.classes["line"].nunique() > 1
     for row in turned[:_MOST_TURNS]:
         told = f"{_describe_turn(row, shapes, several=several)}: {_describe_proof(row)}. {_describe_depth(row)}"
-        yield from _with_lost(told, row, shapes, histories, maker)
+        # Two pairs that turned wrong on the way down, the most wrong ones then; their cards are folded.
+        lost = _find_lost(row, shapes, histories).to_dict("records")
+        quoted = [f"pair {one['pair']}, “{one['good']}” and “{one['bad']}”" for one in lost]
+        yield f"{told} Turned wrong on the way down (the good sentence first): {'; '.join(quoted)}." if lost else told
+        if lost:
+            cards = Markup("").join(_lost_card(one, histories[one["history"]], maker) for one in lost)
+            yield Markup("<details><summary>More on these pairs</summary>{}</details>").format(cards)
     if len(turned) > _MOST_TURNS:
         yield f"{len(turned) - _MOST_TURNS} more turn, see below."
     if not turned:
@@ -125,16 +131,6 @@ def _extremes(row: Row, shapes: Shapes) -> list[tuple[float, float]]:
     place = (sign * accuracy[row[f"{turn}_start"] : row[f"{turn}_end"]]).idxmin()
     before, after = ((sign * part).idxmax() for part in (accuracy[:place], accuracy[place:]))
     return [(float(tokens), float(accuracy[tokens])) for tokens in (before, place, after)]
-
-
-def _with_lost(told: str, row: Row, shapes: Shapes, histories: Sequence[History], maker: str | None) -> Iterator[str]:
-    """Quote two pairs that turned wrong on a curve's way down, the most wrong ones then, and fold their cards."""
-    lost = _find_lost(row, shapes, histories).to_dict("records")
-    quoted = [f"pair {one['pair']}, “{one['good']}” and “{one['bad']}”" for one in lost]
-    yield f"{told} Turned wrong on the way down (the good sentence first): {'; '.join(quoted)}." if lost else told
-    if lost:
-        cards = Markup("").join(_lost_card(one, histories[one["history"]], maker) for one in lost)
-        yield Markup("<details><summary>More on these pairs</summary>{}</details>").format(cards)
 
 
 def _find_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from ucurve.analysis.data.runs import Run, find_runs
+from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.config import check
 from ucurve.errors import UserError
@@ -41,11 +41,7 @@ def _analyze(settings: AnalyzeSettings) -> tuple[Path, list[str]]:
     out = Path(settings.out)
     if any(path.is_file() for path in (out, *out.parents)):
         raise UserError(f"out={settings.out} is a file or lies below one; give a folder")
-    return _write(find_runs(settings.runs), settings, out)
-
-
-def _write(runs: list[Run], settings: AnalyzeSettings, out: Path) -> tuple[Path, list[str]]:
-    """Return the report's path and the lines that a person reads first."""
+    runs = find_runs(settings.runs)
     from ucurve.analysis.data.study import read_study
     from ucurve.analysis.plotting.figures import render, write_drawing, write_table
     from ucurve.analysis.report.html import brief, report_html

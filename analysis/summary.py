@@ -186,7 +186,13 @@ def headline_sections(study: Study) -> Iterator[ReportSection]:
         columns += _PUBLISHED
         note += " Pairs that the paper of a benchmark does not count are in the last two columns alone."
     view = TableView(note, columns, shown, {"headline": table})
-    yield ReportSection("Overall accuracy", (_describe_accuracies(table), view))
+    lines = []
+    for benchmark, rows in table.groupby("benchmark"):
+        start = rows["start"].dropna()
+        before = f"{format_range(start)} before training, " if len(start) else ""
+        runs = f"{len(rows)} run{'s' if len(rows) > 1 else ''}"
+        lines.append(f"{benchmark}, {runs}: {before}{format_range(rows['accuracy'])} at the last scored checkpoint.")
+    yield ReportSection("Overall accuracy", (" ".join(lines), view))
 
 
 @questions.section(questions.RUNS, place=1)
@@ -209,16 +215,6 @@ def runs_sections(study: Study, not_made: list[ReportSection]) -> Iterator[Repor
     copies = [f"{text}." for text in describe_copies(study.runs)]
     content = (view, gaps, *one_model, *copies)
     yield ReportSection("The runs, and what is missing", content)
-
-
-def _describe_accuracies(table: pd.DataFrame) -> str:
-    lines = []
-    for benchmark, rows in table.groupby("benchmark"):
-        start = rows["start"].dropna()
-        before = f"{format_range(start)} before training, " if len(start) else ""
-        runs = f"{len(rows)} run{'s' if len(rows) > 1 else ''}"
-        lines.append(f"{benchmark}, {runs}: {before}{format_range(rows['accuracy'])} at the last scored checkpoint.")
-    return " ".join(lines)
 
 
 def format_range(values: pd.Series) -> str:

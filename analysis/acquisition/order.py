@@ -55,7 +55,12 @@ def find_order(shapes: Shapes) -> Order:
         draws = np.column_stack(
             [np.empty((DRAWS, 0)), *(draw_onsets(curves[name], place) for place, name in enumerate(ranked))]
         )
-        tables.append(_with_certainty(own, draws))
+        # The 95 % interval of each rank, and the probability that a phenomenon is learned before the next one.
+        has_rank = own["rank"].notna()
+        low, high = np.quantile(rankdata(draws, axis=1), (TAIL, 1 - TAIL), axis=0)
+        following = [_before(draws[:, place], draws[:, place + 1]) for place in range(has_rank.sum() - 1)]
+        certainty = {"rank_low": low, "rank_high": high, "p_before_next": [*following, np.nan][: has_rank.sum()]}
+        tables.append(own.join(pd.DataFrame(certainty, own.index[has_rank])))
         for one, other in combinations(range(len(ranked)), 2):
             names = ranked.iloc[[one, other]].tolist()
             before.append((line, *names, _before(draws[:, one], draws[:, other])))
@@ -108,15 +113,6 @@ def _state(row: Row, curve: Curve, untrained: float) -> str:
         return NOT_LEARNED if ends_below(curve) else TOO_FEW
     at_start = is_first(row["onset_low" if untrained > LEVEL else "onset"], curve.tokens[0])
     return FROM_START if at_start else LEARNED
-
-
-def _with_certainty(table: pd.DataFrame, draws: Array) -> pd.DataFrame:
-    """Add the 95 % interval of each rank, and the probability that a phenomenon is learned before the next one."""
-    ranked = table["rank"].notna()
-    low, high = np.quantile(rankdata(draws, axis=1), (TAIL, 1 - TAIL), axis=0)
-    following = [_before(draws[:, place], draws[:, place + 1]) for place in range(ranked.sum() - 1)]
-    certainty = {"rank_low": low, "rank_high": high, "p_before_next": [*following, np.nan][: ranked.sum()]}
-    return table.join(pd.DataFrame(certainty, table.index[ranked]))
 
 
 def _before(one: Array, other: Array) -> float:

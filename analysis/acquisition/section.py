@@ -64,22 +64,18 @@ def acquisition_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     if order is None or shapes is None or order.table.empty:
         return
     files = {f"acquisition_{scored.file_name}": order.table, f"order_{scored.file_name}": order.before}
-    views = [TableView(f"{_NOTE}{scored.title}.", _ORDER, _tell(order.table), files)]
+    rows = order.table.to_dict("records")
+    texts = {
+        "learned": [tell_tokens(row, "onset") if row["state"] == LEARNED else row["state"] for row in rows],
+        "half": [tell_tokens(row, "half_way") for row in rows],
+    }
+    told = order.table.assign(phenomenon=order.table["phenomenon"].map(readable), **texts)
+    views = [TableView(f"{_NOTE}{scored.title}.", _ORDER, told, files)]
     pairs = _agreements(scored, order.table, shapes.run_onsets)
     if len(pairs):
         name = f"acquisition_agreement_{scored.file_name}"
         views.append(TableView(_AGREEMENT, _MEANS, mean_agreement(pairs), {name: pairs}))
     yield ReportSection(f"Order of acquisition on {scored.heading}", tuple(views))
-
-
-def _tell(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the columns that are for people."""
-    rows = table.to_dict("records")
-    texts = {
-        "learned": [tell_tokens(row, "onset") if row["state"] == LEARNED else row["state"] for row in rows],
-        "half": [tell_tokens(row, "half_way") for row in rows],
-    }
-    return table.assign(phenomenon=table["phenomenon"].map(readable), **texts)
 
 
 def tell_tokens(row: Row, name: str) -> str:
@@ -96,14 +92,11 @@ def _agreements(scored: BenchmarkScores, order: pd.DataFrame, onsets: pd.DataFra
     runs = scored.study.runs
     tables = [order_agreement(order, "lines", differences(runs, by_line=True))]
     if onsets["name"].nunique() > order["name"].nunique():
-        own = _order_runs(onsets, order, {run.label: run.line for run in runs})
+        # Order the phenomena of each run that have a rank in its line, but those that it has from the start.
+        of_line = order.set_index(["name", "phenomenon"])[["state", "first_checkpoint"]]
+        lines = onsets["name"].map({run.label: run.line for run in runs})
+        found = onsets.assign(line=lines).join(of_line, on=["line", "phenomenon"])
+        at_first = np.array([is_first(*pair) for pair in zip(found["onset"], found["first_checkpoint"], strict=True)])
+        own = acquisition_order(found.assign(state=found["state"].mask(at_first, FROM_START)))
         tables.append(order_agreement(own, "runs", differences(runs, by_line=False)))
     return stack([table for table in tables if len(table)], AGREEMENT_COLUMNS)
-
-
-def _order_runs(onsets: pd.DataFrame, order: pd.DataFrame, lines: dict[str, str]) -> pd.DataFrame:
-    """Order the phenomena of each run that have a rank in its line, but those that it has from the start."""
-    of_line = order.set_index(["name", "phenomenon"])[["state", "first_checkpoint"]]
-    found = onsets.assign(line=onsets["name"].map(lines)).join(of_line, on=["line", "phenomenon"])
-    at_first = np.array([is_first(*pair) for pair in zip(found["onset"], found["first_checkpoint"], strict=True)])
-    return acquisition_order(found.assign(state=found["state"].mask(at_first, FROM_START)))

@@ -66,7 +66,9 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
     gains = [float(gain[0]) for gain, _ in observed]
     fits = [_fit(curve, _places(axis, m)[int(best[0])]) for m, (_, best) in enumerate(observed, 1)]
     by_chance = np.stack([_largest_gains(axis, m, noise)[0] for m in range(1, most + 1)])
-    p = _double_maximum(np.array(gains), by_chance)
+    # The p value of WDmax from the gains, float64[M], and those of draws without a change, float64[M, D].
+    critical = np.quantile(by_chance, 1 - LEVEL, axis=1)
+    p = _share_beyond(float((np.array(gains) / critical).max()), (by_chance / critical[:, None]).max(axis=0))
     count = 1
     for m in range(1, most):  # Bai and Perron: all of these tests, the first of one bend against none is left out
         under = noise + from_line @ fits[m - 1].values
@@ -124,12 +126,6 @@ def _left_by_noise(axis: tuple[float, ...]) -> Array:
 def _fading(steps: int, correlation: float) -> Array:
     """Return the correlations of ``steps`` checkpoints whose neighbors have this one."""
     return np.asarray(correlation ** np.abs(np.subtract.outer(np.arange(steps), np.arange(steps))))
-
-
-def _double_maximum(gains: Array, by_chance: Array) -> float:
-    """Return the p value of WDmax from the gains, float64[M], and those of draws without a change, float64[M, D]."""
-    critical = np.quantile(by_chance, 1 - LEVEL, axis=1)
-    return _share_beyond(float((gains / critical).max()), (by_chance / critical[:, None]).max(axis=0))
 
 
 def _share_beyond(statistic: float, drawn: Array) -> float:

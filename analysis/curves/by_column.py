@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.curves.learning import band_note, curve_table, learning_figure
-from ucurve.analysis.data.groups import ALL, CROSS, Groups, Ids, Pairs, columns, crossed_columns
+from ucurve.analysis.data.groups import ALL, CROSS, Ids, Pairs, columns, crossed_columns
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures.drawings import picture
@@ -164,13 +164,10 @@ def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: 
         yield f"Scored on other pairs, and left out: {', '.join(others)}."
     table = column_table(same, column, scored.ties_rule)
     name = f"curves_by_{column}_{scored.file_name}".replace("/", "-").replace(CROSS, "_x_")
-    yield draw_column(table, column, name, scored.title, _grouping_note(same[0], groups), scored.study.look)
-
-
-def _grouping_note(history: History, groups: Groups) -> str:
     binned = " Its numbers are divided into parts of about as many pairs (quantiles)." if groups.are_parts else ""
-    without = int((groups.of[history.items] < 0).sum())
-    return binned + (f" {without:,} pairs have no value and are in no curve." if without else "")
+    without = int((groups.of[same[0].items] < 0).sum())
+    about_groups = binned + (f" {without:,} pairs have no value and are in no curve." if without else "")
+    yield draw_column(table, column, name, scored.title, about_groups, scored.study.look)
 
 
 def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> bool:

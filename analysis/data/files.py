@@ -35,7 +35,10 @@ def read_table(
 
     A name becomes categorical and is never missing, an empty number becomes NaN.
     """
-    _check_header(path, columns)
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        header = next(csv.reader(file), [])
+    if missing := [name for name in columns if name not in header]:
+        raise UserError(f"{path}:1: no column {', '.join(missing)}; found: {', '.join(header) or 'an empty file'}")
     types = {name: _CSV_TYPES[kind] for name, kind in columns.items()}
     convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
     try:
@@ -69,13 +72,6 @@ def read_records(path: Path, columns: Mapping[str, Kind]) -> pd.DataFrame:
                 raise UserError(f"{path}:{number}: {problem}") from error
         raise UserError(f"{path}: broken JSON lines: {error}") from error
     return frame
-
-
-def _check_header(path: Path, columns: Mapping[str, Kind]) -> None:
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        header = next(csv.reader(file), [])
-    if missing := [name for name in columns if name not in header]:
-        raise UserError(f"{path}:1: no column {', '.join(missing)}; found: {', '.join(header) or 'an empty file'}")
 
 
 def _broken_line(path: Path, columns: Mapping[str, Kind], error: Exception) -> UserError:

@@ -130,7 +130,19 @@ def one_ties_rule(frame: pd.DataFrame, first: Mapping[str, TiesRule | None] | No
     parts = []
     for benchmark, scorers in targets(frame):
         rows = frame[(frame["benchmark"] == benchmark) & frame["scorer"].isin(scorers)]
-        parts.append(rows.index[rows["ties_rule"] == _shared_ties_rule(rows, benchmark, (first or {}).get(benchmark))])
+        rules = rows[["run", "ties_rule"]].drop_duplicates().astype(str)
+        rules_of = {str(run): set(part["ties_rule"]) for run, part in rules.groupby("run", sort=False)}
+        shared: set[str] = set.intersection(*rules_of.values())
+        if not shared:
+            found = "; ".join(f"{run}: {', '.join(sorted(rules))}" for run, rules in rules_of.items())
+            raise UserError(
+                f"{benchmark} was scored under different rules for ties, so its accuracies do not compare ({found}); "
+                "give the runs a rule in common with python score.py run=... 'ties_rules=[half]', or leave some of "
+                "them out of runs="
+            )
+        order = [(first or {}).get(benchmark), *_TIES_RULES]
+        rule = min(shared, key=lambda rule: (order.index(rule) if rule in order else len(order), rule))
+        parts.append(rows.index[rows["ties_rule"] == rule])
     return frame[frame.index.isin([place for part in parts for place in part])]
 
 
@@ -193,21 +205,6 @@ def _digest(run: Run) -> str | None:
 def _with_run_names(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
     named = frame.assign(run=run.label, line=run.line).astype({"run": "category", "line": "category"})
     return named[["run", "line", *frame.columns]]
-
-
-def _shared_ties_rule(rows: pd.DataFrame, benchmark: str, first: TiesRule | None) -> str:
-    pairs = rows[["run", "ties_rule"]].drop_duplicates().astype(str)
-    rules_of = {str(run): set(part["ties_rule"]) for run, part in pairs.groupby("run", sort=False)}
-    shared: set[str] = set.intersection(*rules_of.values())
-    if not shared:
-        found = "; ".join(f"{run}: {', '.join(sorted(rules))}" for run, rules in rules_of.items())
-        raise UserError(
-            f"{benchmark} was scored under different rules for ties, so its accuracies do not compare ({found}); give "
-            "the runs a rule in common with python score.py run=... 'ties_rules=[half]', or leave some of them out of "
-            "runs="
-        )
-    order = [first, *_TIES_RULES]
-    return min(shared, key=lambda rule: (order.index(rule) if rule in order else len(order), rule))
 
 
 def _concatenate(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:

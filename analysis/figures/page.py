@@ -101,12 +101,22 @@ def draw_layout(layout: Layout, *, is_one: bool = True) -> LayeredChart:
     base = alt.Chart().encode(x=x if is_one else x.title(None), y=_up(layout, layout.y.column, height))
     joined = base if layout.dots is None else base.transform_filter(f"datum.{layout.dots[0]} !== '{layout.dots[1]}'")
     choices = parts.zoom_and_legend(line, by_line=not layout.is_clickable, zoom=is_one)
+    y, numbers = layout.y, [name for name in ("runs", "n", "step") if name in layout.numbers]
+    form = ".2f" if y.is_percent else ".4~f"
+    value = alt.Tooltip(field=y.column, type="quantitative", title=y.label, format=form)
+    band = alt.Tooltip(field="band", type="nominal", title="Band (%)" if y.is_percent else "Band")
+    tips = [
+        *parts.tips(column.name for column in layout.columns),
+        value,
+        *([band] if layout.has_band else []),
+        *parts.tips(dict.fromkeys((*numbers, layout.x.column))),
+    ]
     marks = [
         *_level(layout), *_untrained(layout)[: 2 if is_one else 1],  # in panels no label
         *_band_and_line(joined, layout, _up(layout, LOW, height) if layout.has_band else None, choices),
         *([_levels(line).encode(opacity=parts.opacity(line))] if layout.levels else []),
         *_points(base, layout, _SIZE if is_one else _SIZE_IN_PANELS),
-        parts.rings(base, line, _tips(layout), [line.name, "step"] if layout.is_clickable else None),
+        parts.rings(base, line, tips, [line.name, "step"] if layout.is_clickable else None),
     ]  # fmt: skip
     chart = _with_place(parts.layered(marks, layout.menus, line, layout.numbers), layout)
     return parts.with_band_text(chart, ".2f" if layout.y.is_percent else ".4~f") if layout.has_band else chart
@@ -188,17 +198,6 @@ def _with_place(chart: LayeredChart, layout: Layout) -> LayeredChart:
     if layout.x.scale != "tokens":
         return chart
     return chart.transform_calculate(place=axes.token_place(TokenAxis(layout.ends)))
-
-
-def _tips(layout: Layout) -> list[alt.Tooltip]:
-    y, numbers = layout.y, [name for name in ("runs", "n", "step") if name in layout.numbers]
-    form = ".2f" if y.is_percent else ".4~f"
-    height = alt.Tooltip(field=y.column, type="quantitative", title=y.label, format=form)
-    band = alt.Tooltip(field="band", type="nominal", title="Band (%)" if y.is_percent else "Band")
-    return [
-        *parts.tips(column.name for column in layout.columns), height, *([band] if layout.has_band else []),
-        *parts.tips(dict.fromkeys((*numbers, layout.x.column))),
-    ]  # fmt: skip
 
 
 def _band_and_line(

@@ -41,14 +41,11 @@ def draw_panel(axes: Axes, figure: LineFigure, rows: pd.DataFrame | None = None,
     _set_across(axes, figure, is_one=is_one)
     for name, style in figure.styles.items():
         line = rows[rows[figure.line] == name].sort_values("step" if "step" in rows else figure.x.column, kind="stable")
-        for width, part in _parts(figure, line):
+        parts = [(width, line[line["part"] == part]) for part, width in figure.widths.items()] or [(None, line)]
+        for width, part in parts:
             _draw_line(axes, figure, part, style, width)
             _draw_points(axes, figure, part, style, _LARGE if is_one else _SMALL)
     _set_up(axes, figure)
-
-
-def _parts(figure: LineFigure, line: pd.DataFrame) -> list[tuple[float | None, pd.DataFrame]]:
-    return [(width, line[line["part"] == part]) for part, width in figure.widths.items()] or [(None, line)]
 
 
 def _draw_line(axes: Axes, figure: LineFigure, rows: pd.DataFrame, style: LineStyle, width: float | None) -> None:

@@ -32,7 +32,10 @@ def pair_facts(pairs: Pairs, row: int, maker: str | None = None, seen: pd.DataFr
     broken = _broken(pairs, maker)
     names = list(broken.columns[broken.iloc[row]])
     said = f"broken, of {broken.shape[1]}: {'; '.join(names)}" if names else f"none of the {broken.shape[1]} is broken"
-    return ("Differs", _tell_edit(good, bad)), *counts, ("Length", _tell_lengths(good, bad)), ("Checks", said)
+    sides = zip(edit(good, bad), ("good", "bad"), strict=True)
+    told = ", ".join(f"{f'“{words}”' if words else 'nothing'} ({side})" for words, side in sides)
+    differs = f"{told}, in more than one place" if in_several_places(good, bad) else told
+    return ("Differs", differs), *counts, ("Length", _tell_lengths(good, bad)), ("Checks", said)
 
 
 def card_html(facts: Iterable[tuple[str, str]]) -> Markup:
@@ -49,12 +52,6 @@ def maker_of(run: Path, benchmark: str) -> str | None:
 @lru_cache(maxsize=8)  # the pairs of a benchmark are shown one after the other
 def _broken(pairs: Pairs, maker: str | None) -> pd.DataFrame:
     return find_broken(pairs.table, maker)
-
-
-def _tell_edit(good: str, bad: str) -> str:
-    sides = zip(edit(good, bad), ("good", "bad"), strict=True)
-    told = ", ".join(f"{f'“{words}”' if words else 'nothing'} ({side})" for words, side in sides)
-    return f"{told}, in more than one place" if in_several_places(good, bad) else told
 
 
 def _tell_lengths(good: str, bad: str) -> str:

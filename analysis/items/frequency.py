@@ -27,7 +27,15 @@ def frequency_table(histories: Sequence[History]) -> pd.DataFrame:
             edits[id(shared)] = find_edits(shared.table)
         table = shared.table[["pair", "phenomenon", "paradigm", "good", "bad"]].reset_index(drop=True)
         table = table.assign(run=history.run.label, line=history.run.line)[list(_COLUMNS)]
-        tables.append(table.join(edits[id(shared)].rarest(history.run.folder, _last_step(history))))
+        run, step = history.run, int(history.checkpoints["step"].max())
+        if run.facts is None:
+            raise UserError(
+                f"{run.label} was not trained here, so it is not known how often words stood in its training text; "
+                "open the runs that were trained here without it"
+            )
+        if step < 1:
+            raise UserError(f"{run.label}: only step 0 is scored, at which it had seen no text")
+        tables.append(table.join(edits[id(shared)].rarest(history.run.folder, step)))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -43,15 +51,3 @@ def with_frequencies(histories: Sequence[History], columns: Collection[str]) -> 
     means = dict(zip(FREQUENCIES, values.round(2).T, strict=True))
     pairs = Pairs(histories[0].shared.table.assign(**means))
     return [replace(history, shared=pairs) for history in histories]
-
-
-def _last_step(history: History) -> int:
-    run, step = history.run, int(history.checkpoints["step"].max())
-    if run.facts is None:
-        raise UserError(
-            f"{run.label} was not trained here, so it is not known how often words stood in its training text; "
-            "open the runs that were trained here without it"
-        )
-    if step < 1:
-        raise UserError(f"{run.label}: only step 0 is scored, at which it had seen no text")
-    return step

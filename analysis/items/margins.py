@@ -10,7 +10,6 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
 from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.items.histories import Floats, History, read_histories
-from ucurve.analysis.plotting.line_styles import LineStyles
 from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
@@ -41,7 +40,10 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     if not histories:
         return
     table, name = margin_table(histories), f"margins_{scored.file_name}"
-    lines = _mean_over_runs(table)
+    # The mean over the runs of each line, at the steps that all of them have.
+    groups = table.groupby(["line", "phenomenon", "step"], sort=False, observed=True)
+    means = groups.mean(numeric_only=True).assign(runs=groups.size()).reset_index()
+    lines = means[means["runs"] == means.groupby("line")["runs"].transform("max")]
     last = lines[lines["step"] == lines.groupby("line", observed=True)["step"].transform("max")]
     note = (
         f"By how much pairs are right at the last checkpoint, {scored.title}: quantiles of the margins, which are "
@@ -53,7 +55,9 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     view = TableView(note, _SHOWN, last.assign(phenomenon=last["phenomenon"].map(readable)), {name: table}, "wrong")
     overall = lines[lines["phenomenon"] == "all"]
     text = f"Margins against training tokens, {scored.title}. {_FIGURE_NOTE}"
-    figure = _describe_figure(overall, scored.linking, scored.study.look)
+    banded = overall.rename(columns={"margin_q25": "low", "margin_q75": "high"})
+    margin = Up("margin_median", f"Margin ({scored.linking})", level=0)
+    figure = LineFigure(banded, TOKENS, margin, _FIGURE_NOTE, scored.study.look)
     drawing = picture(figure, f"{name}_overall", "Margins, overall", text, overall)
     yield ReportSection(f"Margins on {scored.heading}", (drawing, view))
 
@@ -83,15 +87,3 @@ def _describe(margins: Floats, beyond: float) -> dict[str, Floats]:
         "margin_mean": mean, "margin_sd": sd, **dict(zip(_QUANTILES, quantiles, strict=True)), "d_prime": d_prime,
         "wrong": (margins < 0).mean(axis=1), "wrong_by_more": (margins < -beyond).mean(axis=1),
     }  # fmt: skip
-
-
-def _mean_over_runs(table: pd.DataFrame) -> pd.DataFrame:
-    """Average the runs of each line at the steps that all of them have."""
-    groups = table.groupby(["line", "phenomenon", "step"], sort=False, observed=True)
-    means = groups.mean(numeric_only=True).assign(runs=groups.size()).reset_index()
-    return means[means["runs"] == means.groupby("line")["runs"].transform("max")]
-
-
-def _describe_figure(rows: pd.DataFrame, linking: str, look: LineStyles) -> LineFigure:
-    banded = rows.rename(columns={"margin_q25": "low", "margin_q75": "high"})
-    return LineFigure(banded, TOKENS, Up("margin_median", f"Margin ({linking})", level=0), _FIGURE_NOTE, look)

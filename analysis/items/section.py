@@ -9,7 +9,7 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
 from ucurve.analysis.figures.drawings import overall_and_phenomena
-from ucurve.analysis.items.histories import History, read_histories
+from ucurve.analysis.items.histories import read_histories
 from ucurve.analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
 from ucurve.analysis.items.table import item_summary, item_table
 from ucurve.analysis.items.variance import FEWEST_CROSSED, PARTS, seed_components, why_not_crossed
@@ -60,21 +60,6 @@ def item_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     histories = read_histories(scored)
     if not histories:
         return
-    yield _item_section(scored, histories)
-    left_out = describe_left_out(histories)
-    if parts := [*filter(None, [left_out]), *_agreement(scored, lines_of(histories))]:
-        yield ReportSection(_heading("Agreement between seeds", scored), tuple(parts))
-
-
-def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
-    """Average ``item_summary`` over the ``runs`` of a line; ``right_for_good_tokens`` is NaN where one run has none."""
-    groups = summary.groupby(_KEYS, sort=False, observed=True)
-    every = groups["right_for_good_tokens"].count() == groups.size()
-    means = groups.mean(numeric_only=True).assign(runs=groups.size())
-    return means.assign(right_for_good_tokens=means["right_for_good_tokens"].where(every)).reset_index()
-
-
-def _item_section(scored: BenchmarkScores, histories: Sequence[History]) -> ReportSection:
     items = item_table(histories)
     summary = item_summary(items)
     shown = line_summary(summary[summary["paradigm"] == "all"])
@@ -91,7 +76,19 @@ def _item_section(scored: BenchmarkScores, histories: Sequence[History]) -> Repo
         "unit of the linking function, good less bad. A model is the mean of its runs; the CSV has every run and "
         "paradigm." + more
     )
-    return ReportSection(_heading("What becomes of pairs", scored), (TableView(note, _SUMMARY, shown, files, "lost"),))
+    view = TableView(note, _SUMMARY, shown, files, "lost")
+    yield ReportSection(_heading("What becomes of pairs", scored), (view,))
+    left_out = describe_left_out(histories)
+    if parts := [*filter(None, [left_out]), *_agreement(scored, lines_of(histories))]:
+        yield ReportSection(_heading("Agreement between seeds", scored), tuple(parts))
+
+
+def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
+    """Average ``item_summary`` over the ``runs`` of a line; ``right_for_good_tokens`` is NaN where one run has none."""
+    groups = summary.groupby(_KEYS, sort=False, observed=True)
+    every = groups["right_for_good_tokens"].count() == groups.size()
+    means = groups.mean(numeric_only=True).assign(runs=groups.size())
+    return means.assign(right_for_good_tokens=means["right_for_good_tokens"].where(every)).reset_index()
 
 
 def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView | Drawing]:

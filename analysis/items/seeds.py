@@ -97,14 +97,6 @@ def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
     return cohens_kappa(first.mean(axis=1), second.mean(axis=1), observed), observed
 
 
-def _standardized(values: Floats) -> Floats:
-    """Give the items of each run and step the mean 0 and the variance 1, NaN where they do not vary."""
-    apart = values - values.mean(axis=-1, keepdims=True)
-    sd = apart.std(axis=-1, keepdims=True)
-    varies = sd > 1e-12 * np.abs(values).max(initial=1)
-    return np.asarray(np.divide(apart, sd, out=np.full_like(apart, np.nan), where=varies))
-
-
 def _by_line(histories: Iterable[History]) -> dict[str, list[History]]:
     members: dict[str, list[History]] = defaultdict(list)
     for history in histories:
@@ -121,7 +113,12 @@ def _line(line: str, histories: Sequence[History]) -> Line:
 
 def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
     right = line.right[:, :, items]
-    margins = _standardized(line.margins(range(len(line.runs)))[:, :, items])
+    # Of each run and step the items have the mean 0 and the variance 1; NaN where they do not vary.
+    values = line.margins(range(len(line.runs)))[:, :, items]
+    apart = values - values.mean(axis=-1, keepdims=True)
+    sd = apart.std(axis=-1, keepdims=True)
+    varies = sd > 1e-12 * np.abs(values).max(initial=1)
+    margins = np.asarray(np.divide(apart, sd, out=np.full_like(apart, np.nan), where=varies))
     kinds: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for first, second in combinations(range(len(line.runs)), 2):
         kinds[ALL_RUNS].append((first, second))

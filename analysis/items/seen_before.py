@@ -49,19 +49,16 @@ class SeenPair:
         latest = seen.drop_duplicates(["ngram", "start"], keep="last").groupby("ngram").tail(_LINES)
         lines: dict[str, list[str]] = {}
         for ngram, start, last in latest.iloc[::-1][["ngram", "start", "step"]].itertuples(index=False):
-            lines.setdefault(ngram, []).append(self._line(ngram, start, int(last)))
+            (texts,) = read_texts(self.batches.at(int(last)), self.tokenizer, np.array([start]))
+            of_text = zip(texts, whole_words(texts, self.spaced), strict=True)
+            first = next(text for text, words in of_text if count_ngrams([words], {ngram}).counts).strip()
+            lines.setdefault(ngram, []).append(first)
         names = self.ngrams["ngram"]
         return self.ngrams.assign(
             count=names.map(counts).fillna(0).astype(int),
             last_step=names.map(steps).astype("Int64"),
             lines=names.map(lambda ngram: lines.get(ngram, [])),
         )
-
-    def _line(self, ngram: str, start: int, step: int) -> str:
-        """Return the first text in a training sequence of a step that has an n-gram."""
-        (texts,) = read_texts(self.batches.at(step), self.tokenizer, np.array([start]))
-        of_text = zip(texts, whole_words(texts, self.spaced), strict=True)
-        return next(text for text, words in of_text if count_ngrams([words], {ngram}).counts).strip()
 
 
 def find_seen_pair(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> SeenPair:

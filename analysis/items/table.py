@@ -4,11 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from pandas.api.extensions import ExtensionArray
 
 from ucurve.analysis.data.frames import stack
-from ucurve.analysis.data.groups import Ids
-from ucurve.analysis.items.histories import Floats, History
+from ucurve.analysis.items.histories import History
 from ucurve.analysis.items.verdicts import NEVER, RIGHT, VERDICT_NAMES, find_events, first_place
 
 ITEM_COLUMNS = (
@@ -71,7 +69,11 @@ def _items_of_run(history: History) -> pd.DataFrame:
     table = table.assign(run=history.run.label, line=history.run.line, checkpoints=len(right))
     places = {"first_right": right, "right_for_good": events.learned, "lost_for_good": events.forgotten}
     for name, found in places.items():
-        table[f"{name}_step"], table[f"{name}_tokens"] = _places(history, first_place(found))
+        at = first_place(found)
+        never = at == NEVER
+        steps = pd.arrays.IntegerArray(history.checkpoints["step"].to_numpy(np.int64)[at], never)
+        tokens = history.checkpoints["tokens"].to_numpy(np.float64)[at]
+        table[f"{name}_step"], table[f"{name}_tokens"] = steps, np.where(never, np.nan, tokens)
     margins = history.margins
     numbers = {
         "flips": events.flipped.sum(axis=0), "times_learned": learned,
@@ -81,11 +83,3 @@ def _items_of_run(history: History) -> pd.DataFrame:
         "margin_sd": margins.std(axis=0, ddof=1) if len(margins) > 1 else np.nan,
     }  # fmt: skip
     return table.assign(**numbers)[list(ITEM_COLUMNS)]
-
-
-def _places(history: History, places: Ids) -> tuple[ExtensionArray, Floats]:
-    """Return the steps and tokens of checkpoints, missing for ``NEVER``."""
-    never = places == NEVER
-    steps = pd.arrays.IntegerArray(history.checkpoints["step"].to_numpy(np.int64)[places], never)
-    tokens = history.checkpoints["tokens"].to_numpy(np.float64)[places]
-    return steps, np.where(never, np.nan, tokens)

@@ -97,7 +97,14 @@ def why_not_crossed(line: Line) -> str:
     cells = _cells(line)
     if len(cells) < len(line.runs):
         return "init and data order cannot be told apart, as not all runs record their seeds."
-    needed = _fewest_missing(cells)
+    # The fewest runs that would cross two inits with two orders.
+    there = set(cells)
+    known = ({seeds[place] for seeds in there} for place in range(2))
+    # Where there is one seed only, the smallest other one.
+    inits, orders = (sorted(seeds if len(seeds) > 1 else seeds | {min({0, 1} - seeds)})[:_TRIED] for seeds in known)
+    crossings = [product(some, others) for some in combinations(inits, 2) for others in combinations(orders, 2)]
+    missing = [sorted({Seeds(*cell) for cell in crossing} - there) for crossing in crossings]
+    needed = min(missing, key=lambda runs: (len(runs), runs))
     return (
         "what init and data order each contribute cannot be told apart, as no two inits were trained on the same two "
         f"data orders. The runs have {_describe(cells)}. Train {_describe(needed)} too."
@@ -106,17 +113,6 @@ def why_not_crossed(line: Line) -> str:
 
 def _cells(line: Line) -> Mapping[Seeds, int]:
     return {seeds: place for place, run in enumerate(line.runs) if (seeds := seeds_of(run)) is not None}
-
-
-def _fewest_missing(cells: Iterable[Seeds]) -> list[Seeds]:
-    """Return the fewest runs that would cross two inits with two orders."""
-    there = set(cells)
-    known = ({seeds[place] for seeds in there} for place in range(2))
-    # Where there is one seed only, the smallest other one.
-    inits, orders = (sorted(seeds if len(seeds) > 1 else seeds | {min({0, 1} - seeds)})[:_TRIED] for seeds in known)
-    crossings = [product(some, others) for some in combinations(inits, 2) for others in combinations(orders, 2)]
-    missing = [sorted({Seeds(*cell) for cell in crossing} - there) for crossing in crossings]
-    return min(missing, key=lambda runs: (len(runs), runs))
 
 
 def _describe(cells: Iterable[Seeds]) -> str:

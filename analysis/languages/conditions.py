@@ -28,7 +28,19 @@ def coverage_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     content: list[TableView | Drawing] = [_draw_families(languages)]
     counted = condition_table(languages.by_language)
     if len(counted):
-        content.insert(0, _condition_view(counted, languages.file_name))
+        text = counted["languages"].astype(str) + " (" + counted["significant"].astype(str) + ")"
+        wide = counted.assign(text=text).pivot_table(
+            "text", ["phenomenon", "value"], "order", aggfunc="first", sort=False
+        )
+        shown = wide.reindex(columns=["SV", "VS", "both"]).astype(object).fillna("0 (0)").reset_index()
+        note = (
+            f"Languages with at least {ENOUGH} pairs of a condition, and in brackets those for which agreement is "
+            "significant, where the pairs say so (MultiBLiMP, Table 2). A value is the subject's; all counts the "
+            "languages that are counted at any."
+        )
+        columns = tuple(Column(str(name), str(name)) for name in shown)
+        view = TableView(note, columns, shown, {f"conditions_{languages.file_name}": counted})
+        content.insert(0, view)
     yield ReportSection(f"Which languages {languages.family} has", tuple(content))
 
 
@@ -63,19 +75,6 @@ def family_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     return table.sort_values(
         "family", key=lambda names: -names.map(names.value_counts()), kind="stable", ignore_index=True
     )
-
-
-def _condition_view(table: pd.DataFrame, file_name: str) -> TableView:
-    text = table["languages"].astype(str) + " (" + table["significant"].astype(str) + ")"
-    wide = table.assign(text=text).pivot_table("text", ["phenomenon", "value"], "order", aggfunc="first", sort=False)
-    shown = wide.reindex(columns=["SV", "VS", "both"]).astype(object).fillna("0 (0)").reset_index()
-    note = (
-        f"Languages with at least {ENOUGH} pairs of a condition, and in brackets those for which agreement is "
-        "significant, where the pairs say so (MultiBLiMP, Table 2). A value is the subject's; all counts the languages "
-        "that are counted at any."
-    )
-    columns = tuple(Column(str(name), str(name)) for name in shown)
-    return TableView(note, columns, shown, {f"conditions_{file_name}": table})
 
 
 def _draw_families(languages: LanguageScores) -> Drawing:

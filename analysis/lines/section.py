@@ -51,9 +51,19 @@ def side_by_side_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 
 
 def _lines_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
+    # How FLOPs and loss are measured, and what is not the same in lines that are equal in them.
+    counted = f" FLOPs are those of {found.flops}." if found.flops == "matrix products" else " FLOPs are 6ND."
+    text = counted if found.flops else ""
+    if found.loss:
+        text += f" The loss is {found.loss} loss in bits per byte, which models with a masked objective do not have."
+    if text:
+        text += (
+            " Where lines are equal in FLOPs or loss, some are read between checkpoints on the way, before their "
+            "learning rate has come down."
+        )
     note = (
         f"Accuracy of lines of one size and budget, {scored.curve_title}, where they are equal, at the largest amount "
-        f"that all runs reach. {_OVER_RUNS}{_describe_kinds(found)} The CSV has smaller amounts and every phenomenon."
+        f"that all runs reach. {_OVER_RUNS}{text} The CSV has smaller amounts and every phenomenon."
     )
     rows = _at_last(found.lines, found)
     rows = rows[rows["phenomenon"] == "all"]
@@ -79,20 +89,6 @@ def _differences_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
     return TableView(
         note, _DIFFERENCES, table, {f"side_by_side_differences_{scored.file_name}": found.differences}, "p"
     )
-
-
-def _describe_kinds(found: SideBySide) -> str:
-    """Say how FLOPs and loss are measured, and what is not the same in lines that are equal in them."""
-    counted = f" FLOPs are those of {found.flops}." if found.flops == "matrix products" else " FLOPs are 6ND."
-    text = counted if found.flops else ""
-    if found.loss:
-        text += f" The loss is {found.loss} loss in bits per byte, which models with a masked objective do not have."
-    if text:
-        text += (
-            " Where lines are equal in FLOPs or loss, some are read between checkpoints on the way, before their "
-            "learning rate has come down."
-        )
-    return text
 
 
 def _at_last(table: pd.DataFrame, found: SideBySide) -> pd.DataFrame:

@@ -46,7 +46,11 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
     found, losses = [], set[str]()
     for runs in sets:
         bits = checkpoint_bits(scored.study.metrics, scored.study.held_out, runs)
-        if not _is_of_one_text(bits, runs):
+        # Losses compare where they are of the same held-out text or, without one, of the same training text.
+        measured = [run.facts for run in runs if run.facts and run.label in set(bits["run"])]
+        held_out = set(bits["loss"]) == {"held-out"}
+        texts = {_held_out_text(facts.held_out) if held_out else facts.data for facts in measured}
+        if len(texts) > 1:
             bits = bits[:0]
             lines = f"Lines of the size {runs[0].size} that were trained on {runs[0].budget} tokens"
             notes.append(f"{lines} are not compared at equal loss: their losses were measured on different texts.")
@@ -58,9 +62,14 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
     if LOSS in set(of_runs["equal_in"]):
         notes += describe_unknown([run for runs in sets for run in runs])
     counted = "matrix products" if all(run.flops_per_token for runs in sets for run in runs) else "6ND"
+    keys = [*_LEVEL, "phenomenon", "line"]
+    cells, table = moderate_table(of_runs, keys), []
+    for key, part in of_runs.groupby(keys, sort=False):
+        estimate = contrast([cells[key]], [1.0])
+        table.append((*key, len(part), part["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
     return SideBySide(
         of_runs[list(RUN_COLUMNS)],
-        _average_lines(of_runs),
+        pd.DataFrame(table, columns=list(LINE_COLUMNS)),
         _compare_lines(of_runs),
         " and ".join(sorted(losses)),
         counted if FLOPS in set(of_runs["equal_in"]) else "",
@@ -83,13 +92,6 @@ def name_lines(runs: Sequence[Run]) -> dict[str, str]:
     """Name the line of each run, by its label, after the factors in which these runs differ."""
     lines = runs[0].design.among(run.label for run in runs).lines()
     return {run.label: run.label if run.is_alone else lines[run.label] for run in runs}
-
-
-def _is_of_one_text(bits: pd.DataFrame, runs: Sequence[Run]) -> bool:
-    """Return whether the losses are of the same held-out text or, where there is none, of the same training text."""
-    measured = [run.facts for run in runs if run.facts and run.label in set(bits["run"])]
-    held_out = set(bits["loss"]) == {"held-out"}
-    return len({_held_out_text(facts.held_out) if held_out else facts.data for facts in measured}) <= 1
 
 
 def _held_out_text(facts: HeldOutFacts | None) -> tuple[object, ...]:
@@ -131,15 +133,6 @@ def _at_levels(curve: pd.DataFrame, levels: Levels, label: str) -> pd.DataFrame:
         "level": [level for level, _ in levels], "last": last, "tokens": tokens,
         "accuracy": interpolate_run(curve, tokens), **of_curve(places, values, tokens),
     })  # fmt: skip
-
-
-def _average_lines(of_runs: pd.DataFrame) -> pd.DataFrame:
-    keys = [*_LEVEL, "phenomenon", "line"]
-    cells, table = moderate_table(of_runs, keys), []
-    for key, part in of_runs.groupby(keys, sort=False):
-        estimate = contrast([cells[key]], [1.0])
-        table.append((*key, len(part), part["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
-    return pd.DataFrame(table, columns=list(LINE_COLUMNS))
 
 
 def _compare_lines(of_runs: pd.DataFrame) -> pd.DataFrame:

@@ -112,7 +112,11 @@ def length_bias_sections(study: Study) -> Iterable[ReportSection]:
     best = pd.concat([table for _, table in found if not table.empty], ignore_index=True)
     drawings = [draw_alpha(bands, name, study.look) for name in _Y if bands[name].notna().any()]
     files = {"best_alpha": best, "best_alpha_of_means": best_of_means(bands)}
-    view = TableView(_NOTE, _COLUMNS, _with_formatted_alphas(best), files)
+    texts = {}
+    for name in _CRITERIA:
+        numbers = best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()
+        texts[name] = ["–" if pd.isna(one[0]) else "{:.2f} ({:.2f} to {:.2f})".format(*one) for one in numbers]
+    view = TableView(_NOTE, _COLUMNS, best.assign(**texts), files)
     spans = bands.groupby(["benchmark", "line"])["accuracy_unequal"].agg(lambda values: values.max() - values.min())
     left_out = "alpha changes accuracies by less than 2 points" if spans.max() < _LEAST_SPAN else ""
     yield ReportSection("Length bias by alpha", (*drawings, view), left_out=left_out)
@@ -131,18 +135,20 @@ def draw_alpha(bands: pd.DataFrame, name: str, look: LineStyles = NUMBERED) -> D
         f"{band}."
     )
     table = bands[["benchmark", "line", "alpha", "models", name, f"{name}_sd"]]
-    return picture(_describe(table, name, band, look), f"length_bias_{name}", _TITLES[name], note, table)
-
-
-def _describe(table: pd.DataFrame, name: str, band: str, look: LineStyles) -> LineFigure:
     points, sd = 100 * table[name], 100 * table[f"{name}_sd"]
     least = 0 if name == "delta_acc" else None  # a mean of absolute values; the band alone would reach below
-    return LineFigure(
-        table.assign(**{name: points, "low": points - sd, "high": points + sd}), Across("alpha", "alpha"),
-        Up(name, _Y[name], least=least), f"Line: mean over models. {band}", look,
-        by="benchmark" if table["benchmark"].nunique() > 1 else None, titles=readable, has_points=True,
+    figure = LineFigure(
+        table.assign(**{name: points, "low": points - sd, "high": points + sd}),
+        Across("alpha", "alpha"),
+        Up(name, _Y[name], least=least),
+        f"Line: mean over models. {band}",
+        look,
+        by="benchmark" if table["benchmark"].nunique() > 1 else None,
+        titles=readable,
+        has_points=True,
         counted=("models",),
-    )  # fmt: skip
+    )
+    return picture(figure, f"length_bias_{name}", _TITLES[name], note, table)
 
 
 _COLUMNS = (
@@ -151,12 +157,3 @@ _COLUMNS = (
     *(Column(name, f"alpha, {words}") for name, words in _CRITERIA.items()),
     Column("sign_flipped", "Sign turned by SLOR (%)", "percent"),
 )  # fmt: skip
-
-
-def _with_formatted_alphas(best: pd.DataFrame) -> pd.DataFrame:
-    """Write each best alpha with its interval."""
-    texts = {}
-    for name in _CRITERIA:
-        numbers = best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()
-        texts[name] = ["–" if pd.isna(one[0]) else "{:.2f} ({:.2f} to {:.2f})".format(*one) for one in numbers]
-    return best.assign(**texts)

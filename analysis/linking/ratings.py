@@ -141,7 +141,13 @@ def correlation_sections(study: Study) -> Iterable[ReportSection]:
 def _section(heading: str, of: str, means: pd.DataFrame, note: str) -> ReportSection:
     """Show the correlations of ``_mean_over_runs``, and the differences of every two linking functions."""
     views = []
-    of_both = _differences(means)
+    # Every two linking functions of a line that was scored at one checkpoint are compared.
+    rows = []
+    for _, part in means.groupby(["model", "scorer", "step"], sort=False):
+        for one, other in combinations(part.to_dict("records"), 2):
+            apart = {name: np.subtract(one[name], other[name]) for kind in _KINDS for name in (kind, f"{kind}_draws")}
+            rows.append(one | apart | {"of": f"{one['linking']} - {other['linking']}"})
+    of_both = _with_intervals(pd.DataFrame(rows)) if rows else means.head(0).assign(of="")
     tables = {"correlations": (note, _VIEW, means), "differences": (_OF_DIFFERENCES, _DIFFERENCES, of_both)}
     for what, (said, columns, table) in tables.items():
         shown = table[[name for column in columns for name in (column.name, *column.interval)]]
@@ -218,16 +224,6 @@ def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
         low, high = percentiles(np.array(table[f"{kind}_draws"].tolist()).T, freedom)
         table = table.assign(**{f"{kind}_low": low, f"{kind}_high": high})
     return table
-
-
-def _differences(means: pd.DataFrame) -> pd.DataFrame:
-    """Compare every two linking functions of a line that was scored at one checkpoint."""
-    rows = []
-    for _, part in means.groupby(["model", "scorer", "step"], sort=False):
-        for one, other in combinations(part.to_dict("records"), 2):
-            apart = {name: np.subtract(one[name], other[name]) for kind in _KINDS for name in (kind, f"{kind}_draws")}
-            rows.append(one | apart | {"of": f"{one['linking']} - {other['linking']}"})
-    return _with_intervals(pd.DataFrame(rows)) if rows else means.head(0).assign(of="")
 
 
 def _correlate_run(

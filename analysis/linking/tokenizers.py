@@ -81,7 +81,14 @@ def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         f"{_OWN}: each tokenizer's own parameters. Compared are runs that are equal in all factors but tokenizer "
         f"and seed. Ties counted {scored.ties_rule}."
     )
-    columns = _tokenizer_columns(cells["tokenizer"].tolist())
+    first = (Column("setting", "Model"), Column("step", "Step", "count"), Column("linking", "Linking function"))
+    splits = [
+        Column(f"{tokenizer}_{split}", f"{tokenizer}, {name}", "percent")
+        for tokenizer in dict.fromkeys(cells["tokenizer"].tolist())
+        for split, name in _SPLIT_NAMES.items()
+    ]
+    last = (Column("accuracy", "Accuracy (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"))
+    columns = (*first, *last, *splits)
     counted = "Pairs by length split, counted in the tokens of each tokenizer."
     views = (
         TableView(note, columns, table, {f"linking_tokenizers_{scored.file_name}": table}, "delta_acc"),
@@ -95,17 +102,6 @@ _PAIRS = (
     *(Column(split, name.capitalize(), "count") for split, name in _SPLIT_NAMES.items()),
     Column("all", "All", "count"),
 )
-
-
-def _tokenizer_columns(tokenizers: Sequence[str]) -> tuple[Column, ...]:
-    first = (Column("setting", "Model"), Column("step", "Step", "count"), Column("linking", "Linking function"))
-    splits = [
-        Column(f"{tokenizer}_{split}", f"{tokenizer}, {name}", "percent")
-        for tokenizer in dict.fromkeys(tokenizers)
-        for split, name in _SPLIT_NAMES.items()
-    ]
-    last = (Column("accuracy", "Accuracy (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"))
-    return (*first, *last, *splits)
 
 
 def _name_own_parameters(cells: pd.DataFrame) -> pd.DataFrame:

@@ -52,7 +52,14 @@ def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate models by benchmark; nothing where there is one benchmark."""
     if study.scores.empty:
         return
-    table = benchmark_table(_pool_languages(overall(_last_rows_by_model(study)), study))
+    # Of a benchmark with many languages the pairs of all of them are one column.
+    rows = overall(_last_rows_by_model(study))
+    family = rows["benchmark"].map(
+        {one.label: one.label.replace(one.benchmark, one.family, 1) for one in study.benchmarks()}
+    )
+    languages = rows["benchmark"].groupby(family).transform("nunique")
+    named = rows.assign(benchmark=rows["benchmark"].where(languages <= _MOST, family))
+    table = benchmark_table(pool_pairs(named, ["model", "benchmark"]))
     benchmarks = [name for name in table.columns if name not in ("model", "mean")]
     if len(benchmarks) < 2:
         return
@@ -100,16 +107,6 @@ def match_sections(study: Study) -> Iterator[ReportSection]:
     )
     view = TableView(note, columns, shown, {"matched_phenomena": shown})
     yield ReportSection(heading, (view,))
-
-
-def _pool_languages(rows: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """Pool the languages of benchmarks that have many: ``model``, ``benchmark`` and ``accuracy``, over pairs."""
-    family = rows["benchmark"].map(
-        {one.label: one.label.replace(one.benchmark, one.family, 1) for one in study.benchmarks()}
-    )
-    languages = rows["benchmark"].groupby(family).transform("nunique")
-    named = rows.assign(benchmark=rows["benchmark"].where(languages <= _MOST, family))
-    return pool_pairs(named, ["model", "benchmark"])
 
 
 def _describe_functions(study: Study) -> str:

@@ -1,13 +1,12 @@
 """Drawings of models side by side: heat map, certainty boxes, certainty against accuracy, one model against others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
@@ -36,7 +35,36 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
         "chance in the CSV are one-sided and uncorrected."
     )
     with drawing_style():
-        figure = _heat_map(tested, models, suites, note)
+        intervals = len(models) <= WITH_INTERVALS
+        top = 0.12 + 0.054 * max(map(len, models))
+        rows = NamedRows(suites, note, row=0.24 if intervals else 0.14, top=top)
+        axes = rows.axes
+        grid = tested.pivot_table(index="suite", columns="model", values="accuracy", observed=True, dropna=False)
+        values = grid.reindex(index=list(suites), columns=list(models)).to_numpy(dtype=np.float64)
+        axes.imshow(values, cmap=colormaps["RdBu"], norm=Normalize(0, 1), aspect="auto", interpolation="nearest")
+        axes.xaxis.tick_top()
+        axes.set_xticks(range(len(models)), models, rotation=90, parse_math=False)
+        axes.tick_params(axis="x", length=0, pad=1)
+        axes.spines[:].set_visible(False)
+        if len(models) <= WITH_NUMBERS:
+            places = {suite: place for place, suite in enumerate(suites)}
+            across = {model: place for place, model in enumerate(models)}
+            for cell in tested.dropna(subset="accuracy").to_dict("records"):
+                text = f"{100 * cell['accuracy']:.1f}"
+                if intervals and not np.isnan(cell["ci_low"]):
+                    text += f"\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}"
+                color = "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"  # on the dark ends of the scale
+                axes.text(
+                    across[cell["model"]],
+                    places[cell["suite"]],
+                    text,
+                    ha="center",
+                    va="center",
+                    fontsize=4.8,
+                    color=color,
+                    linespacing=1.0,
+                )
+        figure = rows.finish("")
     return Drawing(name, f"Accuracy by {level} and model", note, figure, tested)
 
 
@@ -146,33 +174,6 @@ def draw_lines(
         axes.set_xticks(range(len(places)), places, rotation=rotation, ha=side, fontsize=size)
 
     return Drawing(name, title, note, draw_panels(panels, draw, labels, note, line_legend(styles)), table)
-
-
-def _heat_map(tested: pd.DataFrame, models: Sequence[str], suites: Sequence[str], note: str) -> Figure:
-    intervals = len(models) <= WITH_INTERVALS
-    top = 0.12 + 0.054 * max(map(len, models))
-    rows = NamedRows(suites, note, row=0.24 if intervals else 0.14, top=top)
-    axes = rows.axes
-    grid = tested.pivot_table(index="suite", columns="model", values="accuracy", observed=True, dropna=False)
-    values = grid.reindex(index=list(suites), columns=list(models)).to_numpy(dtype=np.float64)
-    axes.imshow(values, cmap=colormaps["RdBu"], norm=Normalize(0, 1), aspect="auto", interpolation="nearest")
-    axes.xaxis.tick_top()
-    axes.set_xticks(range(len(models)), models, rotation=90, parse_math=False)
-    axes.tick_params(axis="x", length=0, pad=1)
-    axes.spines[:].set_visible(False)
-    if len(models) <= WITH_NUMBERS:
-        places = {suite: place for place, suite in enumerate(suites)}
-        across = {model: place for place, model in enumerate(models)}
-        for cell in tested.dropna(subset="accuracy").to_dict("records"):
-            text = f"{100 * cell['accuracy']:.1f}"
-            if intervals and not np.isnan(cell["ci_low"]):
-                text += f"\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}"
-            color = "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"  # on the dark ends of the scale
-            axes.text(
-                across[cell["model"]], places[cell["suite"]], text, ha="center", va="center", fontsize=4.8, color=color,
-                linespacing=1.0,
-            )  # fmt: skip
-    return rows.finish("")
 
 
 def _with_model_across(compared: pd.DataFrame, base: str) -> pd.DataFrame:

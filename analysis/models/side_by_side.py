@@ -1,6 +1,6 @@
 """The section of the report that compares the models of one benchmark."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pandas as pd
@@ -89,7 +89,19 @@ def comparison_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     if len(last.models) < 2:
         return
     compared, name = compare_models(last), scored.file_name
-    views = (_category_view(compared, name), _versus_view(compared, name))
+    table, models = compared.categories, list(compared.summary["model"])
+    values, means = table[models], compared.summary["over_paradigms"]
+    shown = table[["category", "mean", "sd"]].assign(leader=name_leaders(values), highest=values.max(axis=1))
+    note = (
+        f"Paradigms by their mean over {len(models)} models, sd the sample standard deviation over them. The mean over "
+        f"the models' means over paradigms is {100 * means.mean():.2f} % (population sd over the models "
+        f"{100 * means.std(ddof=0):.2f}, as Swe-BLiMP's Table 2 has it)."
+    )
+    if len(shown) > ROWS:
+        note += f" The {ROWS // 2} easiest and the {ROWS // 2} hardest of {len(shown)}; the CSV has all."
+        shown = pd.concat([shown.head(ROWS // 2), shown.tail(ROWS // 2)])
+    categories = TableView(note, _CATEGORIES, shown, {f"paradigms_by_model_{name}": table}, "sd")
+    views = (categories, _versus_view(compared, name))
     summary = _summary_view(scored, last, compared)
     heading = f"Models side by side on {scored.heading}"
     lines = {run.line for run in scored.study.runs if run.label in set(last.models)}
@@ -143,36 +155,18 @@ def _draw_models(scored: BenchmarkScores, last: ModelScores, compared: Compariso
     rows, level = at_level(last, SUITES)
     rows = rows[rows["model"].isin(leading)]
     title = f"{scored.title}, by phenomenon" if level == "phenomenon" else scored.title
-    drawings = [draw_heat_map(_order_cells(rows, leading), level, f"heat_map_{name}", scored.title)]
+    # Models stand in the order of their accuracies, suites in that of their means, easiest first.
+    mean = rows.groupby("suite", sort=False)["accuracy"].transform("mean")
+    place = rows["model"].map({model: place for place, model in enumerate(leading)})
+    ordered = rows.assign(_mean=-mean, _place=place).sort_values(["_mean", "suite", "_place"], kind="stable")
+    cells = ordered.drop(columns=["_mean", "_place"]).reset_index(drop=True)
+    drawings = [draw_heat_map(cells, level, f"heat_map_{name}", scored.title)]
     drawings.append(draw_scatter(compared.by_paradigm, leading[0], "paradigms", f"against_{name}", scored.title))
     certain = compared.tested.dropna(subset="delta_nll")
     if len(leading) > 2 and not certain.empty:
         drawings.append(draw_boxes(box_table(rows), rows, f"certainty_{name}", title, CERTAINTIES["delta_nll"]))
         drawings.append(draw_confidence(confidence_table(certain), f"confidence_{name}", scored.title))
     return drawings
-
-
-def _order_cells(rows: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Order models by accuracy and suites by their mean, easiest first."""
-    mean = rows.groupby("suite", sort=False)["accuracy"].transform("mean")
-    place = rows["model"].map({model: place for place, model in enumerate(models)})
-    ordered = rows.assign(_mean=-mean, _place=place).sort_values(["_mean", "suite", "_place"], kind="stable")
-    return ordered.drop(columns=["_mean", "_place"]).reset_index(drop=True)
-
-
-def _category_view(compared: Comparison, name: str) -> TableView:
-    table, models = compared.categories, list(compared.summary["model"])
-    values, means = table[models], compared.summary["over_paradigms"]
-    shown = table[["category", "mean", "sd"]].assign(leader=name_leaders(values), highest=values.max(axis=1))
-    note = (
-        f"Paradigms by their mean over {len(models)} models, sd the sample standard deviation over them. The mean over "
-        f"the models' means over paradigms is {100 * means.mean():.2f} % (population sd over the models "
-        f"{100 * means.std(ddof=0):.2f}, as Swe-BLiMP's Table 2 has it)."
-    )
-    if len(shown) > ROWS:
-        note += f" The {ROWS // 2} easiest and the {ROWS // 2} hardest of {len(shown)}; the CSV has all."
-        shown = pd.concat([shown.head(ROWS // 2), shown.tail(ROWS // 2)])
-    return TableView(note, _CATEGORIES, shown, {f"paradigms_by_model_{name}": table}, "sd")
 
 
 def _versus_view(compared: Comparison, name: str) -> TableView:

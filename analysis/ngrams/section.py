@@ -1,6 +1,6 @@
 """n-gram models in the report: curves under the model's curve, agreement, and what they account for of each dip."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -54,14 +54,6 @@ def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     agreement = pd.concat([one.agreement for members in lines.values() for one in members], ignore_index=True)
     drawings = draw_ngram_curves(ngram_curves(agreement), f"ngram_curves_{scored.file_name}", scored.title)
     accounts = account_table(significant_dips(classes), lines, scored.study.settings.cluster)
-    yield ReportSection(
-        f"n-gram models beside the model on {scored.heading}",
-        (*_dip_texts(accounts, classes, lines), *drawings, *_dip_views(accounts, scored)),
-        {f"ngrams_{scored.file_name}": agreement},
-    )
-
-
-def _dip_texts(accounts: pd.DataFrame, classes: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]]) -> list[str]:
     runs = dict(zip(classes["line"], classes["runs"], strict=True)) if len(classes) else {}
     partial = [
         f"{line}: {len(lines.get(line, ()))} of its {count} runs have n-gram scores, so its dips are not compared."
@@ -69,7 +61,12 @@ def _dip_texts(accounts: pd.DataFrame, classes: pd.DataFrame, lines: Mapping[str
         if len(lines.get(line, ())) != count
     ]
     found = describe_dips(accounts)
-    return [*(found or ["The test of shape finds no dip that could be compared with n-gram models."]), *partial]
+    texts = [*(found or ["The test of shape finds no dip that could be compared with n-gram models."]), *partial]
+    yield ReportSection(
+        f"n-gram models beside the model on {scored.heading}",
+        (*texts, *drawings, *_dip_views(accounts, scored)),
+        {f"ngrams_{scored.file_name}": agreement},
+    )
 
 
 def _dip_views(accounts: pd.DataFrame, scored: BenchmarkScores) -> list[TableView]:

@@ -81,25 +81,20 @@ def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     lines = own.groupby("line").agg(runs=("runs", "max"), step=("step", "first"), tokens=("tokens", "first"))
     lines = lines.reindex(models).rename_axis("model").reset_index()
     files = {f"phenomena_{scored.file_name}": table, f"phenomena_{scored.file_name}_models": lines}
-    note = _phenomenon_note(scored, lines, human)
-    spread = (table[models].max(axis=1) - table[models].min(axis=1)).where(table["phenomenon"] != "all")
-    shown = table.assign(phenomenon=table["phenomenon"].map(readable), spread=spread)
-    view = TableView(note, _phenomenon_columns(models, table), shown, files, "spread")
-    yield ReportSection(f"Phenomena of {scored.heading}", (view,))
-
-
-def _phenomenon_note(scored: BenchmarkScores, lines: pd.DataFrame, human: pd.DataFrame | None) -> str:
     seeds = ", the mean over the runs that differ in the seed only" if (lines["runs"] > 1).any() else ""
-    text = (
+    note = (
         f"Accuracy in percent at the last scored checkpoint{seeds}; {scored.title}. A phenomenon is the mean over its "
         "pairs; an overall row names its linking function and what it is a mean over (ZhoBLiMP's OVERALL: paradigms)."
     )
     if human is not None:
-        text += (
+        note += (
             " Human: agreement of people, the mean over paradigms, and over all answers. Gap, in percentage points: "
             "human minus the best model of the row."
         ) + circular_note(scored.benchmark, human)
-    return text
+    spread = (table[models].max(axis=1) - table[models].min(axis=1)).where(table["phenomenon"] != "all")
+    shown = table.assign(phenomenon=table["phenomenon"].map(readable), spread=spread)
+    view = TableView(note, _phenomenon_columns(models, table), shown, files, "spread")
+    yield ReportSection(f"Phenomena of {scored.heading}", (view,))
 
 
 def _phenomenon_columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:

@@ -65,7 +65,11 @@ def drawing_style() -> Iterator[None]:
 def chinese_fonts() -> tuple[str, ...]:
     """Return the installed fonts that have Chinese characters, best first; empty where there is none."""
     if not set(_CHINESE_FONTS) & set(fontManager.get_font_names()):
-        _add_new_fonts()
+        # They may have been installed after matplotlib made its list, which it makes only once.
+        known = {entry.fname for entry in fontManager.ttflist}
+        for path in set(findSystemFonts()) - known:
+            with suppress(OSError, RuntimeError, ValueError):  # raised for files that it cannot read
+                fontManager.addfont(path)
     return installed_fonts(_CHINESE_FONTS)
 
 
@@ -74,14 +78,6 @@ def installed_fonts(names: Sequence[str]) -> tuple[str, ...]:
     """Return which of some fonts are installed, in their order."""
     installed = set(fontManager.get_font_names())
     return tuple(name for name in names if name in installed)
-
-
-def _add_new_fonts() -> None:
-    """Add fonts that were installed after matplotlib made its list, which it makes only once."""
-    known = {entry.fname for entry in fontManager.ttflist}
-    for path in set(findSystemFonts()) - known:
-        with suppress(OSError, RuntimeError, ValueError):  # raised for files that it cannot read
-            fontManager.addfont(path)
 
 
 class TokenAxis:

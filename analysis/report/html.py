@@ -4,7 +4,7 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Literal, NamedTuple
@@ -165,7 +165,12 @@ def report_html(
     Sections without a question come first and are not folded.
     """
     shown = [section for section in sections if not section.left_out]
-    anchors = _anchors(section.heading for section in shown)
+    # The places that links lead to: the headings in small letters, numbered where two are alike.
+    anchors: list[str] = []
+    for section in shown:
+        name = re.sub(r"[^\w]+", "-", section.heading.lower()).strip("-")
+        alike = sum(re.fullmatch(rf"{re.escape(name)}(-\d+)?", anchor) is not None for anchor in anchors)
+        anchors.append(f"{name}-{alike + 1}" if alike else name)
     groups: dict[Question | None, list[dict[str, object]]] = {None: []}
     for section, anchor in zip(shown, anchors, strict=True):
         groups.setdefault(section.question, []).append(_section_fields(section, anchor, images))
@@ -188,16 +193,6 @@ def _source(name: str) -> str:
 def _script_hash(script: str) -> str:
     """Return what a Content Security Policy names a script by, so that the page runs no other one."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _anchors(headings: Iterable[str]) -> list[str]:
-    """Name the places that links lead to: the headings in small letters, numbered where two are alike."""
-    anchors: list[str] = []
-    for heading in headings:
-        name = re.sub(r"[^\w]+", "-", heading.lower()).strip("-")
-        alike = sum(re.fullmatch(rf"{re.escape(name)}(-\d+)?", anchor) is not None for anchor in anchors)
-        anchors.append(f"{name}-{alike + 1}" if alike else name)
-    return anchors
 
 
 def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, bytes]) -> dict[str, object]:

@@ -59,7 +59,9 @@ def latex_table(name: str, view: TableView) -> str:
     escaped = {place: [escape_latex(text) for text in texts] for place, texts in enumerate(cells)}
     rows = pd.DataFrame(escaped, dtype=object)
     rows.columns = pd.Index([escape_latex(column.heading) for column in view.columns])
-    letters = _letters(view, cells)
+    # The letters of the widest line, with two for the room between columns.
+    widths = [max(map(len, (column.heading, *texts))) for column, texts in zip(view.columns, cells, strict=True)]
+    letters = sum(min(width, _LONGEST_TEXT) + 2 for width in widths)
     kind = "longtable" if len(rows) > _PAGE else "sidewaystable" if letters > _TURNED * _LINE else "table"
     text: str = rows.style.hide(axis="index").to_latex(
         hrules=True,
@@ -73,12 +75,6 @@ def latex_table(name: str, view: TableView) -> str:
     scaled = letters > _LINE and kind != "longtable"  # which cannot be scaled
     packages = ["booktabs", *_PACKAGES[kind], *(["graphicx"] if scaled else [])]
     return f"{_needs(packages, text)}\n{_fit_line(text) if scaled else text}"
-
-
-def _letters(view: TableView, cells: Sequence[Sequence[str]]) -> int:
-    """Count the letters of the widest line of a table, with two for the room between columns."""
-    widths = [max(map(len, (column.heading, *texts))) for column, texts in zip(view.columns, cells, strict=True)]
-    return sum(min(width, _LONGEST_TEXT) + 2 for width in widths)
 
 
 def _fit_line(text: str) -> str:

@@ -104,7 +104,11 @@ def shape_test(
     With few clusters of pairs p values and the intervals of turns are over seeds alone, or with one seed NaN.
     """
     known = with_known_error(curve)
-    return ShapeTest(*change_tests(known, draws, seed, margin), *_turns(known, seed))
+    weights = smoothing_weights(known.log_tokens)
+    smooth = weights @ known.mean
+    drawn = smooth + curve_draws(known, weights, DRAWS, seed)
+    turns = _turn(known, smooth, drawn), _turn(known, -smooth, -drawn)
+    return ShapeTest(*change_tests(known, draws, seed, margin), *turns)
 
 
 def change_tests(
@@ -113,7 +117,11 @@ def change_tests(
     """Return the p values of ``shape_test`` alone, in the order of ``ALTERNATIVES``; the margin is a fraction."""
     if not curve.has_error:
         return np.nan, np.nan, np.nan, np.nan, np.nan
-    compared = _compare(curve)
+    stretches = _stretches(tuple(curve.tokens))
+    contrasts = stretches.contrasts
+    found = errors(curve, contrasts)
+    loadings = covariance_root(curve, found.seed_share).T @ contrasts.T
+    compared = _Comparison(stretches, contrasts @ curve.mean, np.sqrt(found.variance), found.freedom, loadings)
     drawn = _largest(compared, draws, seed)
     *changes, falls_and_rises, rises_and_falls = _largest_changes(compared)
     rise, fall = (_p_of_largest(change, drawn, compared) for change in changes)
@@ -222,14 +230,6 @@ class _Comparison:
         return self.difference / self.error
 
 
-def _compare(curve: Curve) -> _Comparison:
-    stretches = _stretches(tuple(curve.tokens))
-    contrasts = stretches.contrasts
-    found = errors(curve, contrasts)
-    loadings = covariance_root(curve, found.seed_share).T @ contrasts.T
-    return _Comparison(stretches, contrasts @ curve.mean, np.sqrt(found.variance), found.freedom, loadings)
-
-
 def _largest_changes(compared: _Comparison) -> tuple[float, float, float, float]:
     """Return the largest rise and fall, and of a fall then a rise, and of the reverse, the largest smaller side.
 
@@ -278,14 +278,6 @@ def _p_of_turn(p: float, both_sides: float, draws: int, compared: _Comparison) -
     At a level below that of one draw this bound alone decides, so that the test keeps it.
     """
     return min(p, _bound(both_sides, compared)) if p <= 1 / (1 + 2 * draws) else p
-
-
-def _turns(curve: Curve, seed: int) -> tuple[Turn, Turn]:
-    """Find the deepest dip and the highest bump of the smoothed curve, with intervals."""
-    weights = smoothing_weights(curve.log_tokens)
-    smooth = weights @ curve.mean
-    drawn = smooth + curve_draws(curve, weights, DRAWS, seed)
-    return _turn(curve, smooth, drawn), _turn(curve, -smooth, -drawn)
 
 
 def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:

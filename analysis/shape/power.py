@@ -171,14 +171,10 @@ def with_more(curve: Curve, seeds: int, pairs: float = 1.0) -> Curve:
     share = errors(curve, weights - weights.mean(axis=0)).seed_share
     rest = curve.rest_cov / runs / pairs
     one_item_more = np.eye(len(curve.mean)) / (2 * (pairs * curve.items) ** 2)
-    shared = _positive(curve.item_cov - curve.rest_cov) / pairs
+    # An estimated covariance can have negative parts, which are no variance.
+    values, vectors = np.linalg.eigh(curve.item_cov - curve.rest_cov)
+    shared = np.asarray((vectors * np.maximum(0, values)) @ vectors.T) / pairs
     return replace(
         curve, seeds=seeds, item_cov=shared + rest + one_item_more, rest_cov=rest,
         seed_cov=share * curve.seed_cov / runs + rest, item_freedom=curve.item_freedom * pairs,
     )  # fmt: skip
-
-
-def _positive(covariance: Array) -> Array:
-    """Return the covariance whose negative parts, which an estimate can have, are nothing."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray((vectors * np.maximum(0, values)) @ vectors.T)

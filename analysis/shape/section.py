@@ -164,16 +164,12 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
             1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
         )
     rest = (view, *_paradigms_below(scored, found))
-    if _on_first_screen(scored, found):
-        return ReportSection(heading, (*texts, *rest), not_shown=tuple(drawings))
-    return ReportSection(heading, (*texts, *drawings, *rest))
-
-
-def _on_first_screen(scored: BenchmarkScores, found: Shapes) -> bool:
-    """Return whether the pictures of the first screen have all curves of a benchmark (``ucurve.analysis.overview``)."""
+    # The first screen (``ucurve.analysis.overview``) may have pictures of all curves of the first benchmark.
     first = scored.study.benchmarks()[0]
     is_first = (scored.benchmark, scored.scorer) == (first.benchmark, first.scorer)
-    return is_first and found.classes["phenomenon"].nunique() <= MOST_PICTURED + 1
+    if is_first and found.classes["phenomenon"].nunique() <= MOST_PICTURED + 1:
+        return ReportSection(heading, (*texts, *rest), not_shown=tuple(drawings))
+    return ReportSection(heading, (*texts, *drawings, *rest))
 
 
 def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableView]:
@@ -197,23 +193,6 @@ def test_note(classes: pd.DataFrame, margin: float) -> str:
     over = "pairs" if variations == {ITEMS_ONLY} else "pairs and seeds" if ITEMS_ONLY not in variations else (
         "pairs and, where a line has several runs, over seeds"
     )  # fmt: skip
-    return (
-        f"Curves are smoothed on the log axis of tokens (normal kernel, sd {SMOOTHING} decades; step 0 has no place on "
-        "it and takes no part). A curve falls (rises) where the largest of its falls (rises) between two stretches of "
-        f"it is beyond chance, by a bootstrap over {over}; it is U-shaped where it lies farther from "
-        "every curve that rises and then falls than its error explains. It is flat where all differences lie within "
-        f"{margin:g} points by an equivalence test; where neither a change nor flatness is shown it is undetermined. p "
-        "values are adjusted by Holm over all curves of this table; "
-        f"the level is {LEVEL:g}. {_drawn_note(classes)}"
-        + (_ONE_RUN if 1 in runs else "")
-        + (_TWO_RUNS if 2 in runs else "")
-        + (_SCOPES if runs - {1} else "")
-        + _ENDS
-    )
-
-
-def _drawn_note(classes: pd.DataFrame) -> str:
-    """Say what is drawn: pairs of these templates, not templates."""
     drawn = set(classes["drawn"]) - {"pairs"}
     text = "Draws are of pairs of these templates, not of templates: another template may have another curve. "
     if "edits" in drawn:
@@ -228,7 +207,19 @@ def _drawn_note(classes: pd.DataFrame) -> str:
         )
     if others := sorted(drawn - {"edits"}):
         text += f"Pairs with the same value of {', '.join(others)} are drawn together. "
-    return text
+    return (
+        f"Curves are smoothed on the log axis of tokens (normal kernel, sd {SMOOTHING} decades; step 0 has no place on "
+        "it and takes no part). A curve falls (rises) where the largest of its falls (rises) between two stretches of "
+        f"it is beyond chance, by a bootstrap over {over}; it is U-shaped where it lies farther from "
+        "every curve that rises and then falls than its error explains. It is flat where all differences lie within "
+        f"{margin:g} points by an equivalence test; where neither a change nor flatness is shown it is undetermined. p "
+        "values are adjusted by Holm over all curves of this table; "
+        f"the level is {LEVEL:g}. {text}"
+        + (_ONE_RUN if 1 in runs else "")
+        + (_TWO_RUNS if 2 in runs else "")
+        + (_SCOPES if runs - {1} else "")
+        + _ENDS
+    )
 
 
 def count_classes(classes: pd.DataFrame) -> str:

@@ -51,17 +51,14 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         lambda rows: _describe(rows, parts, Up("bits", "Margin (bits)", level=0), scored.study.look),
     )  # fmt: skip
     heading = f"Critical regions on {scored.heading}"
-    yield ReportSection(heading, (*surprisal, *margins, _last_view(table, scored.file_name)))
-
-
-def _last_view(table: pd.DataFrame, name: str) -> TableView:
     last = table[table["step"] == table.groupby("line", sort=False)["step"].transform("max")].reset_index(drop=True)
     note = (
         "Critical regions at the last checkpoint with stored tokens, means over pairs. The first token is the first "
         "one that differs; it is the region alone where that has one token. Margins are the surprisal of the bad "
         "sentence minus that of the good one."
     )
-    return TableView(note, _SHOWN, last, {f"critical_region_last_{name}": last}, "margin_critical")
+    view = TableView(note, _SHOWN, last, {f"critical_region_last_{scored.file_name}": last}, "margin_critical")
+    yield ReportSection(heading, (*surprisal, *margins, view))
 
 
 def _band(table: pd.DataFrame) -> str:

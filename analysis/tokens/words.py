@@ -11,7 +11,6 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
 from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.plotting.facets import OVER_RUNS
-from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.tokens.table import Checkpoint, read_checkpoints
@@ -113,11 +112,7 @@ def word_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         levels = age_of_acquisition(as_curves(rows[rows["run"].isin(factors.index)]), factors)
         text = "How many times the tokens the runs of a level need to come half way of a word, each of its own way. "
         views.append(TableView(f"{text}{scored.title}.", _LEVELS, levels, {f"words_by_factor_{name}": levels}))
-    yield ReportSection(f"Words of {scored.heading}", (_draw(scored, rows), *views))
-
-
-def _draw(scored: BenchmarkScores, rows: pd.DataFrame) -> Drawing:
-    """Draw the most frequent words, a panel for each, as means over the runs of a line."""
+    # A panel for each of the most frequent words, means over the runs of a line.
     frequent = rows.groupby("word")["occurrences"].max().nlargest(_DRAWN).index
     groups = rows[rows["word"].isin(frequent)].groupby(["line", "word", "step"], sort=False)
     means = groups.agg(
@@ -127,4 +122,5 @@ def _draw(scored: BenchmarkScores, rows: pd.DataFrame) -> Drawing:
     band = f"Band: ± {OVER_RUNS}." if lines["sd"].notna().any() else "No band: one run for each line."
     figure = LineFigure(lines, TOKENS, Up("bits", "Surprisal (bits)"), band, scored.study.look, by="word")
     note = f"Surprisal of the {len(frequent)} most frequent words in bits, {scored.title}. {_NOTE}{band}"
-    return picture(figure, f"words_{scored.file_name}_curves", "Surprisal of words", note, lines)
+    drawing = picture(figure, f"words_{scored.file_name}_curves", "Surprisal of words", note, lines)
+    yield ReportSection(f"Words of {scored.heading}", (drawing, *views))
