@@ -27,7 +27,7 @@ from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.lines.section import side_by_side_sections
 from ucurve.analysis.linking.length_bias import length_bias_sections
-from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
+from ucurve.analysis.linking.section import linking_by_line, linking_by_run
 from ucurve.analysis.ngrams.section import ngram_sections
 from ucurve.analysis.notebook import NotebookStudy
 from ucurve.analysis.plotting.figures import Drawing

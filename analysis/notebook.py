@@ -11,33 +11,36 @@ import pandas as pd
 from ucurve.analysis.charts.flops import flops_chart
 from ucurve.analysis.charts.offline import OfflineChart, empty_chart
 from ucurve.analysis.curves.by_column import column_table
-from ucurve.analysis.curves.charts import curve_tables, value_figure
 from ucurve.analysis.curves.flops import flops_table, with_references
-from ucurve.analysis.curves.learning import band_note, curve_table, overall_figure
+from ucurve.analysis.curves.learning import band_note, curve_table, curve_tables, overall_figure, value_figure
 from ucurve.analysis.curves.loss import loss_figure, loss_table
 from ucurve.analysis.curves.outliers import outlier_table
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.files import PAIR_COLUMNS
 from ucurve.analysis.data.frames import last_scored, overall
 from ucurve.analysis.data.groups import ALL, columns, crossed_columns
-from ucurve.analysis.data.linked import under_linking
 from ucurve.analysis.data.look import look_of
+from ucurve.analysis.data.pair_scores import under_linking
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures import page
 from ucurve.analysis.figures.described import LineFigure
-from ucurve.analysis.items.frequency import frequency_table, with_frequencies
-from ucurve.analysis.items.histories import History, read_histories, same_pairs
+from ucurve.analysis.items.histories import RIGHT, VERDICT_NAMES, WRONG, History, read_histories, same_pairs
 from ucurve.analysis.items.margins import BEYOND, margin_table
-from ucurve.analysis.items.seeds import Line, agreement_table, describe_left_out, lines_of
-from ucurve.analysis.items.seen_before import find_seen_pair
-from ucurve.analysis.items.table import item_summary, item_table
-from ucurve.analysis.items.variance import seed_components, why_not_crossed
-from ucurve.analysis.items.verdicts import RIGHT, VERDICT_NAMES, WRONG
+from ucurve.analysis.items.section import item_summary, item_table
+from ucurve.analysis.items.seeds import (
+    Line,
+    agreement_table,
+    describe_left_out,
+    lines_of,
+    seed_components,
+    why_not_crossed,
+)
+from ucurve.analysis.items.seen_before import find_seen_pair, frequency_table, with_frequencies
 from ucurve.analysis.lines.ends import compare_levels, line_ends
 from ucurve.analysis.lines.table import SideBySide, set_side_by_side
-from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
-from ucurve.analysis.plotting.line_styles import LineStyles
+from ucurve.analysis.linking.section import linking_by_line, linking_by_run
+from ucurve.analysis.plotting.style import LineStyles
 from ucurve.analysis.run_list import describe_runs, table_html, table_text
 from ucurve.analysis.shape.listing import SHAPES_OVER, list_shapes
 from ucurve.analysis.tokens.table import not_stored, region_table, token_frame

@@ -8,8 +8,7 @@ import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from ucurve.analysis.acquisition.order import FROM_START, LEARNED, LEVEL, NOT_LEARNED, TOO_FEW, Order
-from ucurve.analysis.acquisition.section import read_order
+from ucurve.analysis.acquisition.order import FROM_START, LEARNED, LEVEL, NOT_LEARNED, TOO_FEW, Order, read_order
 from ucurve.analysis.curves.learning import curve_table, learning_figure
 from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.frames import stack
@@ -67,8 +66,11 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     learned = [sentence for story in told for sentence in story.learned]
     learned += [f"{more} more benchmarks are below."] if more else []
     turns = list(dict.fromkeys(sentence for story in told for sentence in story.turns))
-    facts = {"What was trained": tuple(_describe_runs(study)), "What was learned": tuple(learned),
-             "Which curves turn": tuple(turns)}  # fmt: skip
+    facts = {
+        "What was trained": tuple(_describe_runs(study)),
+        "What was learned": tuple(learned),
+        "Which curves turn": tuple(turns),
+    }
     pictures = next((story.pictures for story in stories if story.pictures), ())
     if stories and len({run.line for run in study.runs}) > 1:
         pictures = tuple(_draw_lines(study))

@@ -85,11 +85,19 @@ def power_table(shapes: Shapes) -> pd.DataFrame:
             if curve.has_error:
                 found = dip_power(with_more(curve, curve.seeds + more) if more else curve).of_dips(_DEPTHS, level)
             for depth, share in zip(_DEPTHS, found, strict=True):
-                rows.append({
-                    "line": row["line"], "phenomenon": row["phenomenon"], "runs": row["runs"], "items": row["items"],
-                    "detectable_dip": row["detectable_dip"], "limited_by": limit, "more_seeds": more, "depth": depth,
-                    "found": share,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "line": row["line"],
+                        "phenomenon": row["phenomenon"],
+                        "runs": row["runs"],
+                        "items": row["items"],
+                        "detectable_dip": row["detectable_dip"],
+                        "limited_by": limit,
+                        "more_seeds": more,
+                        "depth": depth,
+                        "found": share,
+                    }
+                )
     return pd.DataFrame(rows)
 
 
@@ -127,8 +135,9 @@ def _layout(phenomenon: str, rows: pd.DataFrame, runs: int) -> dict[str, object]
         "phenomenon": name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…",
         "pairs": f"{int(first['items']):,}",
         "80 % find": (f"{smallest:.1f}" if np.isfinite(smallest) else ">50") if is_known else "undetermined",
-        "limited by": first["limited_by"] if is_known else f"too few {first['limited_by']}", **found,
-    }  # fmt: skip
+        "limited by": first["limited_by"] if is_known else f"too few {first['limited_by']}",
+        **found,
+    }
 
 
 def _file(scored: BenchmarkScores) -> str:

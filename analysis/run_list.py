@@ -26,10 +26,15 @@ def describe_runs(runs: Collection[Run]) -> pd.DataFrame:
     for run in runs:
         facts = run.facts
         seeds = sorted({facts.seeds.init, facts.seeds.data}) if facts else []
-        rows.append({
-            "run": run.label, "model": run.model, "tokens": format_count(facts.tokens_budget) if facts else "",
-            "seed": " and ".join(map(str, seeds)), "status": facts.status if facts else NOT_TRAINED_HERE,
-        })  # fmt: skip
+        rows.append(
+            {
+                "run": run.label,
+                "model": run.model,
+                "tokens": format_count(facts.tokens_budget) if facts else "",
+                "seed": " and ".join(map(str, seeds)),
+                "status": facts.status if facts else NOT_TRAINED_HERE,
+            }
+        )
     return pd.DataFrame(rows)
 
 

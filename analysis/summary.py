@@ -10,7 +10,7 @@ from ucurve.analysis.data.frames import last_scored, overall, targets
 from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run, describe_copies, equal_steps
 from ucurve.analysis.data.study import MEANS_OVER, Study
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.metrics.accuracy import PUBLISHED
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 from ucurve.eval.store.tables import ACCURACY
@@ -82,12 +82,17 @@ def provenance(study: Study) -> pd.DataFrame:
 def _describe_training(facts: RunFacts) -> dict[str, object]:
     revision = facts.code_revision or ""
     return {
-        "model": facts.model, "parameters": facts.parameters["total"], "tokens": facts.tokens_budget,
-        "tokenizer": facts.tokenizer, "data": facts.data, "seeds": _format_values(asdict(facts.seeds)),
+        "model": facts.model,
+        "parameters": facts.parameters["total"],
+        "tokens": facts.tokens_budget,
+        "tokenizer": facts.tokenizer,
+        "data": facts.data,
+        "seeds": _format_values(asdict(facts.seeds)),
         "configuration": facts.config_sha256[:12],
         "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
-        "versions": _format_values(facts.versions), "hardware": _format_values(facts.hardware),
-    }  # fmt: skip
+        "versions": _format_values(facts.versions),
+        "hardware": _format_values(facts.hardware),
+    }
 
 
 def missing(study: Study, not_made: Iterable[ReportSection] = ()) -> pd.DataFrame:
@@ -147,25 +152,42 @@ def _format_steps(steps: Sequence[int], most: int = 12) -> str:
     return f"{len(steps)} without: step{'s' if len(steps) > 1 else ''} {shown}{more}"
 
 
-_HEADLINE = (
-    Column("run", "Run"), Column("benchmark", "Benchmark"), Column("start", "Step 0 (%)", "percent"),
+_HEADLINE = table_columns(
+    "run",
+    "benchmark",
+    Column("start", "Step 0 (%)", "percent"),
     Column("accuracy", "Last scored, % (95 % interval)", "percent", ("ci_low", "ci_high")),
-    Column("n", "Pairs", "count"), Column("ties", "Ties", "count"),
-    Column("ties_rule", "A tie counts"), Column("linking", "Linking function"), Column("over", "Mean over"),
-    Column("status", "Status"), Column("clusters", "Edits", "count"), Column("step", "Step", "count"),
-    Column("tokens", "Tokens", "count"), Column("checkpoints", "Checkpoints scored", "count"),
-)  # fmt: skip
+    "n",
+    Column("ties", "Ties", "count"),
+    "ties_rule",
+    "linking",
+    Column("over", "Mean over"),
+    "status",
+    Column("clusters", "Edits", "count"),
+    "step",
+    "tokens",
+    Column("checkpoints", "Checkpoints scored", "count"),
+)
 _PUBLISHED = (
-    Column("n_published", "Pairs published", "count"), Column("accuracy_published", "On all of them (%)", "percent"),
-)  # fmt: skip
-_RUNS = (
-    Column("run", "Run"), Column("status", "Status"), Column("model", "Model"),
-    Column("parameters", "Parameters", "count"), Column("tokens", "Token budget", "count"),
-    Column("tokenizer", "Tokenizer"), Column("data", "Data"), Column("seeds", "Seeds"),
-    Column("configuration", "Configuration"), Column("code", "Code"), Column("versions", "Versions"),
-    Column("hardware", "Hardware"), Column("folder", "Folder"),
-)  # fmt: skip
-_MISSING = (Column("run", "Run"), Column("missing", "Missing"), Column("detail", "Detail"))
+    Column("n_published", "Pairs published", "count"),
+    Column("accuracy_published", "On all of them (%)", "percent"),
+)
+_RUNS = table_columns(
+    "run",
+    "status",
+    "model",
+    Column("parameters", "Parameters", "count"),
+    Column("tokens", "Token budget", "count"),
+    "tokenizer",
+    "data",
+    Column("seeds", "Seeds"),
+    Column("configuration", "Configuration"),
+    Column("code", "Code"),
+    Column("versions", "Versions"),
+    Column("hardware", "Hardware"),
+    Column("folder", "Folder"),
+)
+_MISSING = table_columns("run", Column("missing", "Missing"), Column("detail", "Detail"))
 
 
 @questions.section(questions.RUNS, place=1)

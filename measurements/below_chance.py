@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from measurements.shape_levels import CLUSTER, FAMILY, LEVEL, NOISES, PARADIGMS, RUNS, TOKENS, Noise, simulate, wander
-from ucurve.analysis.shape.below import below_chance
+from ucurve.analysis.shape.over_tokens import below_chance
 
 CHANCE, LEVELS = 0.5, (0.5, 0.45, 0.4, 0.3)
 FEW = (6, 10, 30)  # clusters whose pairs are wholly alike

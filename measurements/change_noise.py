@@ -14,7 +14,7 @@ import numpy as np
 
 from measurements.dip_levels import TRUTHS, Cell, _fading, simulate
 from ucurve.analysis.change_points.bends import find_changes
-from ucurve.analysis.change_points.table import loss_curve
+from ucurve.analysis.change_points.section import loss_curve
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.smoothing import Curve

@@ -17,8 +17,7 @@ import pandas as pd
 
 from measurements.simulated_curves import token_axis
 from measurements.simulated_ngrams import FOLLOWERS, ORDERS, OTHERS, Learned, Learner, learn
-from ucurve.analysis.ngrams.account import LEAST_SHARE, Dip, account_of_dip
-from ucurve.analysis.ngrams.dips import dip_places
+from ucurve.analysis.ngrams.dips import LEAST_SHARE, Dip, account_of_dip, dip_places
 from ucurve.analysis.shape.classify import LEVEL, shape_test
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.smoothing import Array, smoothing_weights

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from ucurve.analysis.items.histories import History
+from ucurve.analysis.items.section import SHARES, item_summary, item_table
 from ucurve.analysis.items.seeds import ALL_RUNS, agreement_table, lines_of
-from ucurve.analysis.items.table import SHARES, item_summary, item_table
 from ucurve.analysis.lines.over_seeds import mean_over_seeds
 
 _AGREEMENT = ("phenomenon", "step", "tokens", "runs", "n", "kappa", "kappa_low", "kappa_high", "agreement")

@@ -1,30 +1,40 @@
-"""Age of acquisition: how many times the tokens the runs of one level of a factor need, over all phenomena."""
+"""Age of acquisition: how many times the tokens the runs of one level of a factor need, over all phenomena.
 
-from collections.abc import Iterator
+It is of the times at which single runs come to an accuracy (``time_at``), which ratios of lines use too.
+"""
+
+from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import log_ndtr
 from scipy.stats import t as student
 
-from ucurve.analysis.acquisition.times import LEAST_CHANGE, read_curves, starts_and_ends, time_at
+from ucurve.analysis.curves.mean import local_linear
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
-from ucurve.analysis.shape.smoothing import Array
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
+from ucurve.analysis.shape.onset import last_crossing
+from ucurve.analysis.shape.smoothing import SMOOTHING, Array
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
 
+LEAST_CHANGE = 0.05  # of accuracy; on a shorter stretch no level tells when runs pass it
 COLUMNS = ("factor", "level", "against", "ratio", "low", "high", "p", "runs", "phenomena", "left", "right")
 _ROUNDS = 300  # of the EM algorithm, whose estimates then change by less than 0.001 decades
 _LEAST_SPREAD = 0.01  # decades: no time is read more exactly
-_SHOWN = (
-    Column("factor", "Factor"), Column("level", "Level"),
-    Column("ratio", "Times the tokens (95 %)", "number", ("low", "high")), Column("against", "Of"),
-    Column("p_holm", "p (Holm)", "p"), Column("runs", "Runs", "count"), Column("left", "Learned before", "count"),
+_SHOWN = table_columns(
+    "factor",
+    "level",
+    Column("ratio", "Times the tokens (95 %)", "number", ("low", "high")),
+    Column("against", "Of"),
+    "p_holm",
+    "runs",
+    Column("left", "Learned before", "count"),
     Column("right", "Not by the end", "count"),
-)  # fmt: skip
+)
 _NOTE = (
     "How many times the training tokens the runs of a level need for what those of another level have, on average over "
     "phenomena and the other factors: until each run passes half way of a phenomenon, from the mean untrained accuracy "
@@ -32,6 +42,47 @@ _NOTE = (
     "(not by the end) count as known to be so early or so late. Intervals are 95 % over seeds, on these pairs. No "
     "ratio: a run passes half way of no phenomenon. Tokens of two tokenizers are other amounts of text. "
 )
+
+
+class RunCurve(NamedTuple):
+    """One run's curve."""
+
+    run: str
+    places: Array  # log10 of tokens, of trained checkpoints with a score
+    smoothed: Array
+    untrained: float  # the accuracy before training; of the first checkpoint where there is none
+
+
+def read_curves(curves: pd.DataFrame) -> dict[str, dict[str, list[RunCurve]]]:
+    """Smooth the curves of all runs (.15 decades), by phenomenon and line.
+
+    ``curves`` has ``line``, ``run``, ``phenomenon``, ``tokens`` and ``accuracy``, a row per checkpoint.
+    """
+    found: dict[str, dict[str, list[RunCurve]]] = {}
+    scored = curves.dropna(subset="accuracy")
+    for (phenomenon, line, run), own in scored.groupby(["phenomenon", "line", "run"], sort=False, observed=True):
+        tokens, accuracy = own.sort_values("tokens")[["tokens", "accuracy"]].to_numpy(np.float64).T
+        places = np.log10(tokens[tokens > 0])
+        if len(places) > 1:
+            smoothed = local_linear(places, accuracy[tokens > 0], SMOOTHING)
+            one = RunCurve(str(run), places, smoothed, float(accuracy[0]))
+            found.setdefault(str(phenomenon), {}).setdefault(str(line), []).append(one)
+    return found
+
+
+def starts_and_ends(lines: Sequence[Sequence[RunCurve]]) -> tuple[list[float], list[float]]:
+    """Return the untrained and the last smoothed accuracy of each line, means over its runs."""
+    starts = [float(np.mean([run.untrained for run in runs])) for runs in lines]
+    return starts, [float(np.mean([run.smoothed[-1] for run in runs])) for runs in lines]
+
+
+def time_at(run: RunCurve, level: float, *, rises: bool = True) -> float:
+    """Return log10 of the tokens at which a run passes a level for good.
+
+    Infinity where it does not, negative infinity where it is on the other side from its first trained checkpoint on.
+    """
+    height = run.smoothed - level if rises else level - run.smoothed
+    return float(last_crossing(run.places, height[None])[0])
 
 
 def age_of_acquisition(curves: pd.DataFrame, factors: pd.DataFrame) -> pd.DataFrame:

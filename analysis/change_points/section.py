@@ -1,4 +1,4 @@
-"""Change points in the report: where curves of accuracy bend, beside the bends of the loss."""
+"""Change points in the report: every change of every curve of a line, of accuracy and of loss, as table and drawing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -9,26 +9,45 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ucurve.analysis.change_points.bends import LEAST_APART, LEAST_CHECKPOINTS, MOST_CHANGES
-from ucurve.analysis.change_points.table import ACCURACY, change_table, loss_curves
-from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.change_points.bends import (
+    LEAST_APART,
+    LEAST_CHECKPOINTS,
+    MOST_CHANGES,
+    Changes,
+    can_bend,
+    find_changes,
+    noise_covariance,
+)
+from ucurve.analysis.curves.loss import loss_by_run
+from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.plotting.facets import Panels, draw_over_tokens, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import LineStyles
-from ucurve.analysis.plotting.style import TokenAxis, readable
+from ucurve.analysis.plotting.style import LineStyles, TokenAxis, readable
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
-from ucurve.analysis.shape.classify import LEVEL
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
+from ucurve.analysis.shape.classify import LEVEL, Row, adjust_by_runs
 from ucurve.analysis.shape.section import read_shapes
-from ucurve.analysis.shape.smoothing import Curve
+from ucurve.analysis.shape.smoothing import Array, Curve, with_known_error
 
-_CHANGES = (
-    Column("line", "Model"), Column("curve", "Curve"), Column("which", "Change"),
+ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS = "accuracy", "held-out loss", "training loss"
+NOT_APART = "not told apart"
+_OF_A_CHANGE = ("tokens", "tokens_low", "tokens_high", "level", "slope_before", "slope_after")
+_COLUMNS = (
+    "line", "measure", "phenomenon", "runs", "change", *_OF_A_CHANGE, "p", "p_holm", "significant", "may_be_more",
+    "beside_loss",
+)  # fmt: skip
+_LEAST_VARIANCE = 1e-12  # of a loss: what is left where nothing varies
+_CHANGES = table_columns(
+    "line",
+    Column("curve", "Curve"),
+    Column("which", "Change"),
     Column("tokens", "Tokens (95 % interval)", "count", ("tokens_low", "tokens_high")),
     Column("before", "Slope before", "number"),
-    Column("after", "Slope after", "number"), Column("beside_loss", "Beside changes of the loss"),
-    Column("p_holm", "p (Holm)", "p"), Column("runs", "Runs", "count"),
-)  # fmt: skip
+    Column("after", "Slope after", "number"),
+    Column("beside_loss", "Beside changes of the loss"),
+    "p_holm",
+    "runs",
+)
 _NOTE = (
     f"Changes of slope against log tokens, at least a factor of {10**LEAST_APART:.0f} apart. By the double maximum "
     "test of Bai and Perron (1998) with draws of the curve's own error (Holm over all curves of lines of one run, and "
@@ -47,6 +66,106 @@ _FIGURE_NOTE = (
 )
 
 
+def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str, tuple[str, Curve]]) -> pd.DataFrame:
+    """Find the changes of curves of accuracy, by line and phenomenon (``all``: every pair), and of ``loss_curves``.
+
+    There is a row for each change, ordered by line and place, and one without a place for each curve that has none.
+    ``phenomenon`` is empty for a loss; ``change`` counts from 1, and 0 says that there is none; slopes are per decade
+    of tokens, in fractions or bits per byte; ``p_holm`` is over all curves of lines of one run, and over all of lines
+    of several; ``may_be_more`` says that a curve has as many changes as are looked for. ``beside_loss`` is such as
+    ``after 1, before 2``: the interval of a change of accuracy lies after that of the first change of the loss and
+    before that of the second. Curves of too few edits have the changes that these pairs have in other seeds, and with
+    one run they are left out.
+    """
+    curves = [(line, kind, "", curve) for line, (kind, curve) in losses.items()]
+    curves += [(line, ACCURACY, phenomenon, with_known_error(curve)) for (line, phenomenon), curve in estimates.items()]
+    curves = [one for one in curves if can_bend(one[-1].tokens) and one[-1].has_error]
+    if not curves:
+        return pd.DataFrame(columns=list(_COLUMNS))
+    found = [find_changes(curve) for *_, curve in curves]
+    adjusted = adjust_by_runs(pd.Series([one.p for one in found]), pd.Series([curve.seeds for *_, curve in curves]))
+    rows = []
+    for (line, measure, phenomenon, curve), changes, p in zip(curves, found, adjusted.tolist(), strict=True):
+        of_curve = {
+            "line": line,
+            "measure": measure,
+            "phenomenon": phenomenon,
+            "runs": curve.seeds,
+            "p": changes.p,
+            "p_holm": p,
+            "significant": p <= LEVEL,
+            "may_be_more": p <= LEVEL and changes.may_be_more,
+        }
+        rows += [{**of_curve, **change} for change in _lay_out(changes, significant=p <= LEVEL)]
+    table = pd.DataFrame(rows)
+    table["beside_loss"] = [_beside_loss(row, table) for row in table.to_dict("records")]
+    table["place"] = pd.factorize(table["line"])[0]
+    return table.sort_values(["place", "tokens"], kind="stable", ignore_index=True)[list(_COLUMNS)]
+
+
+def _lay_out(changes: Changes, *, significant: bool) -> Iterator[dict[str, float]]:
+    """Lay out the changes, or that there are none."""
+    if not significant:
+        yield {"change": 0, **dict.fromkeys(_OF_A_CHANGE, np.nan)}
+        return
+    places = zip(changes.tokens, changes.low, changes.high, changes.levels, pairwise(changes.slopes), strict=True)
+    for number, (*place, slopes) in enumerate(places, start=1):
+        yield {"change": number, **dict(zip(_OF_A_CHANGE, (*place, *slopes), strict=True))}
+
+
+def _beside_loss(row: Row, table: pd.DataFrame) -> str:
+    """Say between which changes of the loss of its line a change of accuracy lies, by their intervals."""
+    if row["measure"] != ACCURACY or not row["change"]:
+        return ""
+    losses = table[(table["line"] == row["line"]) & (table["measure"] != ACCURACY) & (table["change"] > 0)]
+    if losses.empty:
+        return ""
+    earlier = losses.loc[losses["tokens_high"] < row["tokens_low"], "change"]
+    later = losses.loc[losses["tokens_low"] > row["tokens_high"], "change"]
+    parts = [f"after {earlier.max()}"] if len(earlier) else []
+    parts += [f"before {later.min()}"] if len(later) else []
+    return ", ".join(parts) or NOT_APART
+
+
+def loss_curves(study: Study) -> dict[str, tuple[str, Curve]]:
+    """Return the curve of the loss of every line, in bits per byte: held-out where it was measured, else training."""
+    found = {}
+    held_out, training = loss_by_run(study.held_out), loss_by_run(study.metrics)
+    for line in dict.fromkeys(run.line for run in study.runs):
+        for kind, rows in ((HELD_OUT_LOSS, held_out), (TRAINING_LOSS, training)):
+            curve = _loss_of_line(rows[rows["line"] == line])
+            if line not in found and curve is not None:
+                found[line] = (kind, curve)
+    return found
+
+
+def _loss_of_line(rows: pd.DataFrame) -> Curve | None:
+    """Estimate a loss from rows of ``loss_by_run``; None where too few checkpoints are shared by all runs."""
+    by_run = rows.pivot_table(index="run", columns="bin", values="bits_per_byte", observed=True).dropna(axis=1)
+    if by_run.empty:
+        return None
+    tokens = rows.groupby("bin")["tokens"].mean()[by_run.columns].to_numpy(np.float64)
+    if not can_bend(tokens):
+        return None
+    return loss_curve(tokens, by_run.to_numpy(np.float64))
+
+
+def loss_curve(tokens: Array, losses: Array) -> Curve:
+    """Return the mean of losses, float64[S, T], one row for each run, with its error.
+
+    The error has two parts: the noise of each run beside its own line with the most bends, and the seeds.
+    """
+    seeds, steps = losses.shape
+    noise, freedom = noise_covariance(tokens, losses)
+    mean = losses.mean(axis=0)
+    own = (noise + np.eye(steps) * _LEAST_VARIANCE) / seeds
+    nothing = np.zeros_like(own)
+    if seeds == 1:
+        return Curve(tokens, mean, 1, 0, own, nothing, nothing, freedom)
+    apart = losses - mean
+    return Curve(tokens, mean, seeds, 0, own, apart.T @ apart / (seeds * (seeds - 1)), own, freedom)
+
+
 @questions.section(questions.SHAPES, place=5, page="docs/change-points.md")
 def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Report the change points of accuracy and of the loss of each line; nothing where no curve can be tested."""
@@ -61,8 +180,10 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     scale = np.where(shown["measure"] == ACCURACY, 100.0, 1.0)
     shown = shown.assign(
         curve=shown["phenomenon"].map(readable).where(shown["measure"] == ACCURACY, shown["measure"]),
-        which=name_changes(shown), before=scale * shown["slope_before"], after=scale * shown["slope_after"],
-    )  # fmt: skip
+        which=name_changes(shown),
+        before=scale * shown["slope_before"],
+        after=scale * shown["slope_after"],
+    )
     name = f"change_points_{scored.file_name}"
     view = TableView(f"{_NOTE}{scored.title}.", _CHANGES, shown, {name: table}, "p_holm")
     drawings = draw_changes(table, shapes.estimates, name, scored.title, scored.study.look)
@@ -70,9 +191,11 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     bent = accuracies[accuracies["significant"]]["phenomenon"]
     straight = drawings[: 0 if bent.eq("all").any() else 1]  # the overall figure comes first
     yield ReportSection(
-        f"Change points on {scored.heading}", (_count(accuracies), *drawings[len(straight) :], view),
-        left_out=left_out, not_shown=tuple(straight),
-    )  # fmt: skip
+        f"Change points on {scored.heading}",
+        (_count(accuracies), *drawings[len(straight) :], view),
+        left_out=left_out,
+        not_shown=tuple(straight),
+    )
 
 
 def draw_changes(
@@ -81,12 +204,23 @@ def draw_changes(
     """Draw the bent lines of ``change_table`` over the accuracies: overall and with a panel for each phenomenon."""
     changes = table[(table["measure"] == ACCURACY) & (table["change"] > 0)]
     tested = table.loc[table["measure"] == ACCURACY, ["line", "phenomenon"]].drop_duplicates()
-    rows = pd.concat([
-        pd.DataFrame({"line": line, "phenomenon": phenomenon, "tokens": curve.tokens, "accuracy": curve.mean,
-                      "low": curve.mean, "runs": curve.seeds})
-        for line, phenomenon in tested.itertuples(index=False, name=None)
-        for curve in (estimates[line, phenomenon],)
-    ], ignore_index=True)  # fmt: skip
+    rows = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "line": line,
+                    "phenomenon": phenomenon,
+                    "tokens": curve.tokens,
+                    "accuracy": curve.mean,
+                    "low": curve.mean,
+                    "runs": curve.seeds,
+                }
+            )
+            for line, phenomenon in tested.itertuples(index=False, name=None)
+            for curve in (estimates[line, phenomenon],)
+        ],
+        ignore_index=True,
+    )
     note = f"Changes of slope of the accuracy against training tokens, {title}. {_FIGURE_NOTE}"
     return overall_and_phenomena(rows, name, "Change points", note, partial(_draw, changes=changes, look=look))
 

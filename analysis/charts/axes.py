@@ -79,10 +79,12 @@ def _log_axis(field: str, title: str, ends: tuple[float, float], label: str, nev
     margin = (high / low) ** _MARGIN if high > low else 2.0
     scale = alt.Scale(type="log", domain=[low / margin, high * margin], nice=False)
     axis = alt.Axis(
-        labelExpr=f"{never} || !({_HAS_ROOM}) ? '' : {label}", labelOverlap="greedy", labelSeparation=4,
+        labelExpr=f"{never} || !({_HAS_ROOM}) ? '' : {label}",
+        labelOverlap="greedy",
+        labelSeparation=4,
         gridOpacity=_hidden_if(f"{never} || {_DIGIT} !== 1"),
         tickOpacity=_hidden_if(f"{never} || {_DECADE} < 110 && {_DIGIT} !== 1"),
-    )  # fmt: skip
+    )
     return alt.X(field=field, type="quantitative", title=title, scale=scale, axis=axis)
 
 

@@ -9,8 +9,14 @@ from ucurve.analysis.charts import axes, parts
 from ucurve.analysis.charts.offline import LayeredChart
 from ucurve.analysis.charts.parts import CURVES, LEVELS, TITLES, Column
 from ucurve.analysis.plotting.facets import OVER_RUNS, line_names
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
-from ucurve.analysis.plotting.style import lowest_of, percent_bottom, phenomenon_name, phenomenon_order
+from ucurve.analysis.plotting.style import (
+    NUMBERED,
+    LineStyles,
+    lowest_of,
+    percent_bottom,
+    phenomenon_name,
+    phenomenon_order,
+)
 from ucurve.fields import format_count
 
 _LEVEL_DASHES = ([6, 2], [3, 1.5], [7, 2.5, 1.5, 2.5], [1, 1.5])

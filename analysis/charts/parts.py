@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.typing import LineStyleType
 
 from ucurve.analysis.charts.offline import LayeredChart, PanelChart
-from ucurve.analysis.plotting.line_styles import DASHES, MARKERS, MOST_BANDS, NUMBERED, LineStyle
+from ucurve.analysis.plotting.style import DASHES, MARKERS, MOST_BANDS, NUMBERED, LineStyle
 
 CURVES, LEVELS = "curves", "levels"  # the names of the data
 Rows = list[dict[str, object]]
@@ -48,18 +48,37 @@ _SHAPES = dict(zip(MARKERS, ("circle", "square", "triangle-up", "diamond", "tria
 _CONFIG = {
     "font": "system-ui, 'Noto Sans CJK SC', 'WenQuanYi Zen Hei', sans-serif",
     "view": {"stroke": None},
-    "axis": {"labelColor": "#333", "titleColor": "#1b1b1b", "labelFontSize": 11.5, "titleFontSize": 12.5,
-             "titleFontWeight": "normal", "gridColor": "#e6e6e6", "domainColor": "#666", "tickColor": "#666"},
+    "axis": {
+        "labelColor": "#333",
+        "titleColor": "#1b1b1b",
+        "labelFontSize": 11.5,
+        "titleFontSize": 12.5,
+        "titleFontWeight": "normal",
+        "gridColor": "#e6e6e6",
+        "domainColor": "#666",
+        "tickColor": "#666",
+    },
     "legend": {"labelColor": "#1b1b1b", "labelFontSize": 12, "layout": {"expr": "{bottom: {direction: 'vertical'}}"}},
     "title": {"anchor": "start", "fontSize": 14, "fontWeight": "normal", "color": "#1b1b1b"},
-    "header": {"labelColor": "#1b1b1b", "labelFontSize": 12, "labelAnchor": "start", "titleOrient": "bottom",
-               "titleColor": "#1b1b1b", "titleFontSize": 12.5, "titleFontWeight": "normal"},
-    "style": {
-        "chance": {"color": "#767676"}, "untrained": {"color": "#999"}, "ring": {"color": "#1b1b1b"},
-        "untrained-label": {"color": "#333", "fontSize": 11.5}, "partial": {"fill": "white"},
-        "level": {"color": "#404040"}, "chosen": {"color": "#1b1b1b"},
+    "header": {
+        "labelColor": "#1b1b1b",
+        "labelFontSize": 12,
+        "labelAnchor": "start",
+        "titleOrient": "bottom",
+        "titleColor": "#1b1b1b",
+        "titleFontSize": 12.5,
+        "titleFontWeight": "normal",
     },
-}  # fmt: skip
+    "style": {
+        "chance": {"color": "#767676"},
+        "untrained": {"color": "#999"},
+        "ring": {"color": "#1b1b1b"},
+        "untrained-label": {"color": "#333", "fontSize": 11.5},
+        "partial": {"fill": "white"},
+        "level": {"color": "#404040"},
+        "chosen": {"color": "#1b1b1b"},
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -129,9 +148,14 @@ def layered(
     # Given at once: each of Altair's methods for one of them makes all layers anew.
     steps = [*(alt.FilterTransform(filter=keep_chosen(column)) for column in menus), _flatten(numbers)]
     return LayeredChart(
-        data=alt.NamedData(CURVES), layer=marks, width="container", height=_HEIGHT, config=_CONFIG,
-        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"), transform=steps,
-    )  # fmt: skip
+        data=alt.NamedData(CURVES),
+        layer=marks,
+        width="container",
+        height=_HEIGHT,
+        config=_CONFIG,
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+        transform=steps,
+    )
 
 
 def _flatten(numbers: Sequence[str]) -> alt.FlattenTransform:
@@ -142,9 +166,14 @@ def small(layers: Sequence[alt.Chart], numbers: Sequence[str]) -> LayeredChart:
     """Put marks into one small panel without legend; the page sets the parameters ``at`` and ``alone``."""
     marks = [layers[0].add_params(alt.param(_AT, value=None), alt.param(_ALONE, value=None)), *layers[1:]]
     return LayeredChart(
-        data=alt.NamedData(CURVES), layer=marks, width="container", height=PANEL[1], config=_CONFIG,
-        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"), transform=[_flatten(numbers)],
-    )  # fmt: skip
+        data=alt.NamedData(CURVES),
+        layer=marks,
+        width="container",
+        height=PANEL[1],
+        config=_CONFIG,
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+        transform=[_flatten(numbers)],
+    )
 
 
 def panel_size(panels: Column) -> tuple[int, int]:
@@ -160,9 +189,13 @@ def in_panels(chart: LayeredChart, panels: Column, title: str) -> PanelChart:
     facet = alt.Facet(field=panels.name, type="nominal", sort=list(panels.values), title=title)
     across = _FEW_ACROSS if panel_size(panels) == _LARGE_PANEL else _ACROSS
     return PanelChart(
-        data=alt.NamedData(CURVES), spec=one, facet=facet, columns=across,
-        spacing={"row": 14, "column": 14}, config=_CONFIG,
-    )  # fmt: skip
+        data=alt.NamedData(CURVES),
+        spec=one,
+        facet=facet,
+        columns=across,
+        spacing={"row": 14, "column": 14},
+        config=_CONFIG,
+    )
 
 
 def filled(chart: Chart, title: str, note: str, data: Mapping[str, Rows]) -> Chart:
@@ -195,10 +228,13 @@ def zoom_and_legend(lines: Column, *, by_line: bool = True, zoom: bool = True) -
     store = f"data('{_PICKED}_store')"
     only = f"length({store}) === 1 && datum && {store}[0].values[0] === datum.value"
     picked = alt.selection_point(
-        name=_PICKED, fields=[lines.name], toggle=f"event.shiftKey || {only}", bind="legend",
+        name=_PICKED,
+        fields=[lines.name],
+        toggle=f"event.shiftKey || {only}",
+        bind="legend",
         on="click" if by_line else alt.Undefined,
         clear="dblclick" if by_line else alt.Undefined,  # fails to compile without ``on``
-    )  # fmt: skip
+    )
     return [*zooms, picked]
 
 
@@ -249,11 +285,15 @@ def rings(
     shown = [{"param": choice.name, "empty": False, "value": 1} for choice in choices]
     over = alt.selection_point(name=_OVER, fields=[lines.name], on="pointerover", clear="pointerout")
     look = base.mark_point(
-        clip=True, size=150, fill="transparent", style="ring", strokeWidth=1.4, opacity=1,
-        description=alt.ExprRef(said), cursor="pointer" if clicked_by else alt.Undefined,
-    ).encode(
-        strokeOpacity=alt.StrokeOpacityValue(0, condition=shown), tooltip=list(tips)
-    )  # fmt: skip
+        clip=True,
+        size=150,
+        fill="transparent",
+        style="ring",
+        strokeWidth=1.4,
+        opacity=1,
+        description=alt.ExprRef(said),
+        cursor="pointer" if clicked_by else alt.Undefined,
+    ).encode(strokeOpacity=alt.StrokeOpacityValue(0, condition=shown), tooltip=list(tips))
     return keep_picked(look, lines).add_params(*choices, over)
 
 
@@ -301,19 +341,27 @@ def legend(names: Sequence[str], *, shapes: bool = False) -> alt.Legend:
     letters = max(map(len, names), default=0)
     look = {"symbolSize": 55} if shapes else {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2.5}
     return alt.Legend(
-        orient="bottom", direction="horizontal", title=None, symbolOpacity=1,
+        orient="bottom",
+        direction="horizontal",
+        title=None,
+        symbolOpacity=1,
         columns=alt.ExprRef(f"max(1, floor({room} / {_SYMBOL + _LETTER * letters:g}))"),
-        labelLimit=alt.ExprRef(f"max(120, {room} - 30)"), **look,
-    )  # fmt: skip
+        labelLimit=alt.ExprRef(f"max(120, {room} - 30)"),
+        **look,
+    )
 
 
 def tips(fields: Iterable[str]) -> list[alt.Tooltip]:
     """Return the values of a point that are shown under the pointer: numbers, and names for all other fields."""
     return [
-        alt.Tooltip(field=field, type="quantitative" if field in _FORMATS else "nominal",
-                    title=TITLES.get(field, field.capitalize()), format=_FORMATS.get(field, alt.Undefined))
+        alt.Tooltip(
+            field=field,
+            type="quantitative" if field in _FORMATS else "nominal",
+            title=TITLES.get(field, field.capitalize()),
+            format=_FORMATS.get(field, alt.Undefined),
+        )
         for field in fields
-    ]  # fmt: skip
+    ]
 
 
 def with_band_text(chart: LayeredChart, form: str) -> LayeredChart:

@@ -15,11 +15,10 @@ from ucurve.analysis.data.groups import ALL, CROSS, Ids, Pairs, columns, crossed
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures.drawings import picture
-from ucurve.analysis.items.frequency import with_frequencies
-from ucurve.analysis.items.histories import History, read_histories, same_pairs
-from ucurve.analysis.items.verdicts import RIGHT, TIE
+from ucurve.analysis.items.histories import RIGHT, TIE, History, read_histories, same_pairs
+from ucurve.analysis.items.seen_before import with_frequencies
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.plotting.style import NUMBERED, LineStyles
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import ReportSection
 from ucurve.errors import UserError, unknown_name
@@ -71,9 +70,13 @@ def column_table(histories: Iterable[History], column: str, rule: TiesRule) -> p
     n = rows.drop_duplicates("phenomenon").set_index("phenomenon")["n"]
     table = curve_table(rows, [history.run for history in every]).rename(columns={"phenomenon": "value"})
     lines = {name: place for place, name in enumerate(dict.fromkeys(history.run.line for history in every))}
-    order = pd.DataFrame({
-        "line": table["line"].map(lines), "value": table["value"].map(groups.names.index), "step": table["step"],
-    }).sort_values(["line", "value", "step"])  # fmt: skip
+    order = pd.DataFrame(
+        {
+            "line": table["line"].map(lines),
+            "value": table["value"].map(groups.names.index),
+            "step": table["step"],
+        }
+    ).sort_values(["line", "value", "step"])
     return table.assign(n=table["value"].map(n).astype(int)).loc[order.index].reset_index(drop=True)
 
 
@@ -128,11 +131,18 @@ def value_rows(
     n = clusters.levels.totals(sizes)[rows].astype(np.int64)
     steps, number = len(checkpoints), len(names)
     named = {name: np.repeat(checkpoints[name].to_numpy(), number) for name in ("step", "tokens", "flops")}
-    table = pd.DataFrame({
-        "run": run.label, "line": run.line, "phenomenon": np.tile(np.array(names, dtype=object), steps), **named,
-        "accuracy": accuracy[:, rows].ravel(), "ci_low": low[:, rows].ravel(), "ci_high": high[:, rows].ravel(),
-        "n": np.tile(n, steps),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "run": run.label,
+            "line": run.line,
+            "phenomenon": np.tile(np.array(names, dtype=object), steps),
+            **named,
+            "accuracy": accuracy[:, rows].ravel(),
+            "ci_low": low[:, rows].ravel(),
+            "ci_high": high[:, rows].ravel(),
+            "n": np.tile(n, steps),
+        }
+    )
     return table[table["n"] > 0]
 
 

@@ -15,8 +15,7 @@ from ucurve.analysis.charts.flops import flops_chart, name_with_parameters
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.plotting.facets import OVER_RUNS, Panels, draw_panels, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyle, LineStyles
-from ucurve.analysis.plotting.style import log_axis, percent_axis, power_label
+from ucurve.analysis.plotting.style import NUMBERED, LineStyle, LineStyles, log_axis, percent_axis, power_label
 
 _DASHES: tuple[LineStyleType, ...] = ((0, (6, 2)), (0, (3, 1.5)), "-.", (0, (1, 1.5)))
 _LEVEL = "Level lines: people, and models that were not trained here"
@@ -36,12 +35,15 @@ def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     described = pd.DataFrame(
         [
             {
-                "line": run.line, "model": run.model, "parameters": run.parameters,
-                "over_budgets": run.line_without("budget"), "has_ended": run.has_ended,
+                "line": run.line,
+                "model": run.model,
+                "parameters": run.parameters,
+                "over_budgets": run.line_without("budget"),
+                "has_ended": run.has_ended,
             }
             for run in runs
         ]
-    )  # fmt: skip
+    )
     first = dict.fromkeys(("model", "parameters", "over_budgets"), "first")
     lines = described.groupby("line", as_index=False).agg(first | {"has_ended": "any"})
     last = curves.groupby("line")["step"].max()  # gaps included: the last checkpoint that was planned or saved
@@ -111,6 +113,13 @@ def _draw_points(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], 
         ends, style = rows.sort_values("flops"), styles[str(name)]
         bars = (ends["high"] - ends["accuracy"]).where(ends["band"] == OVER_RUNS)
         axes.errorbar(
-            ends["flops"], ends["accuracy"], yerr=bars.to_numpy(), color=style.color,
-            marker=style.marker, markersize=size, linestyle=":", elinewidth=0.7, capsize=1.5,
-        )  # fmt: skip
+            ends["flops"],
+            ends["accuracy"],
+            yerr=bars.to_numpy(),
+            color=style.color,
+            marker=style.marker,
+            markersize=size,
+            linestyle=":",
+            elinewidth=0.7,
+            capsize=1.5,
+        )

@@ -1,4 +1,7 @@
-"""Learning curves: accuracy against training tokens, overall and per phenomenon (ZhoBLiMP, section 5.3, Figure 4)."""
+"""Learning curves: accuracy against training tokens, overall and per phenomenon (ZhoBLiMP, section 5.3, Figure 4).
+
+Pages show more than the figures for papers: every linking function, and a line for each value of a column.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,14 +10,17 @@ import pandas as pd
 
 from ucurve.analysis.data.frames import with_gaps
 from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import ACCURACY, TOKENS, LineFigure
 from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.plotting.facets import OVER_RUNS
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.plotting.style import NUMBERED, LineStyles
 
 OVER_PAIRS = "95 % interval over the pairs of these templates"
 _CURVE = ["line", "phenomenon", "step"]
+MOST_ROWS = 20_000  # of a chart: with more of them a page is slow and large
+MOST_LINES = 6  # of one panel
 
 
 def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
@@ -33,9 +39,14 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     lines = pd.Categorical(rows["line"], list(dict.fromkeys(run.line for run in runs)))
     curves = rows.assign(line=lines).groupby(_CURVE, observed=True)
     table = curves.agg(
-        tokens=("tokens", "mean"), flops=("flops", "mean"), runs=("accuracy", "count"), accuracy=("accuracy", "mean"),
-        sd=("accuracy", "std"), low=("ci_low", "mean"), high=("ci_high", "mean"),
-    ).reset_index()  # fmt: skip
+        tokens=("tokens", "mean"),
+        flops=("flops", "mean"),
+        runs=("accuracy", "count"),
+        accuracy=("accuracy", "mean"),
+        sd=("accuracy", "std"),
+        low=("ci_low", "mean"),
+        high=("ci_high", "mean"),
+    ).reset_index()
     table["line"] = table["line"].astype(str)
     members = table["line"].map(rows.groupby("line")["run"].nunique())
     several = members > 1
@@ -90,3 +101,37 @@ def band_note(table: pd.DataFrame) -> str:
         text = f"Band: ± {OVER_RUNS} where a line has several runs, {OVER_PAIRS} where it has one."
     partial = ((table["runs"] > 0) & ~table["whole"]).any()
     return text + (" Open markers: only some runs of the line have a score there." if partial else "")
+
+
+def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.DataFrame:
+    """Return ``curve_table`` for every linking function of a benchmark, named in a column ``linking``.
+
+    The one that is given, or that of the figures, comes first. It is the only one where the rows of all would be more
+    than ``MOST_ROWS``.
+    """
+    rows = scored.drawn_rows
+    rows = rows[(rows["split"] == "all") & (rows["step"] >= 0)]
+    first = linking or scored.linking
+    others = sorted(set(rows["linking"].astype(str)) - {first})
+    functions = [first, *(others if len(rows) <= MOST_ROWS else [])]
+    tables = [curve_table(rows[rows["linking"] == name], scored.study.runs).assign(linking=name) for name in functions]
+    return pd.concat(tables, ignore_index=True)
+
+
+def value_figure(table: pd.DataFrame, column: str, look: LineStyles = NUMBERED) -> LineFigure:
+    """Describe a line for each value of a column, with a menu of the lines of runs.
+
+    More than six values have a panel each, with the runs as lines.
+    """
+    figure = learning_figure(table, look)
+    menus = tuple(name for name in ("linking", "line") if name in table)
+    if table[column].nunique() > MOST_LINES:
+        return replace(figure, by=column, menus=menus[:-1])
+    return replace(figure, line=column, menus=menus, counted=())
+
+
+def note_one_function(scored: BenchmarkScores, table: pd.DataFrame) -> str:
+    """Say so where the chart of ``curve_tables`` has one linking function of several."""
+    if table["linking"].nunique() == scored.rows["linking"].nunique():
+        return ""
+    return f" The chart has {scored.linking} alone: all linking functions would make more than {MOST_ROWS:,} rows."

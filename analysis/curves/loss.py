@@ -8,7 +8,7 @@ from ucurve.analysis.figures.described import TRAINED, LineFigure, Up
 from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.plotting.facets import OVER_RUNS
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.plotting.style import NUMBERED, LineStyles
 
 HELD_OUT = "held-out"
 
@@ -36,10 +36,17 @@ def loss_by_run(losses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _average(losses: pd.DataFrame) -> pd.DataFrame:
-    table = loss_by_run(losses).groupby(["line", "bin"], as_index=False, observed=True).agg(
-        tokens=("tokens", "mean"), steps=("steps", "max"), runs=("run", "count"),
-        sd=("bits_per_byte", "std"), bits_per_byte=("bits_per_byte", "mean"),
-    )  # fmt: skip
+    table = (
+        loss_by_run(losses)
+        .groupby(["line", "bin"], as_index=False, observed=True)
+        .agg(
+            tokens=("tokens", "mean"),
+            steps=("steps", "max"),
+            runs=("run", "count"),
+            sd=("bits_per_byte", "std"),
+            bits_per_byte=("bits_per_byte", "mean"),
+        )
+    )
     table["low"], table["high"] = table["bits_per_byte"] - table["sd"], table["bits_per_byte"] + table["sd"]
     return table.drop(columns=["bin", "sd"]).astype({"line": str})
 

@@ -13,7 +13,7 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import ACCURACY, TOKENS, LineFigure
 from ucurve.analysis.figures.drawings import overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
+from ucurve.analysis.plotting.style import NUMBERED, LineStyles
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import ReportSection
 
@@ -86,10 +86,18 @@ def _average_line(rows: pd.DataFrame) -> pd.DataFrame:
     values = np.array([interpolate_run(part, grid) for _, part in rows.groupby("run", sort=False)])
     mean, sd = values.mean(axis=0), values.std(axis=0, ddof=1)  # NaN where a run has none
     smoothed, spread = (_smooth_stretches(grid, one) for one in (mean, sd))
-    return pd.DataFrame({
-        "tokens": grid, "runs": len(values), "models": rows["model"].nunique(), "accuracy": mean, "sd": sd,
-        "smoothed": smoothed, "low": smoothed - spread, "high": smoothed + spread,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "tokens": grid,
+            "runs": len(values),
+            "models": rows["model"].nunique(),
+            "accuracy": mean,
+            "sd": sd,
+            "smoothed": smoothed,
+            "low": smoothed - spread,
+            "high": smoothed + spread,
+        }
+    )
 
 
 def interpolate_run(rows: pd.DataFrame, grid: Array) -> Array:
@@ -120,6 +128,11 @@ def _describe(table: pd.DataFrame, look: LineStyles) -> LineFigure:
     smoothed = table.assign(mark="smoothed", accuracy=table["smoothed"], sizes=table["models"])
     dots = table.assign(mark="mean", low=np.nan, high=np.nan)
     return LineFigure(
-        pd.concat([smoothed, dots], ignore_index=True), TOKENS, ACCURACY, f"Line: smoothed mean; band: {_BAND}", look,
-        dots=("mark", "mean"), counted=("sizes", "runs"),
-    )  # fmt: skip
+        pd.concat([smoothed, dots], ignore_index=True),
+        TOKENS,
+        ACCURACY,
+        f"Line: smoothed mean; band: {_BAND}",
+        look,
+        dots=("mark", "mean"),
+        counted=("sizes", "runs"),
+    )

@@ -16,7 +16,7 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
 
@@ -25,12 +25,17 @@ AT_THE_END, OVER_TRAINING, LOSS = "accuracy at the end", "accuracy over training
 OUTLIER_COLUMNS = (
     "line", "runs", "measure", "phenomenon", "run", "value", "others", "others_sd", "t", "p", "p_holm", "outlier",
 )  # fmt: skip
-_SHOWN = (
-    Column("line", "Model"), Column("measure", "Of"), Column("phenomenon", "Phenomenon"),
-    Column("run", "Farthest run"), Column("value", "Its value", "number"),
-    Column("others", "Mean of the others", "number"), Column("others_sd", "sd", "number"),
-    Column("runs", "Runs", "count"), Column("p_holm", "p (Holm)", "p"),
-)  # fmt: skip
+_SHOWN = table_columns(
+    "line",
+    Column("measure", "Of"),
+    "phenomenon",
+    Column("run", "Farthest run"),
+    Column("value", "Its value", "number"),
+    Column("others", "Mean of the others", "number"),
+    Column("others_sd", "sd", "number"),
+    "runs",
+    "p_holm",
+)
 _NEAR = 1e-12
 
 
@@ -51,9 +56,11 @@ def outlier_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         "Listed are the overall rows and all outliers; the CSV has every phenomenon."
     )
     view = TableView(
-        note, _SHOWN, shown.assign(phenomenon=shown["phenomenon"].map(readable), **numbers),
+        note,
+        _SHOWN,
+        shown.assign(phenomenon=shown["phenomenon"].map(readable), **numbers),
         {f"seed_outliers_{scored.file_name}": table},
-    )  # fmt: skip
+    )
     runs = ", ".join(dict.fromkeys(found["run"].astype(str)))
     named = f": {runs}" if runs else ""
     text = f"{len(found)} of {len(table)} curves have a run that is an outlier among its seeds{named}."
@@ -117,6 +124,10 @@ def farthest_run(values: pd.Series) -> dict[str, object] | None:
     place = int(np.abs(t).argmax())
     p = min(1.0, 2 * count * float(student.sf(abs(t[place]), count - 2)))
     return {
-        "run": values.index[place], "value": numbers[place], "others": means[place], "others_sd": spreads[place],
-        "t": t[place], "p": p,
-    }  # fmt: skip
+        "run": values.index[place],
+        "value": numbers[place],
+        "others": means[place],
+        "others_sd": spreads[place],
+        "t": t[place],
+        "p": p,
+    }

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ucurve.analysis.curves.charts import curve_tables, note_one_function
 from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
-from ucurve.analysis.curves.learning import curve_table, draw_learning_curves
+from ucurve.analysis.curves.learning import curve_table, curve_tables, draw_learning_curves, note_one_function
 from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.frames import overall

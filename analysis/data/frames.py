@@ -34,8 +34,10 @@ HELD_OUT_COLUMNS: dict[str, Kind] = METRIC_COLUMNS | {"flops": "number"}
 AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row over pairs and one row per phenomenon
 OVERALL_MEANS = pyarrow.compute.field("paradigm").isin(MEANS)  # the overall rows over paradigms and over phenomena
 OF_MASKED = {  # the ways to score masked models that go with those of causal ones, the first found first
-    "sentence": ("pll_l2r", "pll"), "conditional": ("pll_conditional",), "mink": ("pll_mink",),
-}  # fmt: skip
+    "sentence": ("pll_l2r", "pll"),
+    "conditional": ("pll_conditional",),
+    "mink": ("pll_mink",),
+}
 NGRAM = "ngram-"  # scorers of n-gram models are named by it and the order
 BINS_PER_DECADE = 30  # what a point of smoothed loss is the mean of: a 1/30 of a decade of tokens
 _TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is used

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from ucurve.analysis.data.comparable import unknown_mark
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.plotting.line_styles import FEWEST_IN_PANELS, LineStyles, styles_by_factor
+from ucurve.analysis.plotting.style import FEWEST_IN_PANELS, LineStyles, styles_by_factor
 from ucurve.errors import unknown_name
 
 

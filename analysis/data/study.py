@@ -32,7 +32,7 @@ from ucurve.analysis.data.user_tables import (
     read_matches,
     read_models,
 )
-from ucurve.analysis.plotting.line_styles import LineStyles
+from ucurve.analysis.plotting.style import LineStyles
 from ucurve.errors import UserError, unknown_name
 from ucurve.eval.benchmarks.registry import benchmarks_meant, known_names
 from ucurve.eval.metrics.accuracy import TiesRule

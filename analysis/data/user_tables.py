@@ -43,11 +43,13 @@ def read_models(path: Path, known: Iterable[str]) -> pd.DataFrame:
     for line, row in rows:
         if row["model"] not in names:
             raise unknown_name("model", row["model"], names, f"{path}:{line}")
-    return pd.DataFrame({
-        "model": [row["model"] for _, row in rows],
-        "line": [row["line"] or None for _, row in rows],
-        "parameters": _read_cells(path, rows, "parameters", _positive_number, _POSITIVE),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "model": [row["model"] for _, row in rows],
+            "line": [row["line"] or None for _, row in rows],
+            "parameters": _read_cells(path, rows, "parameters", _positive_number, _POSITIVE),
+        }
+    )
 
 
 def read_languages(path: Path, scored: Iterable[str] | None = None) -> pd.DataFrame:
@@ -59,11 +61,13 @@ def read_languages(path: Path, scored: Iterable[str] | None = None) -> pd.DataFr
     """
     rows = _read_unique(path, "languages", ("language",))
     rows = [(line, {"frequency": "", **row}) for line, row in rows]
-    table = pd.DataFrame({
-        "language": [row["language"] for _, row in rows],
-        "name": [row.get("name") or row["language"] for _, row in rows],
-        "frequency": _read_cells(path, rows, "frequency", _positive_number, _POSITIVE),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "language": [row["language"] for _, row in rows],
+            "name": [row.get("name") or row["language"] for _, row in rows],
+            "frequency": _read_cells(path, rows, "frequency", _positive_number, _POSITIVE),
+        }
+    )
     check_some_match("languages", path, "languages", table["language"], scored)
     sets = [name for name in rows[0][1] if name not in table]
     found = {name: _read_cells(path, rows, name, _truth, "a set of languages takes yes or no") for name in sets}
@@ -80,10 +84,14 @@ def read_factors(path: Path, scored: Iterable[str] | None = None) -> pd.DataFram
     """
     rows = _read_unique(path, "factors", ("benchmark", "pair"))
     factors = [name for name in rows[0][1] if name not in ("benchmark", "pair")]
-    table = pd.DataFrame({
-        "benchmark": [row["benchmark"] for _, row in rows],
-        "pair": np.array(_read_cells(path, rows, "pair", _whole_number, "a whole number is expected"), dtype=np.int64),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "benchmark": [row["benchmark"] for _, row in rows],
+            "pair": np.array(
+                _read_cells(path, rows, "pair", _whole_number, "a whole number is expected"), dtype=np.int64
+            ),
+        }
+    )
     if not factors:
         raise UserError(f"factors: {path}:1: no column beside benchmark and pair; give one for each factor")
     check_some_match(

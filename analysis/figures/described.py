@@ -8,8 +8,7 @@ from typing import Literal
 import pandas as pd
 
 from ucurve.analysis.plotting.facets import line_names, panels_by
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyle, LineStyles
-from ucurve.analysis.plotting.style import phenomenon_name, phenomenon_order
+from ucurve.analysis.plotting.style import NUMBERED, LineStyle, LineStyles, phenomenon_name, phenomenon_order
 
 PANEL = "panel"  # the column of panels by a factor
 LOW, HIGH = "low", "high"  # the columns of the band

@@ -143,13 +143,14 @@ def draw_small(layout: Layout) -> LayeredChart:
     band = colored.encode(y=axes.percent_axis(layout.bottom, LOW), y2=HIGH)
     chosen = "datum.step === at"
     marks = [
-        *_level(layout), *(axes.untrained_place(axis, "0") if layout.has_untrained else []),
+        *_level(layout),
+        *(axes.untrained_place(axis, "0") if layout.has_untrained else []),
         base.mark_rule(style="chosen", aria=False).encode(y=alt.Undefined).transform_filter(chosen),
         *([band.mark_area(clip=True, aria=False, fillOpacity=parts.BAND)] if layout.has_band else []),
         colored.mark_line(clip=True, aria=False).encode(strokeDash=dashes),
         *([_levels(line, has_legend=False).encode(opacity=parts.opacity_alone(line))] if layout.levels else []),
         colored.mark_point(clip=True, aria=False, filled=True, size=34).transform_filter(chosen),
-    ]  # fmt: skip
+    ]
     return _with_place(parts.small(marks, layout.numbers), layout)
 
 

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from ucurve.analysis.figures.described import HIGH, LOW, LineFigure
 from ucurve.analysis.plotting.facets import draw_panels, line_legend
-from ucurve.analysis.plotting.line_styles import LineStyle
-from ucurve.analysis.plotting.style import TokenAxis, log_axis, percent_axis, power_label, token_label
+from ucurve.analysis.plotting.style import LineStyle, TokenAxis, log_axis, percent_axis, power_label, token_label
 
 _TICK_LABELS = {"tokens": token_label, "flops": power_label}  # of logarithmic axes
 _LARGE, _SMALL = 2.2, 1.2  # markers of one panel, and of several

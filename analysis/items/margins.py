@@ -12,7 +12,7 @@ from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.items.histories import Floats, History, read_histories
 from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 
 BEYOND = 1.0  # in the unit of the linking function; of log probabilities a factor of 2.7
 _QUANTILES = {"margin_q05": 0.05, "margin_q25": 0.25, "margin_median": 0.5, "margin_q75": 0.75, "margin_q95": 0.95}
@@ -20,14 +20,20 @@ MARGIN_COLUMNS = (
     "run", "line", "phenomenon", "step", "tokens", "n", "margin_mean", "margin_sd", *_QUANTILES, "d_prime", "wrong",
     "wrong_by_more",
 )  # fmt: skip
-_SHOWN = (
-    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
-    Column("runs", "Runs", "count"), Column("tokens", "Tokens", "count"),
-    Column("wrong", "Wrong (%)", "percent"), Column("wrong_by_more", f"Wrong by more than {BEYOND:g} (%)", "percent"),
-    *(Column(name, f"Margin: {_QUANTILES[name]:.0%}", "number")
-      for name in ("margin_median", "margin_q05", "margin_q95")),
+_SHOWN = table_columns(
+    "line",
+    "phenomenon",
+    "n",
+    "runs",
+    "tokens",
+    Column("wrong", "Wrong (%)", "percent"),
+    Column("wrong_by_more", f"Wrong by more than {BEYOND:g} (%)", "percent"),
+    *(
+        Column(name, f"Margin: {_QUANTILES[name]:.0%}", "number")
+        for name in ("margin_median", "margin_q05", "margin_q95")
+    ),
     Column("d_prime", "d'", "number"),
-)  # fmt: skip
+)
 _FIGURE_NOTE = (
     "Line: median margin of the pairs, mean over runs; band: quartiles of the pairs, mean over runs; dotted: 0."
 )
@@ -70,12 +76,15 @@ def margin_table(histories: Iterable[History], beyond: float = BEYOND) -> pd.Dat
     """
     rows = (
         history.checkpoints[["step", "tokens"]].assign(
-            run=history.run.label, line=history.run.line, phenomenon=phenomenon, n=len(items),
+            run=history.run.label,
+            line=history.run.line,
+            phenomenon=phenomenon,
+            n=len(items),
             **_describe(history.margins[:, items], beyond),
         )
         for history in histories
         for phenomenon, items in history.parts()
-    )  # fmt: skip
+    )
     return stack(rows, MARGIN_COLUMNS)[list(MARGIN_COLUMNS)]
 
 
@@ -84,6 +93,10 @@ def _describe(margins: Floats, beyond: float) -> dict[str, Floats]:
     quantiles = np.quantile(margins, list(_QUANTILES.values()), axis=1)
     d_prime = np.divide(np.sqrt(2) * mean, sd, out=np.full_like(mean, np.nan), where=sd > 0)
     return {
-        "margin_mean": mean, "margin_sd": sd, **dict(zip(_QUANTILES, quantiles, strict=True)), "d_prime": d_prime,
-        "wrong": (margins < 0).mean(axis=1), "wrong_by_more": (margins < -beyond).mean(axis=1),
-    }  # fmt: skip
+        "margin_mean": mean,
+        "margin_sd": sd,
+        **dict(zip(_QUANTILES, quantiles, strict=True)),
+        "d_prime": d_prime,
+        "wrong": (margins < 0).mean(axis=1),
+        "wrong_by_more": (margins < -beyond).mean(axis=1),
+    }

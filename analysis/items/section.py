@@ -1,50 +1,93 @@
-"""Item dynamics in the report: what becomes of pairs by phenomenon, and how far runs agree on them."""
+"""Item dynamics in the report: what becomes of each pair and of phenomena, and how far runs agree on them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
 from ucurve.analysis.figures.drawings import overall_and_phenomena
-from ucurve.analysis.items.histories import read_histories
-from ucurve.analysis.items.seeds import ALL_RUNS, Line, agreement_table, describe_left_out, lines_of
-from ucurve.analysis.items.table import item_summary, item_table
-from ucurve.analysis.items.variance import FEWEST_CROSSED, PARTS, seed_components, why_not_crossed
+from ucurve.analysis.items.histories import (
+    NEVER,
+    RIGHT,
+    VERDICT_NAMES,
+    History,
+    find_events,
+    first_place,
+    read_histories,
+)
+from ucurve.analysis.items.seeds import (
+    ALL_RUNS,
+    FEWEST_CROSSED,
+    PARTS,
+    Line,
+    agreement_table,
+    describe_left_out,
+    lines_of,
+    seed_components,
+    why_not_crossed,
+)
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import LineStyles
-from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.plotting.style import LineStyles, readable
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 
-_SUMMARY = (
-    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("n", "Pairs", "count"),
-    Column("runs", "Runs", "count"), Column("right_for_good", "Right for good (%)", "percent"),
-    Column("lost", "Right once, lost (%)", "percent"), Column("relearned", "Relearned (%)", "percent"),
+ITEM_COLUMNS = (
+    "run", "line", "pair", "phenomenon", "paradigm", "checkpoints", "first_right_step", "first_right_tokens",
+    "right_for_good_step", "right_for_good_tokens", "lost_for_good_step", "lost_for_good_tokens", "flips",
+    "times_learned", "times_forgotten", "times_relearned", "times_right", "last", "margin_last", "margin_mean",
+    "margin_sd",
+)  # fmt: skip
+SHARES = ("ever_right", "always_right", "right_for_good", "lost", "relearned")
+_MEANS = ("flips", "times_learned", "times_forgotten", "margin_last", "margin_sd")
+_SUMMARY = table_columns(
+    "line",
+    "phenomenon",
+    "n",
+    "runs",
+    Column("right_for_good", "Right for good (%)", "percent"),
+    Column("lost", "Right once, lost (%)", "percent"),
+    Column("relearned", "Relearned (%)", "percent"),
     Column("flips", "Flips (mean)", "number"),
     Column("right_for_good_tokens", "Half right for good from (tokens)", "count"),
-    Column("always_right", "Always right (%)", "percent"), Column("ever_right", "Ever right (%)", "percent"),
+    Column("always_right", "Always right (%)", "percent"),
+    Column("ever_right", "Ever right (%)", "percent"),
     Column("margin_last", "Margin at the end (mean)", "number"),
     Column("margin_sd", "sd over checkpoints (mean)", "number"),
-)  # fmt: skip
-_AGREEMENT = (
-    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("between", "Between"),
-    Column("n", "Pairs", "count"), Column("agreement", "Agreement (%)", "percent"),
-    Column("kappa", "Kappa (mean)", "number"), Column("margin_correlation", "Correlation of margins", "number"),
-    Column("kappa_low", "Kappa, lowest", "number"), Column("kappa_high", "highest", "number"),
-    Column("runs", "Runs", "count"), Column("tokens", "Tokens", "count"),
-)  # fmt: skip
-_COMPONENTS = (
-    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("measure", "Of"),
-    Column("inits", "Inits", "count"), Column("orders", "Orders", "count"), Column("tokens", "Tokens", "count"),
+)
+_AGREEMENT = table_columns(
+    "line",
+    "phenomenon",
+    Column("between", "Between"),
+    "n",
+    Column("agreement", "Agreement (%)", "percent"),
+    Column("kappa", "Kappa (mean)", "number"),
+    Column("margin_correlation", "Correlation of margins", "number"),
+    Column("kappa_low", "Kappa, lowest", "number"),
+    Column("kappa_high", "highest", "number"),
+    "runs",
+    "tokens",
+)
+_COMPONENTS = table_columns(
+    "line",
+    "phenomenon",
+    Column("measure", "Of"),
+    Column("inits", "Inits", "count"),
+    Column("orders", "Orders", "count"),
+    "tokens",
     *(
-        Column(f"{part}_share", f"{part.capitalize()}, % (95 % interval)", "percent",
-               (f"{part}_share_low", f"{part}_share_high"))
+        Column(
+            f"{part}_share",
+            f"{part.capitalize()}, % (95 % interval)",
+            "percent",
+            (f"{part}_share_low", f"{part}_share_high"),
+        )
         for part in PARTS
     ),
-)  # fmt: skip
+)
 _KEYS = ["line", "phenomenon", "paradigm"]
 _KAPPA = (
     "Cohen's kappa (1960) of every two runs that differ in the seed only, on which pairs are right: agreement beyond "
@@ -52,6 +95,76 @@ _KAPPA = (
     "every two runs; band: from the lowest to the highest. It is missing where two runs are right on all pairs or "
     "none. The correlation of the margins, in the table, is Pearson's, mean over every two runs."
 )
+
+
+def item_table(histories: Iterable[History]) -> pd.DataFrame:
+    """Describe what became of each pair in each run, in ``ITEM_COLUMNS``.
+
+    Of ``first_right``, ``right_for_good`` (right from there up to the last checkpoint) and ``lost_for_good`` (not right
+    from there up to the last one, after it was) there are the step and the training tokens, missing where there is no
+    such checkpoint. ``flips`` are changes of the verdict between neighboring checkpoints, from or to a tie included.
+    ``times_learned`` counts how often the pair became right, at the first checkpoint too; ``times_forgotten`` how often
+    it ceased to be. Margins are in the unit of the linking function; ``margin_sd`` is missing for one checkpoint.
+    """
+    return stack(map(_items_of_run, histories), ITEM_COLUMNS)
+
+
+def item_summary(items: pd.DataFrame) -> pd.DataFrame:
+    """Summarize the item table by run: over all pairs, by phenomenon (``paradigm`` is ``all``) and by paradigm.
+
+    The columns are ``n`` items; the shares of those that are ``ever_right``, ``always_right``, ``right_for_good``
+    (right at the last checkpoint), ``lost`` (right once, not at the last) and ``relearned``; the median of
+    ``right_for_good_tokens`` over all items, missing where half of them never are; and the means of the other columns.
+    """
+    marked = items[["run", "line", "phenomenon", "paradigm", *_MEANS]].assign(
+        ever_right=items["times_right"] > 0,
+        always_right=items["times_right"] == items["checkpoints"],
+        right_for_good=items["right_for_good_step"].notna(),
+        lost=items["lost_for_good_step"].notna(),
+        relearned=items["times_relearned"] > 0,
+        right_for_good_tokens=items["right_for_good_tokens"].fillna(np.inf),
+    )
+    levels = [
+        marked.assign(phenomenon="all", paradigm="all"),
+        marked[marked["phenomenon"] != ""].assign(paradigm="all"),
+        marked,
+    ]
+    return pd.concat([_summarize(level) for level in levels], ignore_index=True)
+
+
+def _summarize(level: pd.DataFrame) -> pd.DataFrame:
+    groups = level.groupby(["run", "line", "phenomenon", "paradigm"], sort=False, observed=True)
+    means = groups[[*SHARES, *_MEANS]].mean()
+    median = groups["right_for_good_tokens"].median().replace(np.inf, np.nan)
+    return means.assign(n=groups.size(), right_for_good_tokens=median).reset_index()
+
+
+def _items_of_run(history: History) -> pd.DataFrame:
+    events = find_events(history.verdicts)
+    right = history.verdicts == RIGHT
+    learned = events.became_right.sum(axis=0)
+    table = history.pairs[["pair", "phenomenon", "paradigm"]].reset_index(drop=True)
+    table = table.assign(run=history.run.label, line=history.run.line, checkpoints=len(right))
+    places = {"first_right": right, "right_for_good": events.learned, "lost_for_good": events.forgotten}
+    for name, found in places.items():
+        at = first_place(found)
+        never = at == NEVER
+        steps = pd.arrays.IntegerArray(history.checkpoints["step"].to_numpy(np.int64)[at], never)
+        tokens = history.checkpoints["tokens"].to_numpy(np.float64)[at]
+        table[f"{name}_step"], table[f"{name}_tokens"] = steps, np.where(never, np.nan, tokens)
+    margins = history.margins
+    numbers = {
+        "flips": events.flipped.sum(axis=0),
+        "times_learned": learned,
+        "times_forgotten": events.became_not_right.sum(axis=0),
+        "times_relearned": np.maximum(0, learned - 1),
+        "times_right": right.sum(axis=0),
+        "last": [VERDICT_NAMES[int(one)] for one in history.verdicts[-1]],
+        "margin_last": margins[-1],
+        "margin_mean": margins.mean(axis=0),
+        "margin_sd": margins.std(axis=0, ddof=1) if len(margins) > 1 else np.nan,
+    }
+    return table.assign(**numbers)[list(ITEM_COLUMNS)]
 
 
 @questions.section(questions.PAIRS, place=2, page="docs/items.md")

@@ -1,10 +1,17 @@
-"""How far the runs of a line agree on single pairs at each checkpoint, beyond what their accuracies alone make them."""
+"""How far the runs of a line agree on single pairs, and what initialization and data order each contribute to that.
+
+Agreement is what goes beyond that of the accuracies alone. Where every one of several initializations was trained on
+every one of several orders of the data, one run each, the differences between these runs on a pair are split by a
+crossed two-way analysis of variance with random effects and one observation in each cell (Searle, Casella and McCulloch
+1992, "Variance Components", chapter 4.3: the estimators that equate mean squares with their expectations). What an
+initialization does on one order alone is in the rest.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -13,15 +20,23 @@ import pandas as pd
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.groups import Ids, Mask
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.items.histories import Floats, History, same_pairs
-from ucurve.analysis.items.verdicts import RIGHT
+from ucurve.analysis.items.histories import RIGHT, Floats, History, same_pairs
 from ucurve.eval.metrics.kappa import cohens_kappa
+from ucurve.eval.metrics.sampling import TAIL
 
 ALL_RUNS, SAME_INIT, SAME_ORDER, BOTH_DIFFER = "all runs", "same init", "same data order", "both differ"
 AGREEMENT_COLUMNS = (
     "line", "phenomenon", "between", "step", "tokens", "runs", "run_pairs", "n", "kappa", "kappa_low", "kappa_high",
     "margin_correlation", "agreement",
 )  # fmt: skip
+PARTS = ("init", "order", "rest")
+COMPONENT_COLUMNS = (
+    "line", "phenomenon", "measure", "step", "tokens", "inits", "orders", "n",
+    *PARTS, *(f"{part}_share{end}" for part in PARTS for end in ("", "_low", "_high")),
+)  # fmt: skip
+FEWEST_CROSSED = 3  # inits and orders: with two, each variance is one squared difference, and a share may be anything
+_DRAWS = 2000
+_TRIED = 6  # seeds of each kind among which the fewest runs to add are looked for
 
 
 class Seeds(NamedTuple):
@@ -131,11 +146,18 @@ def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
             alike = pd.DataFrame([(margins[first] * margins[second]).mean(axis=1) for first, second in compared])
             known = pd.DataFrame(kappas)  # whose mean, smallest and largest pass over missing values
             yield line.checkpoints.assign(
-                line=line.line, phenomenon=phenomenon, between=between, n=len(items),
-                runs=len({run for two in compared for run in two}), run_pairs=len(compared),
-                kappa=known.mean(), kappa_low=known.min(), kappa_high=known.max(),
-                margin_correlation=alike.mean(), agreement=agreed.mean(axis=0),
-            )[list(AGREEMENT_COLUMNS)]  # fmt: skip
+                line=line.line,
+                phenomenon=phenomenon,
+                between=between,
+                n=len(items),
+                runs=len({run for two in compared for run in two}),
+                run_pairs=len(compared),
+                kappa=known.mean(),
+                kappa_low=known.min(),
+                kappa_high=known.max(),
+                margin_correlation=alike.mean(),
+                agreement=agreed.mean(axis=0),
+            )[list(AGREEMENT_COLUMNS)]
 
 
 def _between(first: Run, second: Run) -> str:
@@ -143,3 +165,140 @@ def _between(first: Run, second: Run) -> str:
     if one is None or other is None or (one.init != other.init and one.data != other.data):
         return BOTH_DIFFER
     return SAME_INIT if one.init == other.init else SAME_ORDER
+
+
+def seed_components(line: Line) -> pd.DataFrame:
+    """Split the variance between the runs of a line; without rows where no two inits are crossed with two orders.
+
+    There is a row for each phenomenon (``all`` for all pairs), measure (``right``: 1 or 0; ``margin``) and checkpoint:
+    the variance between runs, mean over the items, due to the initialization, to the data order, and the rest (by
+    chance it may be negative). The shares are of the sum, negative ones taken for 0, with their 95 % intervals; missing
+    where runs do not differ, and where there are fewer than three inits or orders.
+    """
+    crossing = find_crossing(line)
+    if not crossing:
+        return pd.DataFrame(columns=list(COMPONENT_COLUMNS))
+    places = [place for row in crossing for place in row]
+    inits, orders = len(crossing), len(crossing[0])
+    rows = []
+    for measure, values in (("right", line.right[places].astype(np.float64)), ("margin", line.margins(places))):
+        cells = values.reshape(inits, orders, *values.shape[1:])
+        for phenomenon, items in line.parts():
+            squares = mean_squares(cells[..., items])
+            rows.append(
+                line.checkpoints.assign(
+                    line=line.line,
+                    phenomenon=phenomenon,
+                    measure=measure,
+                    inits=inits,
+                    orders=orders,
+                    n=len(items),
+                    **components(squares, inits, orders),
+                    **shares_with_intervals(squares, inits, orders),
+                )
+            )
+    return pd.concat(rows, ignore_index=True)[list(COMPONENT_COLUMNS)]
+
+
+def mean_squares(values: Floats) -> dict[str, Floats]:
+    """Return the mean squares within items, float64[steps], mean over the items of [inits, orders, steps, items]."""
+    inits, orders = values.shape[:2]
+    mean = values.mean(axis=(0, 1))
+    of_inits, of_orders = values.mean(axis=1) - mean, values.mean(axis=0) - mean
+    rest = values - mean - of_inits[:, None] - of_orders[None]
+    freedom = _freedom(inits, orders)
+    squares = {
+        "init": orders * (of_inits**2).sum(axis=0),
+        "order": inits * (of_orders**2).sum(axis=0),
+        "rest": (rest**2).sum(axis=(0, 1)),
+    }
+    return {part: (found / freedom[part]).mean(axis=-1) for part, found in squares.items()}
+
+
+def components(squares: Mapping[str, Floats], inits: int, orders: int) -> dict[str, Floats]:
+    """Estimate the components of variance from mean squares."""
+    return {
+        "init": (squares["init"] - squares["rest"]) / orders,
+        "order": (squares["order"] - squares["rest"]) / inits,
+        "rest": squares["rest"],
+    }
+
+
+def _freedom(inits: int, orders: int) -> dict[str, int]:
+    return {"init": inits - 1, "order": orders - 1, "rest": (inits - 1) * (orders - 1)}
+
+
+def find_crossing(line: Line) -> list[list[int]]:
+    """Return the places of the most runs in which every init meets every order, a row for each init, or no row."""
+    cells = _cells(line)
+    orders = {init: frozenset(seeds.data for seeds in cells if seeds.init == init) for init, _ in cells}
+    candidates = set(orders.values())
+    while more := {one & other for one, other in combinations(candidates, 2)} - candidates:
+        candidates |= more
+    found = [(sorted(init for init in orders if shared <= orders[init]), sorted(shared)) for shared in candidates]
+    crossed = [(inits, shared) for inits, shared in found if len(inits) > 1 and len(shared) > 1]
+    inits, shared = max(crossed, key=lambda both: (len(both[0]) * len(both[1]), both), default=([], []))
+    return [[cells[Seeds(init, data)] for data in shared] for init in inits]
+
+
+def why_not_crossed(line: Line) -> str:
+    """Say why init and order cannot be told apart in a line, which is not named, and which runs would let one."""
+    cells = _cells(line)
+    if len(cells) < len(line.runs):
+        return "init and data order cannot be told apart, as not all runs record their seeds."
+    # The fewest runs that would cross two inits with two orders.
+    there = set(cells)
+    known = ({seeds[place] for seeds in there} for place in range(2))
+    # Where there is one seed only, the smallest other one.
+    inits, orders = (sorted(seeds if len(seeds) > 1 else seeds | {min({0, 1} - seeds)})[:_TRIED] for seeds in known)
+    crossings = [product(some, others) for some in combinations(inits, 2) for others in combinations(orders, 2)]
+    missing = [sorted({Seeds(*cell) for cell in crossing} - there) for crossing in crossings]
+    needed = min(missing, key=lambda runs: (len(runs), runs))
+    return (
+        "what init and data order each contribute cannot be told apart, as no two inits were trained on the same two "
+        f"data orders. The runs have {_describe(cells)}. Train {_describe(needed)} too."
+    )
+
+
+def _cells(line: Line) -> Mapping[Seeds, int]:
+    return {seeds: place for place, run in enumerate(line.runs) if (seeds := seeds_of(run)) is not None}
+
+
+def _describe(cells: Iterable[Seeds]) -> str:
+    return ", ".join(f"seeds.init={seeds.init} seeds.data={seeds.data}" for seeds in sorted(cells))
+
+
+def shares_with_intervals(squares: Mapping[str, Floats], inits: int, orders: int) -> dict[str, Floats]:
+    """Return the shares of the components and their 95 % intervals; NaN for fewer inits or orders than three.
+
+    The intervals are of generalized pivotal quantities (Weerahandi 1993, "Generalized confidence intervals"): each mean
+    square times its degrees of freedom over a chi-square number gives a draw of its expectation, and three of them a
+    draw of the shares. The degrees of freedom are those of one item, as a seed may do the same to all of them.
+    """
+    shares = _shares(components(squares, inits, orders))
+    if min(inits, orders) < FEWEST_CROSSED:
+        nothing = np.full(len(squares["rest"]), np.nan)
+        return {f"{name}{end}": nothing for name in shares for end in ("", "_low", "_high")}
+    random = np.random.default_rng(0)
+    drawn = {
+        part: squares[part] * freedom / random.chisquare(freedom, (_DRAWS, 1))
+        for part, freedom in _freedom(inits, orders).items()
+    }
+    bounds = {
+        name: np.quantile(one, (TAIL, 1 - TAIL), axis=0)
+        for name, one in _shares(components(drawn, inits, orders)).items()
+    }
+    return {
+        column: values
+        for name, share in shares.items()
+        for column, values in ((name, share), (f"{name}_low", bounds[name][0]), (f"{name}_high", bounds[name][1]))
+    }
+
+
+def _shares(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    clipped = {part: np.maximum(0, found) for part, found in parts.items()}
+    total = np.sum(list(clipped.values()), axis=0)
+    return {
+        f"{part}_share": np.divide(one, total, out=np.full_like(total, np.nan), where=total > 0)
+        for part, one in clipped.items()
+    }

@@ -8,8 +8,7 @@ import pandas as pd
 
 from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.line_styles import COLORS
-from ucurve.analysis.plotting.style import drawing_style
+from ucurve.analysis.plotting.style import COLORS, drawing_style
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.yaml_files import read_yaml
@@ -59,11 +58,15 @@ def condition_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:
 
 
 def _conditions_of(language: str, pairs: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame({
-        "phenomenon": pairs["phenomenon"].str.partition("[")[0], "value": pairs["feature_vals"].str.partition(" ")[0],
-        "order": pairs["word_order"], "languages": language,
-        "significant": pairs.get("agreement", pd.Series("", pairs.index)).map({"significant": language}),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "phenomenon": pairs["phenomenon"].str.partition("[")[0],
+            "value": pairs["feature_vals"].str.partition(" ")[0],
+            "order": pairs["word_order"],
+            "languages": language,
+            "significant": pairs.get("agreement", pd.Series("", pairs.index)).map({"significant": language}),
+        }
+    )
 
 
 def family_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:

@@ -1,15 +1,18 @@
-"""Sections about benchmarks of many languages (MultiBLiMP, sections 7.1 to 7.3, Tables 3 and 5, Figures 1, 4, 5)."""
+"""Sections about benchmarks of many languages (MultiBLiMP, sections 7.1 to 7.3, Tables 3 and 5, Figures 1, 4, 5).
+
+They say how accurate models are by language, by group of languages (over pairs and over languages), and against how
+frequent a language is, with a fitted logistic curve.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ucurve.analysis.data.frames import pool_pairs
+from ucurve.analysis.data.frames import pool_pairs, stack
 from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
-from ucurve.analysis.languages.frequency import FEWEST, OVER, UNDER, fit_logistic, residual_table
-from ucurve.analysis.languages.groups import EVERY, HIGH, LOW, MID, group_members, group_table, language_table
 from ucurve.analysis.models.charts import draw_scatter
 from ucurve.analysis.models.mcnemar import (
     BEST_LEVEL,
@@ -27,11 +30,123 @@ from ucurve.analysis.plotting.facets import draw_panels, panels_by
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import log_axis, percent_axis, power_label
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.scaling.laws import logistic_law
+from ucurve.eval.metrics.sampling import exact_interval
+from ucurve.eval.metrics.significance import CHANCE
 
+Array = npt.NDArray[np.float64]
+FEWEST = 5  # languages; the curve has three parameters
+OVER, UNDER = "over", "under"
+LOW, MID, HIGH = "low", "mid", "high"
+_LOW_SHARE, _MID_SHARE = 0.6, 0.9
+EVERY = "all"
 _PANELS = 8
 _COLORS = {OVER: "#0072B2", UNDER: "#D55E00", "": "0.6"}
+
+
+def fit_logistic(covariate: Array, accuracy: Array) -> Array | None:
+    """Fit ``scaling.laws.logistic_law`` to accuracies over a covariate above 0, by least squares.
+
+    MultiBLiMP names the curve and not its form (Figure 1, section 7.3); here it rises from chance, one half, since a
+    model that knows nothing guesses. The parameters are the ceiling (a fraction from chance to 1), the slope per decade
+    and log10 of the covariate half way up; None for fewer than five points, a covariate that does not vary, or where no
+    fit is found.
+    """
+    from scipy.optimize import curve_fit
+
+    def curve(x: Array, *parameters: float) -> Array:
+        return logistic_law(x, np.array(parameters))
+
+    if len(covariate) < FEWEST or np.ptp(covariate) == 0:
+        return None
+    x = np.log10(covariate)
+    start = (min(max(0.9, float(accuracy.max()) - 0.01), 0.999), 1.0, float(np.median(x)))
+    bounds = ([CHANCE, 0.0, float(x.min()) - 10], [1.0, 20.0, float(x.max()) + 10])
+    try:
+        found, _ = curve_fit(curve, covariate, accuracy, p0=start, bounds=bounds, max_nfev=5000)
+    except RuntimeError:
+        return None
+    return np.asarray(found)
+
+
+def residual_table(points: pd.DataFrame) -> pd.DataFrame:
+    """Say how far each language with a frequency is from the curve of its model; models without a fit have no rows.
+
+    The ``verdict`` is ``over`` or ``under`` for a language that is more than one standard deviation of the residuals
+    from the curve and whose 95 % interval does not reach it, else empty. The interval is that of as many independent
+    pairs as ``effective`` says, or ``n`` without this column.
+    """
+    rows = points.dropna(subset=["frequency", "accuracy"])
+    parts = (_residuals_of_model(part) for _, part in rows.groupby("model", sort=False, observed=True))
+    columns = ["model", "language", "frequency", "n", "accuracy", "fitted", "residual", "verdict"]
+    return stack((part for part in parts if part is not None), columns)[columns]
+
+
+def _residuals_of_model(part: pd.DataFrame) -> pd.DataFrame | None:
+    frequency, accuracy, n = (part[name].to_numpy(dtype=np.float64) for name in ("frequency", "accuracy", "n"))
+    curve = fit_logistic(frequency, accuracy)
+    if curve is None:
+        return None
+    fitted = logistic_law(frequency, curve)
+    residual = accuracy - fitted
+    size = part["effective"].to_numpy(dtype=np.float64) if "effective" in part else n
+    low, high = exact_interval(accuracy * size, size)
+    far = np.abs(residual) > residual.std(ddof=1)
+    verdict = np.where(far & (low > fitted), OVER, np.where(far & (high < fitted), UNDER, ""))
+    table = part.assign(fitted=fitted, residual=residual, verdict=verdict)
+    return table.sort_values("residual", ascending=False, kind="stable")
+
+
+def resource_splits(frequency: pd.Series) -> pd.Series:
+    """Divide languages by how frequent they are, among those whose frequency is known (MultiBLiMP, section 7.1).
+
+    ``low`` are the 60 % least frequent languages, ``high`` the 10 % most frequent, ``mid`` those between; an empty
+    string where the frequency is not known. Equally frequent languages share their mean rank.
+    """
+    rank = frequency.rank(pct=True)
+    names = pd.Series(MID, index=frequency.index).mask(rank <= _LOW_SHARE, LOW).mask(rank > _MID_SHARE, HIGH)
+    return names.mask(frequency.isna(), "")
+
+
+def group_members(languages: pd.DataFrame) -> pd.DataFrame:
+    """List the ``language``s of each ``group``: the splits made among these languages, then the named sets."""
+    splits = resource_splits(languages["frequency"])
+    parts = [languages.loc[splits == name, "language"].to_frame().assign(group=name) for name in (LOW, MID, HIGH)]
+    sets = [name for name in languages.columns if name not in ("language", "name", "frequency")]
+    parts += [languages.loc[languages[name], "language"].to_frame().assign(group=name) for name in sets]
+    return pd.concat(parts, ignore_index=True)[["group", "language"]]
+
+
+def group_table(points: pd.DataFrame, members: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Average languages in both ways that papers use, over all that a model was scored on (``all``) and by group.
+
+    ``over_pairs`` weights them by their pairs (``All`` of MultiBLiMP's Table 3), ``over_languages`` all the same.
+    """
+    everything = points.assign(group=EVERY)
+    chosen = [everything] if members is None else [everything, points.merge(members, on="language")]
+    rows = pd.concat(chosen, ignore_index=True).dropna(subset="accuracy")
+    keys = ["model", "group"]
+    counted = rows.groupby(keys, as_index=False, sort=False, observed=True).agg(
+        languages=("language", "nunique"), over_languages=("accuracy", "mean")
+    )
+    table = counted.merge(pool_pairs(rows, keys).rename(columns={"accuracy": "over_pairs"}), on=keys)
+    return table[[*keys, "languages", "n", "over_pairs", "over_languages"]]
+
+
+def language_table(points: pd.DataFrame, languages: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Lay accuracies out by language and model, by name (MultiBLiMP, Table 5); ``n`` is the largest over the models."""
+    wide = points.pivot_table(index="language", columns="model", values="accuracy", sort=False, observed=True)
+    table = points.groupby("language", sort=False, observed=True)["n"].max().to_frame().join(wide).reset_index()
+    about = pd.DataFrame({"language": table["language"], "name": table["language"], "frequency": float("nan")})
+    if languages is not None:
+        given = languages.set_index("language")
+        about["name"] = about["language"].map(given["name"]).fillna(about["language"])
+        about["frequency"] = about["language"].map(given["frequency"])
+    about["split"] = resource_splits(about["frequency"])
+    merged = about.merge(table, on="language")
+    merged.columns.name = None
+    return merged.sort_values("name", key=lambda names: names.str.casefold(), kind="stable", ignore_index=True)
 
 
 @questions.section(questions.LEARNED, place=1)
@@ -110,12 +225,14 @@ def _group_view(table: pd.DataFrame, best: pd.DataFrame, file_name: str) -> Tabl
     shown["best"] = shown["model"].map(count_best(best, list(shown["model"])))
     shown = shown.sort_values("over_pairs", ascending=False, kind="stable")
     groups = [name for name in wide.columns if name != EVERY]
-    columns = (
-        Column("model", "Model"), *(Column(f"group {name}", f"{name} (%)", "percent") for name in groups),
+    columns = table_columns(
+        "model",
+        *(Column(f"group {name}", f"{name} (%)", "percent") for name in groups),
         Column("over_pairs", "All, over pairs (%)", "percent"),
-        Column("over_languages", "All, over languages (%)", "percent"), Column("languages", "Languages", "count"),
+        Column("over_languages", "All, over languages (%)", "percent"),
+        Column("languages", "Languages", "count"),
         Column("best", "#best", "count"),
-    )  # fmt: skip
+    )
     note = (
         "Phenomena and groups of languages, each weighted by pairs, as All of MultiBLiMP's Table 3 is; the mean over "
         "languages, every language counting the same, stands beside it. low, mid and high are the 60 % least frequent "
@@ -131,11 +248,15 @@ def _language_view(table: pd.DataFrame, file_name: str) -> TableView:
     shown = table[["language", "name", "split", "n"]].assign(
         mean=values.mean(axis=1), leader=name_leaders(values), highest=values.max(axis=1)
     )
-    columns = (
-        Column("language", "Code"), Column("name", "Language"), Column("split", "Resources"),
-        Column("n", "Pairs", "count"), Column("mean", "Mean over models (%)", "percent"),
-        Column("leader", "Most accurate"), Column("highest", "its accuracy (%)", "percent"),
-    )  # fmt: skip
+    columns = table_columns(
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("split", "Resources"),
+        "n",
+        Column("mean", "Mean over models (%)", "percent"),
+        Column("leader", "Most accurate"),
+        Column("highest", "its accuracy (%)", "percent"),
+    )
     note = "Accuracy by language (MultiBLiMP, Table 5). The CSV has every model."
     return TableView(note, columns, shown, {f"languages_{file_name}": table})
 
@@ -147,11 +268,14 @@ def _versus_view(compared: pd.DataFrame, base: str, files: dict[str, pd.DataFram
     rows = with_model_first(counts.merge(means, on=["first", "second"]), base)
     rows = rows.sort_values("accuracy_second", ascending=False, kind="stable").head(ROWS)
     columns = (
-        Column("first", "Model"), Column("second", "Other model"), Column("groups", "Languages", "count"),
-        Column("first_better", "Model better", "count"), Column("second_better", "Other better", "count"),
+        Column("first", "Model"),
+        Column("second", "Other model"),
+        Column("groups", "Languages", "count"),
+        Column("first_better", "Model better", "count"),
+        Column("second_better", "Other better", "count"),
         Column("accuracy_first", "Model, over languages (%)", "percent"),
         Column("accuracy_second", "Other, over languages (%)", "percent"),
-    )  # fmt: skip
+    )
     note = (
         f"Languages in which one of two models is significantly better: McNemar's test, p < {PAIR_LEVEL}, "
         f"uncorrected (MultiBLiMP, section 7.2). {OVER_EDITS} The CSV has every two models."

@@ -11,11 +11,10 @@ from ucurve.analysis.curves.mean import local_linear
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.lines.differences import level_pairs
-from ucurve.analysis.lines.over_seeds import LEAST_SLOPE, moderate, weigh
+from ucurve.analysis.lines.over_seeds import LEAST_SLOPE, level_pairs, moderate, weigh
 from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
@@ -30,12 +29,15 @@ FEWEST_CHECKPOINTS = 4
 _DRAWS = 4000
 _TURNS = 2  # independent differences in what a run does by itself, which is smooth: no more is known of variances
 _LEAST_ERROR = 1e-9  # of accuracy
-_SHOWN = (
-    Column("of", "Difference"), Column("phenomenon", "Phenomenon"), Column("higher", "Higher (tokens)"),
+_SHOWN = table_columns(
+    Column("of", "Difference"),
+    "phenomenon",
+    Column("higher", "Higher (tokens)"),
     Column("lower", "Lower (tokens)"),
     Column("largest", "Largest, points (band)", "percent", ("largest_low", "largest_high")),
-    Column("largest_at", "At tokens", "count"), Column("p_holm", "p (Holm)", "p"),
-)  # fmt: skip
+    Column("largest_at", "At tokens", "count"),
+    "p_holm",
+)
 _NOTE = (
     "Where along the whole curve the levels of a factor differ, on average of the pairs of lines that differ in it "
     "alone: the amounts of tokens at which the 95 % band of the difference, which holds all of it at once, is above or "

@@ -12,8 +12,7 @@ from ucurve.analysis.data.frames import OF_MASKED
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import Study
 from ucurve.analysis.lines.along import describe_along, read_along
-from ucurve.analysis.lines.differences import level_pairs
-from ucurve.analysis.lines.over_seeds import DIFFERENCE, Seeds, contrast, moderate_table, p_of_contrast
+from ucurve.analysis.lines.over_seeds import DIFFERENCE, Seeds, contrast, level_pairs, moderate_table, p_of_contrast
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.summary import headline
@@ -24,9 +23,12 @@ from ucurve.storage.run_folder import METRICS
 _NUMBERS = ("accuracy", "low", "high", "against_best", "runs", "bits_per_byte", "flops", "hours")
 _SHOWN = (
     Column("accuracy", "At the end, % (95 % interval)", "percent", ("low", "high")),
-    Column("against_best", "Against the best"), Column("bits_per_byte", "Bits per byte", "number"),
-    Column("flops", "FLOPs", "number"), Column("hours", "Hours", "number"), Column("runs", "Seeds", "count"),
-)  # fmt: skip
+    Column("against_best", "Against the best"),
+    Column("bits_per_byte", "Bits per byte", "number"),
+    Column("flops", "FLOPs", "number"),
+    Column("hours", "Hours", "number"),
+    Column("runs", "Seeds", "count"),
+)
 BEST, NOT_APART, LOWER = "best", "not told apart", "lower"
 _NOTE = (
     "Every line at its last scored checkpoint, the mean over its seeds, with the 95 % interval over seeds where there "

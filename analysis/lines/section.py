@@ -9,28 +9,35 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.lines.levels import FLOPS, LOSS, TOKENS
-from ucurve.analysis.lines.table import SideBySide, set_side_by_side
+from ucurve.analysis.lines.table import FLOPS, LOSS, TOKENS, SideBySide, set_side_by_side
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.line_styles import LineStyles
-from ucurve.analysis.plotting.style import drawing_style, percent_bottom, readable
+from ucurve.analysis.plotting.style import LineStyles, drawing_style, percent_bottom, readable
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.fields import format_count
 
 _MOST_ROWS = 40  # in a table of the report
 _LEGEND_LETTERS, _LEGEND_ROW = 90, 0.13  # in a row of a legend, and its height in inches
-_LINES = (
-    Column("size", "Size"), Column("budget", "Budget"), Column("equal", "Equal in"), Column("line", "Line"),
-    Column("accuracy", "Accuracy, % (95 % interval)", "percent", ("low", "high")), Column("runs", "Runs", "count"),
+_LINES = table_columns(
+    "size",
+    "budget",
+    Column("equal", "Equal in"),
+    Column("line", "Line"),
+    Column("accuracy", "Accuracy, % (95 % interval)", "percent", ("low", "high")),
+    "runs",
     Column("read_at", "Read at tokens"),
-)  # fmt: skip
-_DIFFERENCES = (
-    Column("size", "Size"), Column("budget", "Budget"), Column("equal", "Equal in"), Column("of", "Line - other line"),
-    Column("difference", "Difference, points (95 % interval)", "percent", ("low", "high")), Column("p", "p", "p"),
-    Column("better", "Phenomena: line better", "count"), Column("worse", "Phenomena: other better", "count"),
-)  # fmt: skip
+)
+_DIFFERENCES = table_columns(
+    "size",
+    "budget",
+    Column("equal", "Equal in"),
+    Column("of", "Line - other line"),
+    Column("difference", "Difference, points (95 % interval)", "percent", ("low", "high")),
+    Column("p", "p", "p"),
+    Column("better", "Phenomena: line better", "count"),
+    Column("worse", "Phenomena: other better", "count"),
+)
 _OVER_RUNS = (
     "Intervals are 95 % over the runs of a line, so they are about other seeds on these pairs; the variance of a few "
     "runs is moderated by that of other phenomena and lines (docs/analysis.md). A line of one run has none."
@@ -142,8 +149,13 @@ def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str, look: Lin
             sheet.axes.plot(own["accuracy"], heights, ".", color=style.color, markersize=2.5, alpha=0.5)
             mean = own.assign(height=heights).groupby("phenomenon")[["accuracy", "height"]].mean()
             sheet.axes.plot(
-                mean["accuracy"], mean["height"], style.marker, color=style.color, markersize=4, clip_on=False,
-            )  # fmt: skip
+                mean["accuracy"],
+                mean["height"],
+                style.marker,
+                color=style.color,
+                markersize=4,
+                clip_on=False,
+            )
         for row in range(1, len(order)):
             sheet.axes.axhline(row - 0.5, color="0.9", linewidth=0.5, zorder=0)
         sheet.axes.axvline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
@@ -153,6 +165,11 @@ def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str, look: Lin
             Line2D([], [], color=style.color, marker=style.marker, ls="", markersize=4) for style in styles.values()
         ]
         sheet.axes.legend(
-            samples, list(styles), loc="lower left", bbox_to_anchor=(0, 1), ncols=across, borderpad=0.1,
-        )  # fmt: skip
+            samples,
+            list(styles),
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=across,
+            borderpad=0.1,
+        )
         return sheet.finish("Accuracy (%)")

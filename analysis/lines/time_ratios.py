@@ -9,22 +9,26 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from ucurve.analysis.acquisition.times import LEAST_CHANGE, RunCurve, read_curves, starts_and_ends, time_at
+from ucurve.analysis.acquisition.age import LEAST_CHANGE, RunCurve, read_curves, starts_and_ends, time_at
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.over_seeds import DIFFERENCE, Seeds, contrast, moderate, p_of_contrast
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns, table_columns
 from ucurve.eval.metrics.significance import holm
 
 COLUMNS = (
     "phenomenon", "line", "other", "level", "runs", "passed", "runs_other", "passed_other", "tokens", "tokens_other",
     "ratio", "low", "high", "p", "p_holm",
 )  # fmt: skip
-_SHOWN = (
-    Column("line", "Line"), Column("ratio", "Times the tokens", "number"), *interval_columns("number"),
-    Column("other", "Of"), Column("level", "Half way (%)", "percent"), Column("tokens", "Tokens", "count"),
-    Column("p_holm", "p (Holm)", "p"),
-)  # fmt: skip
+_SHOWN = table_columns(
+    Column("line", "Line"),
+    Column("ratio", "Times the tokens", "number"),
+    *interval_columns("number"),
+    Column("other", "Of"),
+    Column("level", "Half way (%)", "percent"),
+    "tokens",
+    "p_holm",
+)
 _NOTE = (
     "How many times the training tokens a line needs for what another one has: where both pass half way of the "
     "accuracies that they share, from the higher untrained accuracy to the lower end. Lines that differ in one factor; "

@@ -10,10 +10,9 @@ from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures.described import Across, LineFigure, Up
 from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyles
-from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.plotting.style import NUMBERED, LineStyles, readable
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import items
 from ucurve.eval.metrics.alpha import alpha_curve, best_alpha
@@ -40,10 +39,13 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
         curve = alpha_curve(pairs, scores, ties_rule=scored.ties_rule)
         curves.append(curve.assign(**named | {"line": run.line_without("size", "budget"), "model": run.line}))
         settings = {
-            "step": one.step, "model": run.model, "parameters": run.parameters,
-            "budget": run.facts and run.facts.tokens_budget, "tokenizer": run.facts.tokenizer if run.facts else "",
+            "step": one.step,
+            "model": run.model,
+            "parameters": run.parameters,
+            "budget": run.facts and run.facts.tokens_budget,
+            "tokenizer": run.facts.tokenizer if run.facts else "",
             "data": run.facts.data if run.facts else "",
-        }  # fmt: skip
+        }
         alphas = {
             f"{one.criterion}_{name}": getattr(one, name)
             for one in best_alpha(pairs, scores, ties_rule=scored.ties_rule, samples=SAMPLES)
@@ -151,9 +153,13 @@ def draw_alpha(bands: pd.DataFrame, name: str, look: LineStyles = NUMBERED) -> D
     return picture(figure, f"length_bias_{name}", _TITLES[name], note, table)
 
 
-_COLUMNS = (
-    Column("benchmark", "Benchmark"), Column("run", "Run"), Column("model", "Model"),
-    Column("budget", "Token budget", "count"), Column("tokenizer", "Tokenizer"), Column("step", "Step", "count"),
+_COLUMNS = table_columns(
+    "benchmark",
+    "run",
+    "model",
+    Column("budget", "Token budget", "count"),
+    "tokenizer",
+    "step",
     *(Column(name, f"alpha, {words}") for name, words in _CRITERIA.items()),
     Column("sign_flipped", "Sign turned by SLOR (%)", "percent"),
-)  # fmt: skip
+)

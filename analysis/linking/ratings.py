@@ -13,9 +13,9 @@ from scipy.sparse.csgraph import connected_components
 from ucurve.analysis.data.files import known_linking, scored_steps, stored_pairs, stored_scores
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
-from ucurve.analysis.linking.tables import linking_order
+from ucurve.analysis.linking.section import linking_order
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.errors import UserError, did_you_mean
 from ucurve.eval.linking import FAMILIES, Linking
 from ucurve.eval.metrics.bootstrap import draw_correlations, percentiles
@@ -30,18 +30,23 @@ from ucurve.storage.tabular import read_rows
 _PAIR_COLUMNS = ("good", "bad")
 _FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
 _KINDS = {"pointwise": "Point-wise (r x 100)", "pairwise": "Pair-wise (r x 100)"}
-_VIEW = (
-    Column("model", "Model"), Column("runs", "Runs", "count"), Column("scorer", "Scored by"),
-    Column("step", "Step", "count"), Column("linking", "Linking function"),
+_VIEW = table_columns(
+    "model",
+    "runs",
+    Column("scorer", "Scored by"),
+    "step",
+    "linking",
     *(Column(kind, head, "percent", (f"{kind}_low", f"{kind}_high")) for kind, head in _KINDS.items()),
-    Column("sentences", "Sentences", "count"), Column("pairs", "Pairs", "count"),
-    Column("clusters", "Clusters", "count"),
-)  # fmt: skip
+    Column("sentences", "Sentences", "count"),
+    "pairs",
+    "clusters",
+)
 _DIFFERENCES = (
-    *_VIEW[:1], Column("of", "Linking functions"),
+    *_VIEW[:1],
+    Column("of", "Linking functions"),
     *(replace(column, heading=f"{column.heading}, difference") for column in _VIEW if column.name in _KINDS),
     *_VIEW[1:4],
-)  # fmt: skip
+)
 _NOTE = "Pearson's r x 100 of linked values with the mean of the raters' z-scores, sentence by sentence, and of the"
 _OVER_RUNS = (
     "Last scored checkpoint, mean over the runs that differ in the seed only. In brackets 95 % for other sentences, by "

@@ -8,9 +8,9 @@ import pandas as pd
 from ucurve.analysis.data.files import check_types
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
-from ucurve.analysis.linking.tables import SPLITS, linking_by_run, order_by_linking, with_overall
+from ucurve.analysis.linking.section import SPLITS, linking_by_run, order_by_linking, with_overall
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.huggingface.tokenizer_files import STATISTICS
 from ucurve.storage.facts import RunFacts, own_faults
 from ucurve.storage.files import read_json_object
@@ -81,13 +81,13 @@ def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         f"{_OWN}: each tokenizer's own parameters. Compared are runs that are equal in all factors but tokenizer "
         f"and seed. Ties counted {scored.ties_rule}."
     )
-    first = (Column("setting", "Model"), Column("step", "Step", "count"), Column("linking", "Linking function"))
+    first = table_columns(Column("setting", "Model"), "step", "linking")
     splits = [
         Column(f"{tokenizer}_{split}", f"{tokenizer}, {name}", "percent")
         for tokenizer in dict.fromkeys(cells["tokenizer"].tolist())
         for split, name in _SPLIT_NAMES.items()
     ]
-    last = (Column("accuracy", "Accuracy (%)", "percent"), Column("delta_acc", "Δacc (points)", "percent"))
+    last = table_columns("accuracy", Column("delta_acc", "Δacc (points)", "percent"))
     columns = (*first, *last, *splits)
     counted = "Pairs by length split, counted in the tokens of each tokenizer."
     views = (
@@ -97,8 +97,8 @@ def tokenizer_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     yield ReportSection(f"Linking functions over tokenizers on {scored.heading}", views)
 
 
-_PAIRS = (
-    Column("tokenizer", "Tokenizer"),
+_PAIRS = table_columns(
+    "tokenizer",
     *(Column(split, name.capitalize(), "count") for split, name in _SPLIT_NAMES.items()),
     Column("all", "All", "count"),
 )
@@ -115,11 +115,14 @@ def _name_own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 _COUNTS = ("all", "single_character", "multi_character")
-_VIEW = (
-    Column("tokenizer", "Tokenizer"), Column("data", "Data"), Column("all", "All tokens", "count"),
+_VIEW = table_columns(
+    "tokenizer",
+    "data",
+    Column("all", "All tokens", "count"),
     Column("single_character", "One Chinese character", "count"),
-    Column("multi_character", "Longer, with a Chinese character", "count"), Column("runs", "Runs", "count"),
-)  # fmt: skip
+    Column("multi_character", "Longer, with a Chinese character", "count"),
+    "runs",
+)
 _NOTE = (
     "Tokens by kind, as tokenizer/statistics.json of the runs says. The last two kinds count only tokens that contain "
     "a Chinese character; digits, letters, punctuation and special tokens are in neither."

@@ -8,7 +8,7 @@ import pandas as pd
 from ucurve.analysis.data.frames import last_scored, overall, pool_pairs, stack
 from ucurve.analysis.data.study import MEANS_OVER, Study
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.yaml_files import read_yaml
 
 _MOST = 5  # languages of a benchmark with a column each, as many as CLAMS has
@@ -63,13 +63,13 @@ def benchmark_sections(study: Study) -> Iterator[ReportSection]:
     benchmarks = [name for name in table.columns if name not in ("model", "mean")]
     if len(benchmarks) < 2:
         return
-    columns = (Column("model", "Model"), *(Column(name, f"{name} (%)", "percent") for name in benchmarks))
+    columns = table_columns("model", *(Column(name, f"{name} (%)", "percent") for name in benchmarks))
     note = (
         f"Overall accuracy at the last scored checkpoint ({_describe_shown(study)}), and its mean over "
         "the benchmarks (RuBLiMP, Table 11); no mean for a model that was not scored on all of them. A "
         "benchmark of many languages is one column, over the pairs of all of them."
     )
-    view = TableView(note, (*columns, Column("mean", "Mean (%)", "percent")), table, {"benchmarks": table})
+    view = TableView(note, table_columns(*columns, "mean"), table, {"benchmarks": table})
     yield ReportSection("Models by benchmark", (view,))
 
 
@@ -95,11 +95,14 @@ def match_sections(study: Study) -> Iterator[ReportSection]:
         return
     gaps = largest_gaps(table)
     shown = table.merge(gaps, on=["match", "model"])
-    columns = (
-        Column("match", "Phenomenon"), Column("model", "Model"), Column("benchmark", "Benchmark"),
-        Column("n", "Pairs", "count"), Column("accuracy", "Accuracy (%)", "percent"),
+    columns = table_columns(
+        Column("match", "Phenomenon"),
+        "model",
+        "benchmark",
+        "n",
+        "accuracy",
         Column("gap", "Largest gap (points)", "percent"),
-    )  # fmt: skip
+    )
     source = "RuBLiMP's agreement phenomena (Table 12)" if matches is None else "the file matches="
     note = (
         f"One phenomenon in several benchmarks, as matched by {source} ({_describe_functions(study)}): mean "

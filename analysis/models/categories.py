@@ -82,7 +82,12 @@ def _box_statistics(suite: str, part: pd.DataFrame) -> dict[str, object]:
     box = boxplot_stats(values, whis=1.5)[0]
     beyond = (values < box["whislo"]) | (values > box["whishi"])
     return {
-        "category": suite, "models": len(part), "q1": box["q1"], "median": box["med"], "q3": box["q3"],
-        "whisker_low": box["whislo"], "whisker_high": box["whishi"],
+        "category": suite,
+        "models": len(part),
+        "q1": box["q1"],
+        "median": box["med"],
+        "q3": box["q3"],
+        "whisker_low": box["whislo"],
+        "whisker_high": box["whishi"],
         "outliers": "; ".join(sorted(part["model"][beyond].astype(str))),
-    }  # fmt: skip
+    }

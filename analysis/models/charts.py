@@ -14,8 +14,7 @@ from ucurve.analysis.models.categories import certainty_correlations
 from ucurve.analysis.models.mcnemar import PAIR_LEVEL, with_model_first
 from ucurve.analysis.plotting.facets import draw_panels, line_legend, panels_by
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.line_styles import NUMBERED
-from ucurve.analysis.plotting.style import drawing_style, lowest_of, percent_axis
+from ucurve.analysis.plotting.style import NUMBERED, drawing_style, lowest_of, percent_axis
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 WITH_INTERVALS, WITH_NUMBERS = 8, 24  # models; more leave the cells no room
@@ -83,9 +82,14 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
         ]
         rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
         rows.axes.bxp(
-            stats, positions=range(len(stats)), orientation="horizontal", widths=0.6, showfliers=False,
-            medianprops={"color": _COLORS["other"], "linewidth": 1.2}, manage_ticks=False,
-        )  # fmt: skip
+            stats,
+            positions=range(len(stats)),
+            orientation="horizontal",
+            widths=0.6,
+            showfliers=False,
+            medianprops={"color": _COLORS["other"], "linewidth": 1.2},
+            manage_ticks=False,
+        )
         beyond = points.merge(boxes.rename_axis("row").reset_index(), left_on="suite", right_on="category")
         inside = beyond["delta_nll"].between(beyond["whisker_low"], beyond["whisker_high"])
         outliers = beyond[~inside & beyond["delta_nll"].notna()]
@@ -165,9 +169,16 @@ def draw_lines(
             own = rows[rows[line].astype(str) == model]
             bars = [(own["accuracy"] - own["low"]).clip(lower=0), (own["high"] - own["accuracy"]).clip(lower=0)]
             axes.errorbar(
-                own[x].astype(str).map(at), own["accuracy"], yerr=np.array(bars, dtype=np.float64), color=style.color,
-                linestyle=style.dashes, marker="o", markersize=2.4, elinewidth=0.7, capsize=1.5,
-            )  # fmt: skip
+                own[x].astype(str).map(at),
+                own["accuracy"],
+                yerr=np.array(bars, dtype=np.float64),
+                color=style.color,
+                linestyle=style.dashes,
+                marker="o",
+                markersize=2.4,
+                elinewidth=0.7,
+                capsize=1.5,
+            )
         percent_axis(axes, lowest_of(table))
         rotation, side = (45, "right") if longest > 6 else (0, "center")
         size = 4.6 if crowded else 5.5

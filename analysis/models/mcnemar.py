@@ -139,12 +139,20 @@ def _compare_in_group(name: str, part: pd.DataFrame, clusters: Ids) -> pd.DataFr
     squares = squared_differences(values, clusters)
     places = list(combinations(range(len(models)), 2))
     one, other = (np.array([place[side] for place in places], dtype=np.int64) for side in (0, 1))
-    return pd.DataFrame({
-        "group": name, "first": [models[place] for place in one], "second": [models[place] for place in other],
-        "n": len(part), "clusters": len(np.unique(clusters)), "accuracy_first": accuracy[one],
-        "accuracy_second": accuracy[other], "first_better": better[one, other].astype(np.int64),
-        "second_better": better[other, one].astype(np.int64), "squares": squares[one, other],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "group": name,
+            "first": [models[place] for place in one],
+            "second": [models[place] for place in other],
+            "n": len(part),
+            "clusters": len(np.unique(clusters)),
+            "accuracy_first": accuracy[one],
+            "accuracy_second": accuracy[other],
+            "first_better": better[one, other].astype(np.int64),
+            "second_better": better[other, one].astype(np.int64),
+            "squares": squares[one, other],
+        }
+    )
 
 
 def _best_against_second(name: str, part: pd.DataFrame, clusters: Ids) -> dict[str, object]:
@@ -156,7 +164,14 @@ def _best_against_second(name: str, part: pd.DataFrame, clusters: Ids) -> dict[s
     values = scored[[one, other]].to_numpy(dtype=np.float64)
     better = better_counts(values)
     return {
-        "group": name, "n": len(part), "clusters": len(np.unique(clusters)), "model": one, "accuracy": ranked.iloc[0],
-        "second": other, "accuracy_second": ranked.iloc[1], "model_better": int(better[0, 1]),
-        "second_better": int(better[1, 0]), "squares": squared_differences(values, clusters)[0, 1],
-    }  # fmt: skip
+        "group": name,
+        "n": len(part),
+        "clusters": len(np.unique(clusters)),
+        "model": one,
+        "accuracy": ranked.iloc[0],
+        "second": other,
+        "accuracy_second": ranked.iloc[1],
+        "model_better": int(better[0, 1]),
+        "second_better": int(better[1, 0]),
+        "squares": squared_differences(values, clusters)[0, 1],
+    }

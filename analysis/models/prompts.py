@@ -7,7 +7,7 @@ import pandas as pd
 from ucurve.analysis.data.last_scores import load_last_scores
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.store.keys import check_scores, find_key
 from ucurve.eval.store.scores import score_path
 
@@ -29,11 +29,12 @@ def prompt_differences(points: pd.DataFrame) -> pd.DataFrame:
 
 
 _PERPLEXITY = ("ppl", "mean_lp", "nll")  # the first that was asked for; the first two decide every pair alike
-_COLUMNS = (
-    Column("model", "Model"), Column("perplexity", "Perplexity (%)", "percent"),
+_COLUMNS = table_columns(
+    "model",
+    Column("perplexity", "Perplexity (%)", "percent"),
     Column("delta_grammaticality", "Δ grammaticality (points)", "percent"),
     Column("delta_acceptability", "Δ acceptability (points)", "percent"),
-)  # fmt: skip
+)
 
 
 @questions.section(questions.MODELS, place=3)

@@ -30,28 +30,39 @@ from ucurve.analysis.models.mcnemar import (
 )
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 
 SUITES, MODELS, ROWS = 60, 24, 40  # at most in a figure, in figures and tests, and in a table of the report
-_SUMMARY = (
-    Column("model", "Model"), Column("accuracy", "Over pairs (%)", "percent"),
+_SUMMARY = table_columns(
+    "model",
+    Column("accuracy", "Over pairs (%)", "percent"),
     Column("over_paradigms", "Over paradigms (%)", "percent"),
-    Column("over_phenomena", "Over phenomena (%)", "percent"), Column("above", "Above chance", "count"),
-    Column("below", "Below chance", "count"), Column("leads_or_ties", "Leads or ties", "count"),
-    Column("best", "Significantly best", "count"), Column("delta_lp", "Δ (nats per sentence)", "number"),
+    Column("over_phenomena", "Over phenomena (%)", "percent"),
+    Column("above", "Above chance", "count"),
+    Column("below", "Below chance", "count"),
+    Column("leads_or_ties", "Leads or ties", "count"),
+    Column("best", "Significantly best", "count"),
+    Column("delta_lp", "Δ (nats per sentence)", "number"),
     Column("delta_nll", "ΔNLL (nats per token)", "number"),
-)  # fmt: skip
-_CATEGORIES = (
-    Column("category", "Paradigm"), Column("mean", "Mean (%)", "percent"), Column("sd", "sd", "percent"),
-    Column("leader", "Most accurate"), Column("highest", "its accuracy (%)", "percent"),
-)  # fmt: skip
+)
+_CATEGORIES = table_columns(
+    Column("category", "Paradigm"),
+    "mean",
+    Column("sd", "sd", "percent"),
+    Column("leader", "Most accurate"),
+    Column("highest", "its accuracy (%)", "percent"),
+)
 _VERSUS = (
-    Column("first", "Model"), Column("second", "Other model"), Column("accuracy_first", "Model (%)", "percent"),
-    Column("accuracy_second", "Other (%)", "percent"), Column("first_better", "Pairs the model wins", "count"),
-    Column("second_better", "Pairs the other wins", "count"), Column("p", "p", "p"),
+    Column("first", "Model"),
+    Column("second", "Other model"),
+    Column("accuracy_first", "Model (%)", "percent"),
+    Column("accuracy_second", "Other (%)", "percent"),
+    Column("first_better", "Pairs the model wins", "count"),
+    Column("second_better", "Pairs the other wins", "count"),
+    Column("p", "p", "p"),
     Column("groups_first", "Paradigms: model better", "count"),
     Column("groups_second", "Paradigms: other better", "count"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +132,19 @@ def _summarize_models(
     pairs, phenomenon = last.pairs, last.pairs["phenomenon"].to_numpy()
     counts = count_significant(tested, "model").set_index("model")
     n = tested.set_index("model")["n"].groupby(level=0).sum()
-    table = pd.DataFrame({
-        "accuracy": last.credit.mean(),
-        "over_paradigms": categories[last.models].mean(),
-        "over_phenomena": last.credit.groupby(phenomenon).mean().mean(),
-        "paradigms": pairs["paradigm"].nunique(),
-        "above": counts["above"],
-        "below": counts["below"],
-        "leads_or_ties": leads_or_ties(categories[last.models]),
-        "best": count_best(best, last.models),
-        **{name: (tested[name] * tested["n"]).groupby(tested["model"]).sum() / n for name in CERTAINTIES},
-    }).reindex(last.models)  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "accuracy": last.credit.mean(),
+            "over_paradigms": categories[last.models].mean(),
+            "over_phenomena": last.credit.groupby(phenomenon).mean().mean(),
+            "paradigms": pairs["paradigm"].nunique(),
+            "above": counts["above"],
+            "below": counts["below"],
+            "leads_or_ties": leads_or_ties(categories[last.models]),
+            "best": count_best(best, last.models),
+            **{name: (tested[name] * tested["n"]).groupby(tested["model"]).sum() / n for name in CERTAINTIES},
+        }
+    ).reindex(last.models)
     return table.sort_values("accuracy", ascending=False, kind="stable").reset_index(names="model")
 
 

@@ -18,8 +18,7 @@ from ucurve.analysis.models.charts import draw_lines
 from ucurve.analysis.models.side_by_side import at_level
 from ucurve.analysis.plotting.facets import draw_panels, panels_by
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import LineStyles
-from ucurve.analysis.plotting.style import log_axis, percent_axis, power_label
+from ucurve.analysis.plotting.style import LineStyles, log_axis, percent_axis, power_label
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.eval.pairs import split_name
@@ -164,9 +163,11 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
     )  # fmt: skip
     steps = steps_of_complexity(points, levels)
     columns = (
-        Column("predicate", "Predicate"), Column("before", "From"), Column("after", "To"),
+        Column("predicate", "Predicate"),
+        Column("before", "From"),
+        Column("after", "To"),
         Column("change", "Change in correct selections per 1,000", "number"),
-    )  # fmt: skip
+    )
     change = "Mean change over all models from each level to the next."
     view = TableView(change, columns, steps, {f"complexity_steps_{name}": steps})
     yield ReportSection(heading, (drawing, view))

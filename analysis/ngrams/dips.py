@@ -1,22 +1,177 @@
-"""The dips that the test of shape finds, each with what n-gram models account for of it, and in words."""
+"""How much of each dip falls on the pairs that an n-gram model gets wrong, and whether that is more than chance.
+
+The dips are those that the test of shape finds. A dip is the fall of a smoothed curve from the checkpoint before it
+that stands highest (the start) to its lowest one (the bottom). Smoothing is linear, so each pair has a loss, its
+smoothed credit at the start less that at the bottom, and the mean loss is the fall. For an n-gram model that gets the
+share E of the pairs wrong, with R the share of all losses that lies on these pairs, the share that its errors account
+for is
+
+    A = (R - E) / (1 - E) = E (L1 - L0) / L
+
+with L the fall, and L1 and L0 the mean loss of the pairs that it gets wrong and right: what would be left out of the
+fall if the pairs that it gets wrong had lost no more than those it gets right. This is the attributable fraction of
+epidemiology (Levin 1953), corrected for chance in the same way as kappa (Cohen 1960): 0 where losses do not depend on
+the n-gram model, 1 where the pairs that it gets right lose nothing on balance, above 1 where they gain.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.pair_scores import HALVES
-from ucurve.analysis.items.verdicts import RIGHT
-from ucurve.analysis.ngrams.account import SAME_FIT, Dip, account_of_dip
-from ucurve.analysis.ngrams.scores import AtCheckpoint, BesideNgrams
+from ucurve.analysis.items.histories import RIGHT
+from ucurve.analysis.ngrams.scores import AtCheckpoint, BesideNgrams, ratio
 from ucurve.analysis.plotting.style import readable
 from ucurve.analysis.shape.classify import LEVEL, Row
-from ucurve.analysis.shape.smoothing import Array, drawn_together, smoothing_weights
-from ucurve.eval.metrics.sampling import CONFIDENCE
+from ucurve.analysis.shape.smoothing import (
+    Array,
+    Design,
+    design_of,
+    drawn_together,
+    smoothing_weights,
+    strata_of_clusters,
+)
+from ucurve.eval.metrics.levels import Ids
+from ucurve.eval.metrics.sampling import CONFIDENCE, TAIL
+from ucurve.eval.metrics.significance import holm
 from ucurve.fields import format_count
 
+LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
+LEAST_FIT = 0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
+SAME_FIT = 1e-9  # what rounding leaves between orders that are wrong on the same pairs
+_FLIPS = 2000
+_RESAMPLES = 1000
+_BLOCK = 100  # draws at once: those of all pairs of a benchmark would take too much memory
 _SURE = 0.95  # share of resamples from which on no other order is named beside the one that fits best
+
+
+@dataclass(frozen=True, eq=False)
+class Dip:
+    """What the pairs of one curve did in a dip, mean over the runs of the line."""
+
+    loss: Array  # float64[I], smoothed credit at the start less that at the bottom
+    bottom: Array  # float64[I], smoothed credit at the bottom
+    wrong: Array  # float64[K, I], whether the n-gram model of each order is wrong at the bottom; one half for a tie
+    strata: Ids  # int64[I], the paradigm of each pair
+    clusters: Ids  # int64[I], pairs that are drawn together
+
+
+def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFrame:
+    """Say for each order how much of a dip its errors account for.
+
+    ``wrong`` (E), ``raw_share`` (R) and ``share`` (A) are fractions, the last with a 95 % bootstrap interval over
+    clusters of pairs; ``fit`` is the correlation of losses and errors within paradigms, and ``fits_best`` the share of
+    resamples in which no other is higher; ``p_loss`` and ``p_follows`` are of ``_p_above_chance``, and ``p`` is the
+    larger one, adjusted by Holm over the orders; ``accounts``: the share is at least ``LEAST_SHARE``, the fit at least
+    ``LEAST_FIT`` and p at most the level; ``named``: of the orders that account for the dip, the one that fits best,
+    and of several that fit alike the lowest. NaN where an order is right or wrong on all pairs alike.
+    """
+    design = design_of(dip.strata, dip.clusters)
+    loss, bottom, wrong = (_centered(values, design) for values in (dip.loss, dip.bottom, dip.wrong))
+    p_loss, p_follows = (_p_above_chance(wrong * values, design, seed) for values in (loss, -bottom))
+    shares, fits = _resample(dip, loss, wrong, design, seed)
+    fits = np.where(np.isnan(fits), -np.inf, fits)
+    raw, share = _shares(dip.loss.sum(), dip.wrong.sum(axis=1), dip.wrong @ dip.loss, len(dip.loss))
+    low, high = np.array([_interval(drawn) for drawn in shares.T]).T
+    table = pd.DataFrame(
+        {
+            "order": orders,
+            "wrong": dip.wrong.mean(axis=1),
+            "raw_share": raw,
+            "share": share,
+            "share_low": low,
+            "share_high": high,
+            "fit": _correlation(wrong @ loss, (wrong**2).sum(axis=1), (loss**2).sum()),
+            "fits_best": np.mean(fits == fits.max(axis=1, keepdims=True), axis=0),
+            "p_loss": p_loss,
+            "p_follows": p_follows,
+            "p": holm(np.maximum(p_loss, p_follows)),
+        }
+    )
+    is_large = (table["share"] >= LEAST_SHARE) & (table["fit"] >= LEAST_FIT)
+    table["accounts"] = is_large & (table["p"] <= LEVEL)
+    fit = table["fit"].where(table["accounts"])
+    best = fit >= fit.max() - SAME_FIT
+    return table.assign(named=best & (best.cumsum() == 1))
+
+
+def _shares(lost: Array, wrong: Array, lost_on_wrong: Array, pairs: Array | int) -> tuple[Array, Array]:
+    """Return R and A from sums over pairs; NaN where the n-gram model is wrong on all of them."""
+    raw = ratio(lost_on_wrong, np.broadcast_to(lost, np.shape(lost_on_wrong)))
+    expected = wrong / pairs
+    return raw, ratio(raw - expected, 1 - expected)
+
+
+def _centered(values: Array, design: Design) -> Array:
+    """Take from each pair the mean of its stratum, float64[..., I]."""
+    rows = np.atleast_2d(values)
+    size = np.bincount(design.strata)
+    means = np.stack([np.bincount(design.strata, row) / np.maximum(1, size) for row in rows])
+    return np.asarray((rows - means[:, design.strata]).reshape(values.shape))
+
+
+def _by_cluster(values: Array, design: Design) -> Array:
+    """Sum over the pairs of each cluster, float64[K, C]."""
+    return np.stack([np.bincount(design.clusters, row) for row in values])
+
+
+def _p_above_chance(products: Array, design: Design, seed: int) -> Array:
+    """Test one-sidedly whether the total of each row is above 0, by flipping the signs of the sums of clusters.
+
+    With losses times errors this says that losses fall on the errors of the n-gram model: that the model comes nearer
+    to it from start to bottom. With the negative of credits times errors it says that at the bottom the model is right
+    where the n-gram model is right. Both are within paradigms, so that a paradigm in which the model dips and the
+    n-gram model is wrong is by itself no evidence. Flips of whole clusters are the wild cluster bootstrap of a score
+    (Kline and Santos 2012; Cameron, Gelbach and Miller 2008). The mean of a stratum of G clusters was taken from both
+    factors, so sums are flipped G / (G - 1) times as large, as for a jackknife (Cameron and Miller 2015, section VI.B).
+    """
+    sums = _by_cluster(products, design)
+    near = 1e-9 * np.abs(sums).sum(axis=1)
+    flipped = _by_cluster(products * (design.scale * len(design.scale)) ** 2, design)
+    flipped = flipped[:, (flipped != 0).any(axis=0)]
+    beyond = np.ones(len(sums))
+    random = np.random.default_rng(seed)
+    for _ in range(_FLIPS // _BLOCK):
+        signs = 1 - 2.0 * random.integers(0, 2, (_BLOCK, flipped.shape[1]), dtype=np.int8)
+        beyond += (signs @ flipped.T >= sums.sum(axis=1) - near).sum(axis=0)
+    return np.where(near > 0, beyond / (1 + _FLIPS), np.nan)
+
+
+def _resample(dip: Dip, loss: Array, wrong: Array, design: Design, seed: int) -> tuple[Array, Array]:
+    """Draw clusters within strata with replacement; return A and the fit of each order, float64[draws, K] each."""
+    one, lost = np.ones_like(dip.loss)[None], dip.loss[None]
+    parts = (one, lost, loss[None] ** 2, dip.wrong, dip.wrong * lost, wrong * loss, wrong**2)
+    sums = np.concatenate([_by_cluster(part, design) for part in parts])
+    weights = _cluster_weights(design, np.random.default_rng(seed))
+    drawn = np.concatenate([block @ sums.T for block in weights])
+    places = np.cumsum([len(part) for part in parts])[:-1]
+    pairs, lost, of_loss, errors, both, products, squares = np.split(drawn, places, axis=1)
+    return _shares(lost, errors, both, pairs)[1], _correlation(products, squares, of_loss)
+
+
+def _cluster_weights(design: Design, random: np.random.Generator) -> Iterator[Array]:
+    """Yield how often each cluster is drawn in each of some resamples, float64[_BLOCK, C]."""
+    of_cluster = strata_of_clusters(design.strata, design.clusters)
+    strata = [np.flatnonzero(of_cluster == stratum) for stratum in np.unique(of_cluster)]
+    for _ in range(_RESAMPLES // _BLOCK):
+        weights = np.empty((_BLOCK, len(of_cluster)))
+        for members in strata:
+            chances = np.full(len(members), 1 / len(members))
+            weights[:, members] = random.multinomial(len(members), chances, _BLOCK)
+        yield weights
+
+
+def _correlation(products: Array, squares: Array, of_loss: Array) -> Array:
+    scale = np.sqrt(squares * of_loss)
+    return ratio(products, np.where(scale > 1e-9, scale, 0))  # below is what rounding leaves of no variance
+
+
+def _interval(drawn: Array) -> Array:
+    finite = drawn[np.isfinite(drawn)]
+    return np.quantile(finite, (TAIL, 1 - TAIL)) if len(finite) else np.full(2, np.nan)
 
 
 def significant_dips(classes: pd.DataFrame) -> pd.DataFrame:
@@ -60,12 +215,17 @@ def _account_of(row: Row, members: Sequence[BesideNgrams], cluster: str) -> Iter
     strata, clusters, _ = drawn_together(paradigms, clusters, cluster)
     table = account_of_dip(orders, Dip(before - after, after, np.stack(wrong), strata, clusters))
     where = {
-        "line": row["line"], "phenomenon": row["phenomenon"], "runs": len(members), "items": int(chosen.sum()),
-        "start": tokens[start], "bottom": tokens[bottom], "end": row["dip_end"],
+        "line": row["line"],
+        "phenomenon": row["phenomenon"],
+        "runs": len(members),
+        "items": int(chosen.sum()),
+        "start": tokens[start],
+        "bottom": tokens[bottom],
+        "end": row["dip_end"],
         "fall": float((before - after).mean()),
         "kappa_start": _kappas(at_start, row["phenomenon"], orders),
         "kappa_bottom": _kappas(at_bottom, row["phenomenon"], orders),
-    }  # fmt: skip
+    }
     yield table.assign(**where)[[*where, *table.columns]]
 
 

@@ -1,30 +1,45 @@
 """n-gram models in the report: curves under the model's curve, agreement, and what they account for of each dip."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pandas as pd
 
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.ngrams.account import LEAST_FIT, LEAST_SHARE
-from ucurve.analysis.ngrams.curves import draw_ngram_curves, ngram_curves
-from ucurve.analysis.ngrams.dips import account_table, describe_dips, significant_dips
+from ucurve.analysis.figures.described import ACCURACY, TOKENS, LineFigure
+from ucurve.analysis.figures.drawings import overall_and_phenomena
+from ucurve.analysis.ngrams.dips import LEAST_FIT, LEAST_SHARE, account_table, describe_dips, significant_dips
 from ucurve.analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
-from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.plotting.figures import Drawing
+from ucurve.analysis.plotting.style import DASHES, NUMBERED, LineStyles, readable
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.section import read_shapes
 
-_DIPS = (
-    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("order", "Order", "count"),
-    Column("named", "Accounts for it"), Column("fall", "Fall (points)", "percent"),
+MODEL = "model"
+_NOTE = (
+    "Solid line: the model, mean over its runs; dashed lines: n-gram models of the tokens that it had seen at each "
+    "checkpoint."
+)
+_VALUES = ("accuracy", "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong")
+_DIPS = table_columns(
+    "line",
+    "phenomenon",
+    Column("order", "Order", "count"),
+    Column("named", "Accounts for it"),
+    Column("fall", "Fall (points)", "percent"),
     Column("share", "Share beyond chance, % (95 % interval)", "percent", ("share_low", "share_high")),
-    Column("p", "p (Holm)", "p"), Column("bottom", "Bottom (tokens)", "count"),
-    Column("start", "From (tokens)", "count"), Column("wrong", "n-gram wrong (%)", "percent"),
+    "p",
+    Column("bottom", "Bottom (tokens)", "count"),
+    Column("start", "From (tokens)", "count"),
+    Column("wrong", "n-gram wrong (%)", "percent"),
     Column("raw_share", "Losses on these (%)", "percent"),
-    Column("fit", "Fit", "number"), Column("fits_best", "Fits best (%)", "percent"),
-    Column("kappa_start", "Kappa before", "number"), Column("kappa_bottom", "Kappa at bottom", "number"),
-)  # fmt: skip
+    Column("fit", "Fit", "number"),
+    Column("fits_best", "Fits best (%)", "percent"),
+    Column("kappa_start", "Kappa before", "number"),
+    Column("kappa_bottom", "Kappa at bottom", "number"),
+)
 _ACCOUNT = (
     "A dip is the fall of a smoothed curve that the test of shape finds, from the highest checkpoint before it (From) "
     "to its lowest. Share beyond chance: how much of the losses lies on the pairs that the n-gram model of the tokens "
@@ -36,6 +51,45 @@ _ACCOUNT = (
     "several such orders the one with the best fit is named (Fits best: in what share of resamples). Intervals are "
     "over pairs. To account for a dip is to go together with it: it does not show that the model computes n-grams."
 )
+
+
+def ngram_curves(agreement: pd.DataFrame) -> pd.DataFrame:
+    """Average the runs of each line: the model's accuracy, and for each order what it has in common with the model."""
+    lines = agreement.groupby(["line", "phenomenon", "order", "step"], sort=False)
+    return lines[["tokens", *_VALUES]].mean().assign(runs=lines["run"].nunique()).reset_index()
+
+
+def draw_ngram_curves(curves: pd.DataFrame, name: str, title: str) -> list[Drawing]:
+    """Draw the rows of ``ngram_curves``: overall and by phenomenon; several lines of runs have figures of their own."""
+    lines = list(dict.fromkeys(curves["line"]))
+    drawings = []
+    for place, line in enumerate(lines):
+        rows = _long(curves[curves["line"] == line])
+        of_line, suffix = (f", {line}", f"_line{place + 1}") if len(lines) > 1 else ("", "")
+        note = f"Accuracy against training tokens, {title}{of_line}. {_NOTE}"
+        what = f"n-gram models beside the model{of_line}"
+        drawings += overall_and_phenomena(rows, f"{name}{suffix}", what, note, _describe)
+    return drawings
+
+
+def _long(curves: pd.DataFrame) -> pd.DataFrame:
+    """Give the model and each order rows of their own: ``curve``, ``accuracy``, and the agreement of an order."""
+    shared = ["line", "phenomenon", "step", "tokens", "runs"]
+    model = curves.drop_duplicates(["phenomenon", "step"])[[*shared, "accuracy"]].assign(curve=MODEL)
+    columns = [*shared, "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong"]
+    orders = curves[columns].rename(columns={"ngram_accuracy": "accuracy"})
+    orders = orders.assign(curve=[f"{order}-gram" for order in curves["order"]])
+    table = pd.concat([model, orders], ignore_index=True)
+    return table.assign(
+        low=table["accuracy"], curve=pd.Categorical(table["curve"], list(dict.fromkeys(table["curve"])))
+    )
+
+
+def _describe(table: pd.DataFrame) -> LineFigure:
+    styles = NUMBERED(table["curve"].cat.categories)
+    dashed = {name: replace(style, dashes=DASHES[name != MODEL]) for name, style in styles.items()}
+    rows = table.drop(columns="low").sort_values("curve", kind="stable")
+    return LineFigure(rows, TOKENS, ACCURACY, _NOTE, LineStyles(dashed), line="curve", counted=())
 
 
 @questions.section(questions.SHAPES, place=6, page="docs/ngrams.md")

@@ -1,26 +1,80 @@
-"""The linear model of certainty on factors of pairs (MultiBLiMP, section 7.3, Figure 5)."""
+"""The linear model of certainty on factors of pairs (MultiBLiMP, section 7.3, Figure 5).
 
+Its standard errors are cluster-robust, as pairs share a language or a sentence.
+"""
+
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
 from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
 from ucurve.analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE, factors_of
-from ucurve.analysis.pairs.clustered_errors import clustered_errors
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.line_styles import NUMBERED
-from ucurve.analysis.plotting.style import drawing_style
+from ucurve.analysis.plotting.style import NUMBERED, drawing_style
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.linking import nll_per_token
 from ucurve.eval.metrics.sampling import CONFIDENCE
 
+Array = npt.NDArray[np.float64]
+_BATCH = 500  # clusters that are computed together
+_WHOLE = 1 - 1e-9  # a share of a direction that lies in one cluster, above which nothing outside it speaks of it
 OF_SCORES = ("sentence_length", "perplexity", "subword_delta")
 ATTRACTORS = ("all_congruent", "all_incongruent")  # as ``generation.multiblimp`` names them
 PUBLISHED = ("distance", *ATTRACTORS, "has_attractors")  # in some benchmarks
+
+
+def clustered_errors(design: Array, residuals: Array, clusters: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return standard errors of least squares that allow any dependence within clusters, and their degrees of freedom.
+
+    The residuals of a cluster are corrected for their shrinkage by the fit (CR2, Bell and McCaffrey 2002), and the
+    degrees of freedom are those of a sum of squares of the same mean and variance (Satterthwaite's, as there), so that
+    t tests hold their level with few and with unequal clusters. Each term has its own: a number that is constant in a
+    language is known from as many observations as there are languages.
+
+    ``design`` is float64[n, terms], of full rank, ``residuals`` float64[n] and ``clusters`` int64[n]; both results are
+    float64[terms], NaN for a term that one cluster determines alone.
+    """
+    basis, triangle = np.linalg.qr(design)  # a cluster's part of the projection is small in this basis: terms x terms
+    terms = np.linalg.inv(triangle)
+    lengths = np.sqrt((terms**2).sum(axis=1))
+    count = design.shape[1]
+    variance, trace, squares = np.zeros(count), np.zeros(count), np.zeros(count)
+    shared, alone = np.zeros((count, count, count)), np.zeros(count, dtype=bool)
+    for rows in _batches(clusters):  # int64[clusters, members]
+        part = basis[rows]
+        shares, directions = np.linalg.eigh(part.mT @ part)
+        own = shares > _WHOLE
+        widened = np.where(own, 0.0, 1 / np.sqrt(1 - np.where(own, 0.0, shares)))[:, None]
+        turned = terms @ directions  # [clusters, terms, directions]
+        alone |= (np.abs(turned) > np.sqrt(1 - _WHOLE) * lengths[:, None]).swapaxes(1, 2)[own].any(axis=0)
+        scores = (residuals[rows][:, None] @ part) @ directions
+        variance += ((turned * widened * scores).sum(axis=2) ** 2).sum(axis=0)
+        pulled = (turned * (widened * shares[:, None])) @ directions.mT
+        kept, lost = (turned**2 * (widened**2 * shares[:, None])).sum(axis=2), (pulled**2).sum(axis=2)
+        trace += (kept - lost).sum(axis=0)
+        squares += (kept**2 - 2 * kept * lost).sum(axis=0)
+        by_term = pulled.swapaxes(0, 1)
+        shared += by_term.mT @ by_term
+    squares += (shared**2).sum(axis=(1, 2))
+    known = ~alone & (squares > 0)
+    freedom = np.divide(trace**2, squares, out=np.full(count, np.nan), where=known)
+    return np.where(known, np.sqrt(variance), np.nan), freedom
+
+
+def _batches(clusters: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield the places of the members of clusters of one size, int64[clusters, members]."""
+    order = np.argsort(clusters, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1)
+    for _, alike in groupby(sorted(members, key=len), key=len):
+        whole = np.stack(list(alike))
+        yield from np.array_split(whole, math.ceil(len(whole) / _BATCH))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +97,16 @@ def pair_factors(pairs: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     agree, these are two factors, whose effects are opposite, and whether there are any is none.
     """
     lp, n = scores["lp_good"].to_numpy(np.float64), scores["n_good"].to_numpy(np.float64)
-    table = pd.DataFrame({
-        PHENOMENON: pairs[PHENOMENON].astype(str).to_numpy(),
-        SENTENCE: pairs["good"].astype(str).to_numpy(),
-        RESPONSE: lp - scores["lp_bad"].to_numpy(np.float64),
-        "sentence_length": n,
-        "perplexity": np.exp(nll_per_token(lp, n)),
-        "subword_delta": n - scores["n_bad"].to_numpy(np.float64),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            PHENOMENON: pairs[PHENOMENON].astype(str).to_numpy(),
+            SENTENCE: pairs["good"].astype(str).to_numpy(),
+            RESPONSE: lp - scores["lp_bad"].to_numpy(np.float64),
+            "sentence_length": n,
+            "perplexity": np.exp(nll_per_token(lp, n)),
+            "subword_delta": n - scores["n_bad"].to_numpy(np.float64),
+        }
+    )
     known = PUBLISHED[:-1] if set(ATTRACTORS) <= set(pairs) else PUBLISHED
     for name in (name for name in known if name in pairs):
         values = pd.to_numeric(pairs[name], errors="coerce").to_numpy(np.float64)
@@ -83,10 +139,16 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
     distance = np.divide(np.abs(fit.params), errors, out=np.full(len(errors), np.nan), where=errors > 0)
     p = 2 * student.sf(distance, freedom)
     kinds = ["phenomenon"] * phenomena.shape[1] + ["factor"] * (design.shape[1] - phenomena.shape[1])
-    betas = pd.DataFrame({
-        "term": list(design.columns), "kind": kinds, "beta": fit.params, "low": fit.params - half,
-        "high": fit.params + half, "p": p,
-    })  # fmt: skip
+    betas = pd.DataFrame(
+        {
+            "term": list(design.columns),
+            "kind": kinds,
+            "beta": fit.params,
+            "low": fit.params - half,
+            "high": fit.params + half,
+            "p": p,
+        }
+    )
     scaled = betas["beta"] / rows[RESPONSE].std(ddof=1)
     betas["beta_standardised"] = scaled.where(betas["kind"] == "factor")
     return FactorModel(betas, len(rows), by, int(clusters.max()) + 1, float(fit.rsquared), left_out)
@@ -166,12 +228,15 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
     )
     if without:
         note += f" Left out, as they do not vary or follow from others: {', '.join(without)}."
-    shown = (
-        Column("model", "Model"), Column("term", "Term"),
-        Column("beta", "Beta, nats (95 % interval)", "number", ("low", "high")), Column("p", "p", "p"),
-        Column("n", "Pairs", "count"), Column("clusters", "Clusters", "count"),
+    shown = table_columns(
+        "model",
+        Column("term", "Term"),
+        Column("beta", "Beta, nats (95 % interval)", "number", ("low", "high")),
+        Column("p", "p", "p"),
+        "n",
+        "clusters",
         Column("r_squared", "R² (%)", "percent"),
-    )  # fmt: skip
+    )
     drawing = _draw_betas(table[table["model"].isin(list(fitted)[:_MODELS])], f"factors_{file_name}", note)
     view = TableView(note, shown, table.head(_ROWS), {f"factor_models_{file_name}": table})
     return ReportSection(f"What drives certainty on {name}", (drawing, view))

@@ -5,20 +5,24 @@ from collections.abc import Iterable
 import pandas as pd
 
 from ucurve.analysis.data.study import BenchmarkScores, Study
-from ucurve.analysis.linking.tables import order_by_linking
-from ucurve.analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
+from ucurve.analysis.linking.section import order_by_linking
 from ucurve.analysis.paradigms.human import load_human_agreement
+from ucurve.analysis.paradigms.phenomena import by_level, last_paradigm_rows, line_means
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.pairs import full_name, split_name
 
 _SUFFIX = "-excluded"
-_VIEW = (
-    Column("model", "Model"), Column("step", "Step", "count"), Column("linking", "Linking function"),
-    Column("paradigms_included", "Paradigms included", "count"), Column("paradigms_excluded", "excluded", "count"),
-    Column("included", "Included (%)", "percent"), Column("excluded", "Excluded (%)", "percent"),
+_VIEW = table_columns(
+    "model",
+    "step",
+    "linking",
+    Column("paradigms_included", "Paradigms included", "count"),
+    Column("paradigms_excluded", "excluded", "count"),
+    Column("included", "Included (%)", "percent"),
+    Column("excluded", "Excluded (%)", "percent"),
     Column("difference", "Difference (points)", "percent"),
-)  # fmt: skip
+)
 _NOTE = (
     "Means over paradigms at the last checkpoint scored on both, where that is the same one. People: over all answers."
 )

@@ -8,15 +8,19 @@ import pandas as pd
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.data.user_tables import check_some_match
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.pairs import counted
 
-_VIEW = (
-    Column("benchmark", "Benchmark"), Column("phenomenon", "Phenomenon"), Column("paradigms", "Paradigms", "count"),
-    Column("answered", "of them with answers", "count"), Column("answers", "Answers", "count"),
-    Column("macro", "Mean over paradigms (%)", "percent"), Column("pooled", "Over answers (%)", "percent"),
+_VIEW = table_columns(
+    "benchmark",
+    "phenomenon",
+    "paradigms",
+    Column("answered", "of them with answers", "count"),
+    Column("answers", "Answers", "count"),
+    Column("macro", "Mean over paradigms (%)", "percent"),
+    Column("pooled", "Over answers (%)", "percent"),
     Column("leave_one_out", "With the other people (%)", "percent"),
-)  # fmt: skip
+)
 _NOTE = (
     "Share of answers that agree with the benchmark. A phenomenon of which a paradigm has no answers stays empty. With "
     "the other people: share of answers that agree with the majority of the others who judged the pair; one half where "
@@ -42,9 +46,13 @@ def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFram
     joined["share"] = joined["correct"] / joined["total"]
     rows = pd.concat([joined.sort_values("phenomenon"), joined.assign(phenomenon="all")])
     table = rows.groupby("phenomenon", sort=False).agg(
-        paradigms=("paradigm", "count"), answered=("total", "count"), correct=("correct", "sum"),
-        answers=("total", "sum"), macro=("share", "mean"), with_others=("with_others", lambda of: of.sum(skipna=False)),
-    )  # fmt: skip
+        paradigms=("paradigm", "count"),
+        answered=("total", "count"),
+        correct=("correct", "sum"),
+        answers=("total", "sum"),
+        macro=("share", "mean"),
+        with_others=("with_others", lambda of: of.sum(skipna=False)),
+    )
     table["pooled"] = table["correct"] / table["answers"]
     table["leave_one_out"] = table["with_others"] / table["answers"]
     whole = table["answered"] == table["paradigms"]

@@ -14,10 +14,11 @@ from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import MOST_BANDS, LineStyle
 from ucurve.analysis.plotting.style import (
+    MOST_BANDS,
     ONE_COLUMN,
     TWO_COLUMNS,
+    LineStyle,
     TokenAxis,
     drawing_style,
     lowest_of,
@@ -199,9 +200,15 @@ class Sheet:
         self.figure.text(0.5, base, note, ha="center", va="bottom", fontsize=6, color="0.25", linespacing=1.1)
         if self._legend:
             legend = self.figure.legend(
-                list(self._legend.values()), list(self._legend), loc="lower center", ncols=self._per_row,
-                bbox_to_anchor=(0.5, 0), borderpad=0.2, labelspacing=0.25, handlelength=2.2,
-            )  # fmt: skip
+                list(self._legend.values()),
+                list(self._legend),
+                loc="lower center",
+                ncols=self._per_row,
+                bbox_to_anchor=(0.5, 0),
+                borderpad=0.2,
+                labelspacing=0.25,
+                handlelength=2.2,
+            )
             for text in legend.get_texts():
                 text.set_parse_math(False)
         return self.figure

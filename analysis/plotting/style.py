@@ -1,4 +1,4 @@
-"""The look of all figures: sizes, fonts and axes."""
+"""The look of all figures: sizes, fonts, axes, and color, dashes and marker of lines, the same in figure and chart."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +18,13 @@ from ucurve.fields import format_count
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+from matplotlib.typing import LineStyleType
 
 ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2
@@ -31,6 +38,13 @@ _OTHER_FONTS = (  # of scripts that DejaVu has not
     "Noto Sans CJK KR", "Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Telugu",
     "Noto Sans Thai", "Noto Sans Ethiopic", "Lohit Devanagari", "Nirmala UI", "Malgun Gothic",
 )  # fmt: skip
+# Okabe and Ito's palette, which readers with color blindness can distinguish; its yellow is too pale on white.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES: tuple[LineStyleType, ...] = ("-", "--", "-.", (0, (1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P")
+MOST_BANDS = 3  # lines whose bands can be told apart
+FEWEST_IN_PANELS = 12  # lines that have a panel for each level of a factor
+_IN_ORDER = ("size", "budget")  # factors whose levels go from less to more
 
 
 def settings() -> "dict[RcKeyType, object]":
@@ -106,9 +120,15 @@ class TokenAxis:
         _set_ticks(axes, [self.zero, *ticks], labels, _minor_ticks(self.first, self.last) if minor else [])
         middle = math.sqrt(self.zero * self.first)
         axes.text(
-            middle, 0, "//", transform=axes.get_xaxis_transform(), ha="center", va="center", fontsize=6,
+            middle,
+            0,
+            "//",
+            transform=axes.get_xaxis_transform(),
+            ha="center",
+            va="center",
+            fontsize=6,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2},
-        )  # fmt: skip
+        )
 
 
 def log_axis(
@@ -205,3 +225,63 @@ def phenomenon_order(name: str) -> tuple[bool, str]:
 def readable(name: str) -> str:
     """Write a name of a phenomenon or benchmark for people: underscores become spaces."""
     return name.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class LineStyle:
+    """Color, dashes and marker that distinguish a line from the others."""
+
+    color: str
+    dashes: LineStyleType
+    marker: str = MARKERS[0]
+    has_band: bool = True  # not one of many lines, whose bands would cover each other
+
+
+@dataclass(frozen=True)
+class LineStyles:
+    """The styles of the lines of a study, and of its lines without some factors; called with names, it returns each."""
+
+    of_line: Mapping[str, LineStyle] = field(default_factory=dict)
+    panel_of: Mapping[str, str] = field(default_factory=dict)  # of lines that are too many for one panel
+
+    def __call__(self, names: Iterable[str]) -> dict[str, LineStyle]:
+        """Return the style of every name; what is no line of the study gets, in order, those that are left."""
+        lines = dict.fromkeys(names)
+        known = {name: self.of_line[name] for name in lines if name in self.of_line}
+        left = itertools.cycle(style for style in _EVERY if style not in known.values())
+        has_band = len(lines) <= MOST_BANDS
+        return {name: replace(known.get(name) or next(left), has_band=has_band) for name in lines}
+
+
+NUMBERED = LineStyles()  # of names that are no lines: colors first, then dashes, then markers
+_EVERY = [LineStyle(color, dashes, marker) for marker, dashes, color in itertools.product(MARKERS, DASHES, COLORS)]
+
+
+def styles_by_factor(
+    views: Iterable[Mapping[str, Mapping[str, object]]], levels: Mapping[str, Sequence[str]]
+) -> dict[str, LineStyle]:
+    """Give lines their color by the first factor, dashes by the second and markers by the third.
+
+    ``views`` have the levels of lines by their label (``Design.views``); those without a factor go by the others.
+    ``levels`` are all levels of the factors, the first factor first; sizes and budgets have colors from light to dark.
+    Where the levels do not tell lines apart, or are too many, the lines are numbered.
+    """
+    styles: dict[str, LineStyle] = {}
+    for view in views:
+        shown = [factor for factor in levels if any(factor in line for line in view.values())][:3]
+        own = {label: _style({factor: levels[factor] for factor in shown}, line) for label, line in view.items()}
+        styles = (own if len(set(own.values())) == len(own) else NUMBERED(own)) | styles
+    return styles
+
+
+def _style(levels: Mapping[str, Sequence[str]], line: Mapping[str, object]) -> LineStyle:
+    places = [[*known, "None"].index(str(line.get(factor))) for factor, known in levels.items()]
+    color, dashes, marker = (*places, 0, 0, 0)[:3]
+    colors = _colors(*next(iter(levels.items()), ("", ())))
+    return LineStyle(colors[color % len(colors)], DASHES[dashes % len(DASHES)], MARKERS[marker % len(MARKERS)])
+
+
+def _colors(factor: str, levels: Sequence[str]) -> Sequence[str]:
+    if factor not in _IN_ORDER or not 1 < len(levels) <= len(COLORS):
+        return COLORS
+    return [to_hex(colormaps["viridis"](float(place))) for place in np.linspace(0.85, 0, len(levels))]

@@ -32,9 +32,13 @@ _SHORT_NOTE, _FIRST_SENTENCE = 220, 70  # letters; of a longer note the first se
 _ROWS_ALIKE = 4  # of so many rows, a column that is the same in all becomes a sentence
 _SHORT = 22  # letters; longer texts break on a phone, which has to show a number beside them
 _TEMPLATES = Environment(
-    loader=PackageLoader("ucurve.analysis.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-    lstrip_blocks=True, keep_trailing_newline=True,
-)  # fmt: skip
+    loader=PackageLoader("ucurve.analysis.report"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
 # Letters that are written from right to left, and characters that turn the direction of what follows them.
 _FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u202a-\u202e\u2066-\u2069]+")
 
@@ -65,6 +69,56 @@ class Column:
             return values
         cells = zip(values, *ends, strict=True)
         return [cell[0] if MISSING in cell else "{} ({} to {})".format(*cell) for cell in cells]
+
+
+# Columns that mean the same wherever they are shown; a table that means something else by a name gives its own.
+_SHARED = {
+    column.name: column
+    for column in (
+        Column("line", "Model"),
+        Column("model", "Model"),
+        Column("run", "Run"),
+        Column("size", "Size"),
+        Column("budget", "Budget"),
+        Column("data", "Data"),
+        Column("tokenizer", "Tokenizer"),
+        Column("factor", "Factor"),
+        Column("level", "Level"),
+        Column("status", "Status"),
+        Column("benchmark", "Benchmark"),
+        Column("phenomenon", "Phenomenon"),
+        Column("paradigm", "Paradigm"),
+        Column("linking", "Linking function"),
+        Column("ties_rule", "A tie counts"),
+        Column("step", "Step", "count"),
+        Column("tokens", "Tokens", "count"),
+        Column("runs", "Runs", "count"),
+        Column("n", "Pairs", "count"),
+        Column("items", "Pairs", "count"),
+        Column("pairs", "Pairs", "count"),
+        Column("clusters", "Clusters", "count"),
+        Column("paradigms", "Paradigms", "count"),
+        Column("checkpoints", "Checkpoints", "count"),
+        Column("effective_items", "Effective number", "number"),
+        Column("drawn", "Drawn"),
+        Column("shape", "Shape"),
+        Column("below", "Below chance"),
+        Column("depth", "Depth (points)", "percent"),
+        Column("place", "Place (tokens)", "count"),
+        Column("start", "Start (%)", "percent"),
+        Column("end", "End (%)", "percent"),
+        Column("variation", "p and intervals over"),
+        Column("accuracy", "Accuracy (%)", "percent"),
+        Column("mean", "Mean (%)", "percent"),
+        Column("p", "p (Holm)", "p"),
+        Column("p_holm", "p (Holm)", "p"),
+    )
+}
+
+
+def table_columns(*columns: str | Column) -> tuple[Column, ...]:
+    """Return the columns of a table, those that tables share by their names; a name that none has is a KeyError."""
+    return tuple(_SHARED[column] if isinstance(column, str) else column for column in columns)
 
 
 def interval_columns(kind: Kind, name: str = "") -> tuple[Column, Column]:
@@ -178,12 +232,15 @@ def report_html(
     if any(isinstance(item, Drawing) and item.chart is not None for section in shown for item in section.content):
         scripts += [vega_script(), _source("charts.js")]
     return _TEMPLATES.get_template("page.html").render(
-        title=title, look=(resources.files("ucurve") / "look.css").read_text(encoding="utf-8"), scripts=scripts,
-        first=None if first is None else _first_fields(first, images), sections=groups.pop(None),
+        title=title,
+        look=(resources.files("ucurve") / "look.css").read_text(encoding="utf-8"),
+        scripts=scripts,
+        first=None if first is None else _first_fields(first, images),
+        sections=groups.pop(None),
         questions=[{"anchor": one.anchor, "text": one.text, "sections": parts} for one, parts in groups.items() if one],
         left_out=[section for section in sections if section.left_out],
         hashes=[_script_hash(script) for script in scripts],
-    )  # fmt: skip
+    )
 
 
 def _source(name: str) -> str:
@@ -199,9 +256,12 @@ def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, by
     """Return what the template of a section fills in."""
     content = [_item_fields(item, images, is_brief=bool(section.beside)) for item in section.content]
     return {
-        "anchor": anchor, "heading": section.heading, "content": content, "page": section.page,
+        "anchor": anchor,
+        "heading": section.heading,
+        "content": content,
+        "page": section.page,
         "beside": section.beside,
-    }  # fmt: skip
+    }
 
 
 def _first_fields(first: FirstScreen, images: Mapping[str, bytes]) -> dict[str, object]:
@@ -225,14 +285,19 @@ def _item_fields(
     caption, more = _split_note(item.note)
     if isinstance(item, Drawing):
         return {
-            "kind": "figure", "name": item.name, "title": item.title, "note": item.note, "pixels": item.pixels_wide,
-            "caption": caption, "more": more,
+            "kind": "figure",
+            "name": item.name,
+            "title": item.title,
+            "note": item.note,
+            "pixels": item.pixels_wide,
+            "caption": caption,
+            "more": more,
             "numbers": [f"{item.name}.csv"],
             "png": base64.b64encode(images[item.name]).decode(),
             "wide": item.figure.get_figwidth() > ONE_COLUMN,  # scrolls sideways on a phone
             "chart": _specification(item),
             "menus": item.chart is not None and has_menus(item.chart),
-        }  # fmt: skip
+        }
     columns, same = _split_columns(item)
     hidden = len(columns) - MOST_COLUMNS
     if hidden > 0:
@@ -241,11 +306,17 @@ def _item_fields(
     cells = [list(_cells(column, rows)) for column in columns]
     heads = [{"heading": column.heading, "classes": tuple(_heading_classes(column))} for column in columns]
     return {
-        "kind": "table", "caption": caption, "more": more, "numbers": [f"{name}.csv" for name in item.files],
+        "kind": "table",
+        "caption": caption,
+        "more": more,
+        "numbers": [f"{name}.csv" for name in item.files],
         "same": same,
-        "columns": heads, "rows": zip(*cells, strict=True), "empty": rows.empty, "shown": len(rows),
+        "columns": heads,
+        "rows": zip(*cells, strict=True),
+        "empty": rows.empty,
+        "shown": len(rows),
         "all": len(item.table),
-    }  # fmt: skip
+    }
 
 
 def _split_columns(view: TableView) -> tuple[list[Column], str]:

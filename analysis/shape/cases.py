@@ -146,10 +146,17 @@ def _test_curve(case: Case, part: CurvePairs, margin: float) -> _Tested:
     """Estimate and test a curve of a case; one of too few places has a row of NaN."""
     runs = len(case.members)
     row: dict[str, object] = {
-        "line": case.line, "phenomenon": part.phenomenon, "cells": len(case.cells), **case.told, "runs": runs,
-        "items": int(part.chosen.sum()), "drawn": part.drawn, "checkpoints": len(case.places),
-        "variation": ITEMS_AND_SEEDS if runs > 1 else ITEMS_ONLY, **dict.fromkeys(("start", "end", *NUMBERS), np.nan),
-    }  # fmt: skip
+        "line": case.line,
+        "phenomenon": part.phenomenon,
+        "cells": len(case.cells),
+        **case.told,
+        "runs": runs,
+        "items": int(part.chosen.sum()),
+        "drawn": part.drawn,
+        "checkpoints": len(case.places),
+        "variation": ITEMS_AND_SEEDS if runs > 1 else ITEMS_ONLY,
+        **dict.fromkeys(("start", "end", *NUMBERS), np.nan),
+    }
     if not is_testable(case.places):
         return _Tested(case, part, row)
     groups = group_runs(case.credits_of_runs(part.chosen), part.strata, part.clusters)

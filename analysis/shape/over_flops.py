@@ -13,10 +13,9 @@ from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.settings import FLAT_MARGIN
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
-from ucurve.analysis.plotting.line_styles import NUMBERED
-from ucurve.analysis.plotting.style import log_axis, lowest_of, percent_axis, power_label
+from ucurve.analysis.plotting.style import NUMBERED, log_axis, lowest_of, percent_axis, power_label
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, interval_columns, table_columns
 from ucurve.analysis.shape.cases import Case, Cell, find_curves, have_same_pairs
 from ucurve.analysis.shape.classify import is_testable
 from ucurve.analysis.shape.pooled import Groups, common_tokens, curve_of_groups
@@ -33,16 +32,25 @@ from ucurve.eval.metrics.clusters import EDIT
 
 FINISHED, EQUAL_TOKENS = "finished runs", "equal tokens"
 SCATTER = "items, seeds and scatter"
-_CLASSES = (
-    Column("line", "Models"), Column("at", "Compared at"), Column("tokens", "Tokens", "count"),
-    Column("phenomenon", "Phenomenon"), Column("shape", "Shape over FLOPs"), Column("p", "p (Holm)", "p"),
-    Column("depth", "Depth (points)", "percent"), Column("place", "Place (FLOPs)", "number"),
-    *interval_columns("percent", "depth"), Column("start", "Start (%)", "percent"),
-    Column("end", "End (%)", "percent"), Column("cells", "Points", "count"),
-    Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
-    Column("effective_items", "Effective number", "number"), Column("drawn", "Drawn"),
-    Column("variation", "p and intervals over"),
-)  # fmt: skip
+_CLASSES = table_columns(
+    Column("line", "Models"),
+    Column("at", "Compared at"),
+    "tokens",
+    "phenomenon",
+    Column("shape", "Shape over FLOPs"),
+    "p",
+    "depth",
+    Column("place", "Place (FLOPs)", "number"),
+    *interval_columns("percent", "depth"),
+    "start",
+    "end",
+    Column("cells", "Points", "count"),
+    "runs",
+    "items",
+    "effective_items",
+    "drawn",
+    "variation",
+)
 _NOTE = (
     "Accuracy as a curve over training FLOPs (6ND), tested and smoothed on the log axis of FLOPs like a curve over "
     "tokens. Compared at finished runs: a point is the end of the finished runs of one size and budget. Compared at "

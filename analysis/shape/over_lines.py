@@ -15,7 +15,7 @@ from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.settings import FLAT_MARGIN
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns
+from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns, table_columns
 from ucurve.analysis.shape.cases import Case, Cell, find_curves, have_same_pairs
 from ucurve.analysis.shape.classify import LEVEL, TURNS, Row, is_testable
 from ucurve.analysis.shape.pooled import SizeContrast, common_tokens
@@ -162,16 +162,26 @@ def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[Repo
 
 def _class_columns(one: str) -> tuple[Column, ...]:
     many = f"{one.capitalize()}s"
-    return (
-        Column("line", "Models"), Column(f"{one}s", many, "count"), Column("phenomenon", "Phenomenon"),
-        Column("shape", "Shape"), Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
-        Column("place", "Place (tokens)", "count"), Column(f"holm_{one}s", f"{many} differ in it: p (Holm)", "p"),
-        Column("end", "End (%)", "percent"), *interval_columns("percent", "depth"),
-        *interval_columns("count", "place"), Column("start", "Start (%)", "percent"), Column("runs", "Runs", "count"),
-        Column("items", "Pairs", "count"), Column("effective_items", "Effective number", "number"),
-        Column("drawn", "Drawn"), Column("checkpoints", "Checkpoints", "count"),
-        Column("variation", "p and intervals over"),
-    )  # fmt: skip
+    return table_columns(
+        Column("line", "Models"),
+        Column(f"{one}s", many, "count"),
+        "phenomenon",
+        "shape",
+        "p",
+        "depth",
+        "place",
+        Column(f"holm_{one}s", f"{many} differ in it: p (Holm)", "p"),
+        "end",
+        *interval_columns("percent", "depth"),
+        *interval_columns("count", "place"),
+        "start",
+        "runs",
+        "items",
+        "effective_items",
+        "drawn",
+        "checkpoints",
+        "variation",
+    )
 
 
 def _depths_view(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[TableView]:
@@ -180,11 +190,16 @@ def _depths_view(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[T
     if depths.empty:
         return
     turning = found.classes.loc[found.classes["class"].isin(TURNS), ["line", "phenomenon"]]
-    columns = (
-        Column("line", "Models"), Column("phenomenon", "Phenomenon"), Column("model", one.capitalize()),
-        Column("turn", "Turn"), Column("depth", "Depth (points)", "percent"), *interval_columns("percent"),
-        Column("runs", "Runs", "count"), Column(f"holm_{one}s", f"{one.capitalize()}s differ in it: p (Holm)", "p"),
-    )  # fmt: skip
+    columns = table_columns(
+        Column("line", "Models"),
+        "phenomenon",
+        Column("model", one.capitalize()),
+        Column("turn", "Turn"),
+        "depth",
+        *interval_columns("percent"),
+        "runs",
+        Column(f"holm_{one}s", f"{one.capitalize()}s differ in it: p (Holm)", "p"),
+    )
     files = {f"dips_by_{one}_{scored.file_name}": depths}
     note = f"{_DEPTHS_NOTE.format(one=one)}{scored.title}."
     yield TableView(note, columns, depths.merge(turning, on=["line", "phenomenon"]), files, "depth")
@@ -197,10 +212,17 @@ def _depths(found: Shapes, one: str) -> Iterator[dict[str, object]]:
             continue
         for name, runs, depth, half in zip(own.names, own.runs, own.depths, own.half_width, strict=True):
             yield {
-                "line": row["line"], "phenomenon": row["phenomenon"], "turn": _turn(row), "model": name,
-                "runs": int(runs), "depth": depth, "low": depth - half, "high": depth + half,
-                f"p_{one}s": own.p, f"holm_{one}s": row[f"holm_{one}s"],
-            }  # fmt: skip
+                "line": row["line"],
+                "phenomenon": row["phenomenon"],
+                "turn": _turn(row),
+                "model": name,
+                "runs": int(runs),
+                "depth": depth,
+                "low": depth - half,
+                "high": depth + half,
+                f"p_{one}s": own.p,
+                f"holm_{one}s": row[f"holm_{one}s"],
+            }
 
 
 def _tell_turns(classes: pd.DataFrame, one: str) -> Iterator[str]:

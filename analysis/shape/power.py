@@ -175,6 +175,10 @@ def with_more(curve: Curve, seeds: int, pairs: float = 1.0) -> Curve:
     values, vectors = np.linalg.eigh(curve.item_cov - curve.rest_cov)
     shared = np.asarray((vectors * np.maximum(0, values)) @ vectors.T) / pairs
     return replace(
-        curve, seeds=seeds, item_cov=shared + rest + one_item_more, rest_cov=rest,
-        seed_cov=share * curve.seed_cov / runs + rest, item_freedom=curve.item_freedom * pairs,
-    )  # fmt: skip
+        curve,
+        seeds=seeds,
+        item_cov=shared + rest + one_item_more,
+        rest_cov=rest,
+        seed_cov=share * curve.seed_cov / runs + rest,
+        item_freedom=curve.item_freedom * pairs,
+    )

@@ -15,14 +15,12 @@ from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import MEANS_OVER, BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import LineStyle, LineStyles
-from ucurve.analysis.plotting.style import TokenAxis, readable
+from ucurve.analysis.plotting.style import LineStyle, LineStyles, TokenAxis, readable
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
-from ucurve.analysis.shape.below import AT_THE_END, LATEST, STABLE
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
-from ucurve.analysis.shape.over_tokens import find_shapes
+from ucurve.analysis.shape.over_tokens import AT_THE_END, LATEST, STABLE, find_shapes
 from ucurve.analysis.shape.power import MOST_SEEDS, add_limits
 from ucurve.analysis.shape.smoothing import ENOUGH_CLUSTERS, SMOOTHING
 from ucurve.analysis.shape.tables import ITEMS_ONLY, SEEDS_ONLY, SEEN, Shapes, explain_reservations
@@ -30,25 +28,41 @@ from ucurve.analysis.shape.tables import ITEMS_ONLY, SEEDS_ONLY, SEEN, Shapes, e
 FindShapes = Callable[[Iterable[tuple[Run, Items | None]], str, float], Shapes]
 _MOST_SHAPES = 6  # with their reservations, in a sentence that counts them
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
-_CLASSES = (
-    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("shape", "Shape"),
-    Column("p", "p (Holm)", "p"), Column("depth", "Depth (points)", "percent"),
-    Column("place", "Place (tokens)", "count"), Column("onset", "Onset (tokens)", "count"),
-    Column("end", "End (%)", "percent"), Column("below", "Below chance"), Column("limited_by", "Limited by"),
+_CLASSES = table_columns(
+    "line",
+    "phenomenon",
+    "shape",
+    "p",
+    "depth",
+    "place",
+    Column("onset", "Onset (tokens)", "count"),
+    "end",
+    "below",
+    Column("limited_by", "Limited by"),
     Column("more_seeds", "More seeds needed", "count"),
     Column("detectable_dip", "Dip found in 80 % (points)", "percent"),
-    Column("class_these_pairs", "These pairs, other seeds"), Column("class_these_runs", "These runs, other pairs"),
-    Column("runs", "Runs", "count"), Column("items", "Pairs", "count"),
-    Column("effective_items", "Effective number", "number"), Column("clusters", "Clusters", "count"),
-    Column("drawn", "Drawn"), Column("checkpoints", "Checkpoints", "count"),
-    Column("variation", "p and intervals over"),
-)  # fmt: skip
-_PARADIGMS = (
-    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("paradigm", "Paradigm"),
-    Column("below", "Below chance"), Column("end", "End (%)", "percent"), Column("holm_below", "p (Holm)", "p"),
-    Column("below_from", "Below 50 % from (tokens)", "count"), Column("runs", "Runs", "count"),
-    Column("items", "Pairs", "count"), Column("drawn", "Drawn"),
-)  # fmt: skip
+    Column("class_these_pairs", "These pairs, other seeds"),
+    Column("class_these_runs", "These runs, other pairs"),
+    "runs",
+    "items",
+    "effective_items",
+    "clusters",
+    "drawn",
+    "checkpoints",
+    "variation",
+)
+_PARADIGMS = table_columns(
+    "line",
+    "phenomenon",
+    "paradigm",
+    "below",
+    "end",
+    Column("holm_below", "p (Holm)", "p"),
+    Column("below_from", "Below 50 % from (tokens)", "count"),
+    "runs",
+    "items",
+    "drawn",
+)
 _MILESTONES = (
     f"Onset: tokens at which the curve, hardly smoothed, comes above {50 + 100 * ONSET_ABOVE_CHANCE:.0f} % to stay, "
     "none where it does not end significantly above; a bound of inf, in the CSV, lies beyond the last checkpoint. "
@@ -313,5 +327,12 @@ def _mark_turn(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
     trained = rows[rows["tokens"] > 0]
     place, is_dip = float(rows["place"].iloc[0]), rows["class"].iloc[0] == "U-shaped"
     height = np.interp(np.log10(place), np.log10(trained["tokens"]), trained["smoothed"])
-    axes.plot([place], [height], "v" if is_dip else "^", color=style.color, markersize=4, markeredgecolor="black",
-              markeredgewidth=0.5)  # fmt: skip
+    axes.plot(
+        [place],
+        [height],
+        "v" if is_dip else "^",
+        color=style.color,
+        markersize=4,
+        markeredgecolor="black",
+        markeredgewidth=0.5,
+    )

@@ -8,24 +8,31 @@ from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
 from ucurve.analysis.figures.drawings import overall_and_phenomena
 from ucurve.analysis.plotting.facets import OVER_RUNS
-from ucurve.analysis.plotting.line_styles import LineStyles
+from ucurve.analysis.plotting.style import LineStyles
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.tokens.table import region_table
 
 # Columns with the name and the width of their lines; color, dashes and marker are those of the line of runs.
 _MEMBERS = {"critical_good": ("good sentence", 1.5), "critical_bad": ("bad sentence", 0.6)}
 _PARTS = {"margin_critical": ("critical region", 1.5), "margin_after": ("after it", 0.6)}
 _BEFORE = {"margin_before": ("before it", 0.25)}  # of models that read both ways
-_SHOWN = (
-    Column("line", "Model"), Column("phenomenon", "Phenomenon"), Column("pairs", "Pairs", "count"),
-    Column("margin", "Margin (bits)", "number"), Column("margin_critical", "in the region", "number"),
+_SHOWN = table_columns(
+    "line",
+    "phenomenon",
+    "pairs",
+    Column("margin", "Margin (bits)", "number"),
+    Column("margin_critical", "in the region", "number"),
     Column("margin_after", "after it", "number"),
-    Column("critical_good", "Region, good (bits)", "number"), Column("critical_bad", "bad", "number"),
-    Column("length_good", "Tokens, good", "number"), Column("length_bad", "bad", "number"),
-    Column("first_good", "First token, good (bits)", "number"), Column("first_bad", "bad", "number"),
-    Column("after_good", "After, good (bits)", "number"), Column("after_bad", "bad", "number"),
-)  # fmt: skip
+    Column("critical_good", "Region, good (bits)", "number"),
+    Column("critical_bad", "bad", "number"),
+    Column("length_good", "Tokens, good", "number"),
+    Column("length_bad", "bad", "number"),
+    Column("first_good", "First token, good (bits)", "number"),
+    Column("first_bad", "bad", "number"),
+    Column("after_good", "After, good (bits)", "number"),
+    Column("after_bad", "bad", "number"),
+)
 _REGION = (
     "The critical region of a pair is what is left of its sentences without the tokens that both begin with and those "
     "that both end with."

@@ -12,23 +12,30 @@ from ucurve.analysis.figures.described import TOKENS, LineFigure, Up
 from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.plotting.facets import OVER_RUNS
 from ucurve.analysis.report import questions
-from ucurve.analysis.report.html import Column, ReportSection, TableView
+from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.tokens.table import Checkpoint, read_checkpoints
 
 _FEWEST = 5  # occurrences of a word in different sentences; the mean of fewer is that of these sentences
 _LEAST_FALL = 1.0  # bits; on less no level tells when a word is acquired
 _DRAWN = 12  # words, the most frequent ones
 _AROUND = " \t\n.,;:!?…。，；：！？、\"'()[]«»“”‘’「」（）"
-_SHOWN = (
-    Column("line", "Model"), Column("word", "Word"), Column("occurrences", "Sentences", "count"),
-    Column("untrained", "First (bits)", "number"), Column("last", "Last (bits)", "number"),
-    Column("age", "Acquired at (tokens)", "count"), Column("acquired", "Runs", "count"),
-)  # fmt: skip
-_LEVELS = (
-    Column("factor", "Factor"), Column("level", "Level"),
-    Column("ratio", "Times the tokens (95 %)", "number", ("low", "high")), Column("against", "Of"),
-    Column("p_holm", "p (Holm)", "p"), Column("phenomena", "Words", "count"),
-)  # fmt: skip
+_SHOWN = table_columns(
+    "line",
+    Column("word", "Word"),
+    Column("occurrences", "Sentences", "count"),
+    Column("untrained", "First (bits)", "number"),
+    Column("last", "Last (bits)", "number"),
+    Column("age", "Acquired at (tokens)", "count"),
+    Column("acquired", "Runs", "count"),
+)
+_LEVELS = table_columns(
+    "factor",
+    "level",
+    Column("ratio", "Times the tokens (95 %)", "number", ("low", "high")),
+    Column("against", "Of"),
+    "p_holm",
+    Column("phenomena", "Words", "count"),
+)
 _NOTE = (
     "A word's surprisal is the mean over the good sentences that it stands in, without punctuation around it. It is "
     "acquired at the tokens at which the smoothed surprisal has come half way from the first checkpoint to the last "
@@ -78,9 +85,12 @@ def word_ages(rows: pd.DataFrame) -> pd.DataFrame:
     known = known[np.isfinite(known["time"])]
     means = found.reset_index().merge(known, how="left", on=["run", "word"]).groupby(["line", "word"], sort=False)
     table = means.agg(
-        occurrences=("occurrences", "max"), untrained=("untrained", "mean"), last=("last", "mean"),
-        acquired=("time", "count"), time=("time", "mean"),
-    ).reset_index()  # fmt: skip
+        occurrences=("occurrences", "max"),
+        untrained=("untrained", "mean"),
+        last=("last", "mean"),
+        acquired=("time", "count"),
+        time=("time", "mean"),
+    ).reset_index()
     return table.assign(age=10 ** table["time"]).drop(columns="time").sort_values(["line", "age"], ignore_index=True)
 
 

@@ -16,8 +16,15 @@ from ucurve.analysis.plotting.facets import (
     overall_and_phenomena,
 )
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED, LineStyle
-from ucurve.analysis.plotting.style import TokenAxis, log_axis, lowest_of, percent_axis, power_label
+from ucurve.analysis.plotting.style import (
+    NUMBERED,
+    LineStyle,
+    TokenAxis,
+    log_axis,
+    lowest_of,
+    percent_axis,
+    power_label,
+)
 from ucurve.analysis.scaling.section import draw_accuracy_against_bits
 
 _BAND = "Line: mean over the seeds of an architecture; band: ± 1 sample sd over seeds, where there are several."

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.lines.along import compare_along, curves_of_lines, tell_along
-from ucurve.analysis.lines.differences import differences_between
-from ucurve.analysis.lines.over_seeds import contrast, moderate_table, of_curve
+from ucurve.analysis.lines.over_seeds import contrast, differences_between, moderate_table, of_curve
 from ucurve.analysis.lines.time_ratios import time_ratios
 from ucurve.eval.metrics.significance import holm
 

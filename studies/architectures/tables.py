@@ -9,8 +9,8 @@ import pandas as pd
 from ucurve.analysis.curves.mean import interpolate_run
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
-from ucurve.analysis.lines.levels import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
-from ucurve.analysis.scaling.points import checkpoint_bits
+from ucurve.analysis.lines.table import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
+from ucurve.analysis.scaling.section import checkpoint_bits
 from ucurve.errors import UserError
 from ucurve.eval.store.tables import ACCURACY
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.lines.differences import differences_between
-from ucurve.analysis.lines.over_seeds import of_curve
+from ucurve.analysis.lines.over_seeds import differences_between, of_curve
 
 _FIRST = 1e6  # the smallest amount of tokens, and of bytes, at which tokenizers are compared
 

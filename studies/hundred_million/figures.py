@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from studies.hundred_million.courses import PAPER
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, panels_by
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED
-from ucurve.analysis.plotting.style import TokenAxis, readable
+from ucurve.analysis.plotting.style import NUMBERED, TokenAxis, readable
 
 _CURVES = (
     "Line: mean over the seeds of a size with a tokenizer, smoothed on the log axis (sd 0.15 decades); band: 95 % at "

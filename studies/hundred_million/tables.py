@@ -22,8 +22,8 @@ from ucurve.analysis.lines.over_seeds import (
     of_curve,
     p_of_contrast,
 )
-from ucurve.analysis.linking.tables import order_by_linking
-from ucurve.analysis.scaling.points import checkpoint_bits
+from ucurve.analysis.linking.section import order_by_linking
+from ucurve.analysis.scaling.section import checkpoint_bits
 from ucurve.analysis.shape.over_lines import read_size_shapes
 from ucurve.errors import UserError
 from ucurve.eval.metrics.significance import holm

@@ -12,9 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.lines.differences import differences_between
-from ucurve.analysis.lines.levels import shared_levels, tokens_at_bits
-from ucurve.analysis.lines.over_seeds import contrast, moderate_table
+from ucurve.analysis.lines.over_seeds import contrast, differences_between, moderate_table
+from ucurve.analysis.lines.table import shared_levels, tokens_at_bits
 
 Array = npt.NDArray[np.float64]
 _SETTING = ["bits_per_byte", "phenomenon", "tokenizer"]

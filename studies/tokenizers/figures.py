@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.line_styles import NUMBERED
-from ucurve.analysis.plotting.style import TokenAxis
+from ucurve.analysis.plotting.style import NUMBERED, TokenAxis
 from ucurve.analysis.scaling.section import draw_accuracy_against_bits
 
 _CRITERIA = {"delta_acc": "Least length bias", "accuracy": "Highest accuracy"}

@@ -18,15 +18,15 @@ from studies.tokenizers.at_equal_loss import (
     tokenizer_of,
 )
 from studies.tokenizers.regions import critical_regions
-from ucurve.analysis.change_points.table import change_table, loss_curves
+from ucurve.analysis.change_points.section import change_table, loss_curves
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.items.histories import read_histories
 from ucurve.analysis.lines.over_seeds import mean_over_seeds
-from ucurve.analysis.linking.tables import SPLITS, linking_by_run, order_by_linking
+from ucurve.analysis.linking.section import SPLITS, linking_by_run, order_by_linking
 from ucurve.analysis.linking.tokenizers import average_by_tokenizer, pairs_by_tokenizer
-from ucurve.analysis.scaling.points import accuracy_against_bits, checkpoint_bits
+from ucurve.analysis.scaling.section import accuracy_against_bits, checkpoint_bits
 from ucurve.analysis.shape.tables import Shapes
 from ucurve.errors import UserError
 

@@ -2,7 +2,7 @@
 
 from ucurve.analysis.models.benchmarks import load_matches
 from ucurve.analysis.models.sizes import load_complexity
-from ucurve.analysis.pairs.length_groups import load_attractors
+from ucurve.analysis.pairs.section import load_attractors
 from ucurve.eval.benchmarks.registry import published_benchmarks
 
 

@@ -14,8 +14,7 @@ from ucurve.analysis.data.study import Study, read_study
 from ucurve.analysis.models.benchmarks import benchmark_sections, match_sections
 from ucurve.analysis.models.sizes import complexity_sections, load_complexity
 from ucurve.analysis.pairs.factors import factor_sections
-from ucurve.analysis.pairs.length_groups import load_attractors
-from ucurve.analysis.pairs.section import attractor_sections
+from ucurve.analysis.pairs.section import attractor_sections, load_attractors
 from ucurve.analysis.paradigms.excluded import excluded_sections
 from ucurve.analysis.report.html import ReportSection, report_html
 from ucurve.analysis.run import analyze

@@ -17,8 +17,7 @@ from ucurve.analysis.models.benchmarks import benchmark_sections, match_sections
 from ucurve.analysis.models.prompts import prompt_sections
 from ucurve.analysis.models.side_by_side import compare_models
 from ucurve.analysis.models.sizes import complexity_sections, find_lines, load_complexity
-from ucurve.analysis.pairs.length_groups import load_attractors
-from ucurve.analysis.pairs.section import attractor_sections, length_sections, subset_sections
+from ucurve.analysis.pairs.section import attractor_sections, length_sections, load_attractors, subset_sections
 from ucurve.analysis.report.html import ReportSection, TableView
 from ucurve.analysis.report.questions import COST, MADE, QUESTIONS, MadeSections, section
 from ucurve.analysis.run import analyze

@@ -7,8 +7,7 @@ from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
 from ucurve.analysis.data.frames import score_frame
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.linking.section import linking_sections
-from ucurve.analysis.linking.tables import linking_by_line, linking_by_run
+from ucurve.analysis.linking.section import linking_by_line, linking_by_run, linking_sections
 from ucurve.analysis.overview import Story, first_screen
 from ucurve.analysis.report.html import TableView
 from ucurve.analysis.summary import headline, missing, provenance

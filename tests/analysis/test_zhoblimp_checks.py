@@ -11,11 +11,10 @@ from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.analysis.data.frames import score_frame
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.user_tables import read_human
-from ucurve.analysis.linking.tables import linking_by_run
+from ucurve.analysis.linking.section import linking_by_run
 from ucurve.analysis.linking.tokenizers import average_by_tokenizer, over_tokenizers, pairs_by_tokenizer
-from ucurve.analysis.paradigms.accuracy import by_level
 from ucurve.analysis.paradigms.human import human_agreement
-from ucurve.analysis.paradigms.phenomena import phenomenon_table, with_gap
+from ucurve.analysis.paradigms.phenomena import by_level, phenomenon_table, with_gap
 from ucurve.eval.metrics.accuracy import split_masks
 
 TOKENIZERS = ("cllama", "word", "char")

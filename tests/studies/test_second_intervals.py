@@ -9,11 +9,11 @@ import pytest
 from studies import second_changes, second_intervals, second_levels, second_power, second_shape
 from tests.studies.second_curves import TOKENS, scored, some_credits
 from ucurve.analysis.change_points.bends import find_changes
-from ucurve.analysis.change_points.table import loss_curve
+from ucurve.analysis.change_points.section import loss_curve
 from ucurve.analysis.shape.bands import curve_bands
-from ucurve.analysis.shape.below import below_chance, name_below
 from ucurve.analysis.shape.classify import shape_test
 from ucurve.analysis.shape.onset import onset
+from ucurve.analysis.shape.over_tokens import below_chance, name_below
 from ucurve.analysis.shape.pooled import estimate_curve, group_runs, mean_curve
 from ucurve.analysis.shape.power import dip_power
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from studies import second_ngrams
-from ucurve.analysis.ngrams.account import Dip, account_of_dip
+from ucurve.analysis.ngrams.dips import Dip, account_of_dip
 
 PAIRS = 240
 

@@ -14,7 +14,7 @@ from tests.facts import write_manifest_of, write_run
 from ucurve.analysis.curves.learning import learning_figure
 from ucurve.analysis.data.groups import columns, group
 from ucurve.analysis.figures.page import draw_small, lay_out
-from ucurve.analysis.items.verdicts import RIGHT, TIE, WRONG
+from ucurve.analysis.items.histories import RIGHT, TIE, WRONG
 from ucurve.analysis.shape.tables import explain_reservations
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks import registry

@@ -21,7 +21,7 @@ from ucurve.analysis.data.frames import AGGREGATES, score_frame
 from ucurve.analysis.data.groups import Ids, Mask, Pairs
 from ucurve.analysis.data.pair_scores import in_order_of
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.items.verdicts import verdicts_of
+from ucurve.analysis.items.histories import verdicts_of
 from ucurve.errors import UserError
 from ucurve.eval.linking import Linking
 from ucurve.eval.metrics.accuracy import Split, decisions, split_masks

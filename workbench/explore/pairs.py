@@ -11,7 +11,7 @@ from ucurve.analysis.charts import axes, parts
 from ucurve.analysis.charts.parts import CURVES, Column
 from ucurve.analysis.data.groups import Ids, Mask
 from ucurve.analysis.items.card import card_html, maker_of, pair_facts
-from ucurve.analysis.items.verdicts import RIGHT, TIE, WRONG, find_events
+from ucurve.analysis.items.histories import RIGHT, TIE, WRONG, find_events
 from ucurve.analysis.plotting.style import TokenAxis
 from ucurve.errors import UserError, unknown_name
 from ucurve.workbench.explore.curves import Asked, usable_matrices

@@ -3,8 +3,14 @@ import pandas as pd
 import pytest
 
 from tests.analysis.synthetic import MakeRun, score_row
-from ucurve.analysis.acquisition.agreement import differences, mean_agreement, order_agreement
-from ucurve.analysis.acquisition.order import FROM_START, LEARNED, acquisition_order
+from ucurve.analysis.acquisition.order import (
+    FROM_START,
+    LEARNED,
+    acquisition_order,
+    differences,
+    mean_agreement,
+    order_agreement,
+)
 from ucurve.analysis.data.runs import find_runs
 
 

@@ -8,8 +8,17 @@ import pytest
 from tests.analysis.item_runs import BENCHMARK, make_curve_runs, pair_table
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
-from ucurve.analysis.acquisition.order import FROM_START, LEARNED, NOT_LEARNED, TOO_FEW, Order, find_order
-from ucurve.analysis.acquisition.section import acquisition_sections, read_order, tell_tokens
+from ucurve.analysis.acquisition.order import (
+    FROM_START,
+    LEARNED,
+    NOT_LEARNED,
+    TOO_FEW,
+    Order,
+    acquisition_sections,
+    find_order,
+    read_order,
+    tell_tokens,
+)
 from ucurve.analysis.shape.section import read_shapes
 
 STEPS = [0, *(2**power for power in range(12))]

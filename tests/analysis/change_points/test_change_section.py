@@ -9,8 +9,17 @@ from tests.analysis.item_runs import BENCHMARK, make_curve_runs, make_item_run, 
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
 from ucurve.analysis.change_points.bends import MOST_CHANGES
-from ucurve.analysis.change_points.section import bent_line, change_sections, name_changes, within_axis
-from ucurve.analysis.change_points.table import ACCURACY, HELD_OUT_LOSS, TRAINING_LOSS, change_table, loss_curves
+from ucurve.analysis.change_points.section import (
+    ACCURACY,
+    HELD_OUT_LOSS,
+    TRAINING_LOSS,
+    bent_line,
+    change_sections,
+    change_table,
+    loss_curves,
+    name_changes,
+    within_axis,
+)
 from ucurve.analysis.report.html import ReportSection
 from ucurve.analysis.sections import make_sections
 from ucurve.analysis.shape.smoothing import Curve

@@ -14,13 +14,12 @@ from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.analysis.charts.flops import flops_chart
 from ucurve.analysis.charts.offline import OfflineChart
 from ucurve.analysis.charts.parts import nest
-from ucurve.analysis.curves import charts
-from ucurve.analysis.curves.charts import curve_tables, value_figure
+from ucurve.analysis.curves import learning
 from ucurve.analysis.curves.flops import flops_table, with_references
-from ucurve.analysis.curves.learning import curve_table, learning_figure
+from ucurve.analysis.curves.learning import curve_table, curve_tables, learning_figure, value_figure
 from ucurve.analysis.curves.loss import loss_figure, loss_table
 from ucurve.analysis.figures.page import draw, draw_layout, lay_out
-from ucurve.analysis.plotting.line_styles import NUMBERED
+from ucurve.analysis.plotting.style import NUMBERED
 
 STEPS = (0, 1, 4, 16)
 
@@ -108,7 +107,7 @@ def test_a_checkpoint_without_a_score_is_a_gap(root: Path) -> None:
 def test_with_too_many_rows_only_the_linking_function_of_the_figures_is_in_the_chart(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(charts, "MOST_ROWS", 10)
+    monkeypatch.setattr(learning, "MOST_ROWS", 10)
     scored = scored_of(root)
     assert set(curve_tables(scored)["linking"]) == {"slln_lp"}
 

@@ -11,7 +11,7 @@ import pytest
 from ucurve.analysis.figures.described import ACCURACY, TOKENS, Across, LineFigure, Up
 from ucurve.analysis.figures.drawings import overall_and_phenomena, picture
 from ucurve.analysis.plotting.figures import Drawing, render
-from ucurve.analysis.plotting.line_styles import LineStyle, LineStyles
+from ucurve.analysis.plotting.style import LineStyle, LineStyles
 
 STYLES = {"a": LineStyle("#0072B2", "-", "o"), "b": LineStyle("#0072B2", "-", "s")}
 LOOK = LineStyles(STYLES)

@@ -13,9 +13,8 @@ from hypothesis.extra import numpy as arrays
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import TOKENS_PER_STEP
 from ucurve.analysis.api import open_study
-from ucurve.analysis.items.histories import read_histories
-from ucurve.analysis.items.table import ITEM_COLUMNS, item_summary, item_table
-from ucurve.analysis.items.verdicts import RIGHT, find_events, first_place
+from ucurve.analysis.items.histories import RIGHT, find_events, first_place, read_histories
+from ucurve.analysis.items.section import ITEM_COLUMNS, item_summary, item_table
 from ucurve.eval.store.scores import pairs_path, score_path
 
 MATRICES = arrays.arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 6)), elements=st.integers(0, 2))

@@ -17,8 +17,14 @@ from tests.facts import change_run
 from ucurve.analysis.api import open_study
 from ucurve.analysis.items.histories import read_histories
 from ucurve.analysis.items.section import item_sections
-from ucurve.analysis.items.seeds import agreement_table, kappa, lines_of
-from ucurve.analysis.items.variance import components, mean_squares, shares_with_intervals
+from ucurve.analysis.items.seeds import (
+    agreement_table,
+    components,
+    kappa,
+    lines_of,
+    mean_squares,
+    shares_with_intervals,
+)
 from ucurve.errors import UserError
 
 PAIRS = pair_table({"p": "first", "q": "second"}, 10)

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ucurve.analysis.languages.frequency import fit_logistic, residual_table
+from ucurve.analysis.languages.section import fit_logistic, residual_table
 from ucurve.analysis.scaling.laws import logistic_law
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tests.analysis.papers import printed
-from ucurve.analysis.languages.groups import group_members, group_table, language_table, resource_splits
+from ucurve.analysis.languages.section import group_members, group_table, language_table, resource_splits
 from ucurve.eval.benchmarks.registry import find_card
 
 # MultiBLiMP, Table 3: the column All of the models whose column of Table 5 is legible

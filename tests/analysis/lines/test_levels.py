@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ucurve.analysis.lines.levels import shared_levels, tokens_at_bits
+from ucurve.analysis.lines.table import shared_levels, tokens_at_bits
 
 
 def test_a_level_of_the_loss_lies_between_checkpoints_on_the_log_axis():

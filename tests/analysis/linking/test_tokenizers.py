@@ -6,7 +6,7 @@ import pytest
 
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import MakeRun, Row, score_row
-from ucurve.analysis.linking.tables import linking_by_run, with_overall
+from ucurve.analysis.linking.section import linking_by_run, with_overall
 from ucurve.analysis.linking.tokenizers import average_by_tokenizer, over_tokenizers, tokenizer_sections
 
 

@@ -6,7 +6,7 @@ from tests.analysis.papers import printed
 from ucurve.analysis.models.benchmarks import benchmark_table, largest_gaps, matched_phenomena
 from ucurve.analysis.models.categories import category_table
 from ucurve.analysis.models.mcnemar import leads_or_ties
-from ucurve.analysis.paradigms.accuracy import by_level
+from ucurve.analysis.paradigms.phenomena import by_level
 
 # RuBLiMP, Figure 2 and appendix F: paradigms of each phenomenon, in the order of Table 5
 PARADIGMS = (3, 3, 5, 11, 2, 3, 3, 1, 3, 5, 3, 3)

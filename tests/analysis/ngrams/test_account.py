@@ -9,8 +9,7 @@ from hypothesis.extra.numpy import arrays
 from measurements.ngram_accounts import run
 from measurements.simulated_curves import token_axis
 from measurements.simulated_ngrams import FOLLOWERS, ORDERS, OTHERS, learn
-from ucurve.analysis.ngrams.account import LEAST_SHARE, Dip, account_of_dip
-from ucurve.analysis.ngrams.dips import dip_places
+from ucurve.analysis.ngrams.dips import LEAST_SHARE, Dip, account_of_dip, dip_places
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.smoothing import smoothing_weights
 

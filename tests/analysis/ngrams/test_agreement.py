@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ucurve.analysis.ngrams.agreement import group_kappa, ngram_agreement, pearson
+from ucurve.analysis.ngrams.scores import group_kappa, ngram_agreement, pearson
 from ucurve.eval.metrics.accuracy import TiesRule
 
 

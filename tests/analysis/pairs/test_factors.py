@@ -4,8 +4,7 @@ import pytest
 from statsmodels.formula.api import ols
 from statsmodels.regression.linear_model import OLS
 
-from ucurve.analysis.pairs.clustered_errors import clustered_errors
-from ucurve.analysis.pairs.factors import factor_model, pair_factors
+from ucurve.analysis.pairs.factors import clustered_errors, factor_model, pair_factors
 
 
 def _planted(pairs: int = 4000) -> pd.DataFrame:

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ucurve.analysis.pairs.filtering import filtering_table, keep_unseen, reference_accuracies
+from ucurve.analysis.pairs.section import filtering_table, keep_unseen, reference_accuracies
 
 
 def test_the_pairs_kept_are_below_the_threshold_for_every_model() -> None:

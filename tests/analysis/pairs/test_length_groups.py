@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ucurve.analysis.pairs.length_groups import length_groups, length_table, paradigm_differences, words
+from ucurve.analysis.pairs.section import length_groups, length_table, paradigm_differences, words
 
 
 def test_words_and_signs() -> None:

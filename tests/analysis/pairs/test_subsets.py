@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ucurve.analysis.pairs.subsets import subset_masks, subset_table
+from ucurve.analysis.pairs.section import subset_masks, subset_table
 
 
 def _pairs(categories: int = 3) -> pd.DataFrame:

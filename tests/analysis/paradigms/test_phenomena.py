@@ -5,8 +5,14 @@ import pytest
 
 from tests.analysis.studies import paradigm_rows, scored_of
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
-from ucurve.analysis.paradigms.accuracy import by_level, last_paradigm_rows, line_means
-from ucurve.analysis.paradigms.phenomena import phenomenon_sections, phenomenon_table, with_gap
+from ucurve.analysis.paradigms.phenomena import (
+    by_level,
+    last_paradigm_rows,
+    line_means,
+    phenomenon_sections,
+    phenomenon_table,
+    with_gap,
+)
 
 NAMES = [("B", "b1"), ("a", "a1"), ("a", "a2"), ("a", "a3")]
 

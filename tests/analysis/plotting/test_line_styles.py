@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 
 from ucurve.analysis.charts.parts import Column, with_markers
 from ucurve.analysis.plotting.facets import line_legend
-from ucurve.analysis.plotting.line_styles import COLORS, NUMBERED, LineStyles, styles_by_factor
+from ucurve.analysis.plotting.style import COLORS, NUMBERED, LineStyles, styles_by_factor
 
 LEAST_DISTANCE = 0.07  # in OKLab, of two colors beside each other; docs/analysis.md states it
 # What people with full protanopia, deuteranopia and tritanopia see of linear RGB (Machado, Oliveira and Fernandes 2009).

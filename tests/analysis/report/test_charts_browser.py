@@ -10,9 +10,8 @@ import pytest
 
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import run_maker, score_row
-from ucurve.analysis.curves.charts import curve_tables
 from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
-from ucurve.analysis.curves.learning import curve_table, draw_learning_curves
+from ucurve.analysis.curves.learning import curve_table, curve_tables, draw_learning_curves
 from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.figures import Drawing, render

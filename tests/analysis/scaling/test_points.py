@@ -7,7 +7,7 @@ import pytest
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 from ucurve.analysis.data.frames import held_out_frame, metric_frame, score_frame
 from ucurve.analysis.data.runs import Run, find_runs
-from ucurve.analysis.scaling.points import (
+from ucurve.analysis.scaling.section import (
     accuracy_against_bits,
     accuracy_points,
     checkpoint_bits,

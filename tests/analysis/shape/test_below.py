@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest, ttest_1samp
 
-from ucurve.analysis.shape.below import below_chance, name_below
+from ucurve.analysis.shape.over_tokens import below_chance, name_below
 from ucurve.analysis.shape.smoothing import estimate_level
 
 TOKENS = 16_384 * 10 ** np.linspace(0, 2.4, 13)

@@ -9,7 +9,7 @@ from measurements.simulated_curves import dip, flat, rising
 from tests.analysis.item_runs import BENCHMARK, make_curve_runs, make_item_run, pair_table
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
-from ucurve.analysis.acquisition.section import acquisition_sections
+from ucurve.analysis.acquisition.order import acquisition_sections
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study

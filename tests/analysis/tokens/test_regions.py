@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ucurve.analysis.tokens.regions import find_regions, sum_regions
+from ucurve.analysis.tokens.table import find_regions, sum_regions
 from ucurve.eval.store.tokens import StoredSentences
 
 

@@ -14,8 +14,14 @@ from studies.tokenizers.at_equal_loss import (
 )
 from tests.facts import run_facts
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.lines.differences import differences_between
-from ucurve.analysis.lines.over_seeds import contrast, mean_over_seeds, moderate, moderate_table, p_of_contrast
+from ucurve.analysis.lines.over_seeds import (
+    contrast,
+    differences_between,
+    mean_over_seeds,
+    moderate,
+    moderate_table,
+    p_of_contrast,
+)
 from ucurve.analysis.shape.tables import Shapes
 
 FROM_START = 9.0
