@@ -29,7 +29,7 @@ from ucurve.analysis.items.histories import RIGHT, VERDICT_NAMES, WRONG, History
 from ucurve.analysis.items.margins import BEYOND, margin_table
 from ucurve.analysis.items.section import item_summary, item_table
 from ucurve.analysis.items.seeds import (
-    Line,
+    LineRuns,
     agreement_table,
     describe_left_out,
     lines_of,
@@ -503,7 +503,7 @@ class NotebookStudy(Study):
             raise unknown_name("run", str(run), histories)
         return histories[alike[0]]
 
-    def _comparable_lines(self, scored: BenchmarkScores) -> list[Line]:
+    def _comparable_lines(self, scored: BenchmarkScores) -> list[LineRuns]:
         """Return the lines of two runs or more on the same pairs; tell of none, and which runs are on other pairs."""
         histories = self._histories(scored)
         left_out = describe_left_out(histories)

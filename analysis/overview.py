@@ -73,7 +73,10 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     }
     pictures = next((story.pictures for story in stories if story.pictures), ())
     if stories and len({run.line for run in study.runs}) > 1:
-        pictures = tuple(_draw_lines(study))
+        # The accuracies of all lines on the first benchmark, in whatever way each was scored.
+        scored = study.benchmarks()[0]
+        rows = scored.curve_rows()
+        pictures = tuple(_draw_plain(scored, rows if rows.empty else curve_table(rows, study.runs)))
     told_facts = tuple((heading, lines) for heading, lines in facts.items() if lines)
     sentences = tuple(text for text in turns if not isinstance(text, Markup))
     return FirstScreen(told_facts, pictures, sentences[:_MOST_TURNS])
@@ -342,13 +345,6 @@ def _place(row: Row) -> tuple[bool, float, float]:
     """Sort curves that turn first, then those that seem to, the deepest first, then in the order of learning."""
     seems = max(row["dip"], row["bump"]) if unproven_turn(row) else 0.0
     return row["class"] not in TURNS, -seems, row["onset"]
-
-
-def _draw_lines(study: Study) -> Iterator[Drawing]:
-    """Draw the accuracies of all lines on the first benchmark, in whatever way each was scored."""
-    first = study.benchmarks()[0]
-    rows = first.curve_rows()
-    yield from _draw_plain(first, rows if rows.empty else curve_table(rows, study.runs))
 
 
 def _draw_plain(scored: BenchmarkScores, table: pd.DataFrame) -> Iterator[Drawing]:

@@ -60,7 +60,11 @@ def power_command(values: dict[str, object]) -> None:
             notes += [f"{scored.benchmark}: no curve could be tested.", *(shapes.notes if shapes else ())]
             continue
         table = power_table(shapes)
-        lines += [*describe_power(scored, shapes, table), f"table: {write_table(table, out / _file(scored))}", ""]
+        lines += [
+            *describe_power(scored, shapes, table),
+            f"table: {write_table(table, out / f'power_{scored.file_name}.csv')}",
+            "",
+        ]
     if not lines:
         raise UserError(" ".join(notes) or "none of these runs was scored, so there is no curve to judge")
     sys.stdout.write("\n".join([*notes, *lines]))
@@ -138,10 +142,6 @@ def _layout(phenomenon: str, rows: pd.DataFrame, runs: int) -> dict[str, object]
         "limited by": first["limited_by"] if is_known else f"too few {first['limited_by']}",
         **found,
     }
-
-
-def _file(scored: BenchmarkScores) -> str:
-    return f"power_{scored.file_name}.csv"
 
 
 if __name__ == "__main__":

@@ -132,14 +132,14 @@ def _milestones(rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: pd.S
             "name": row["line"],
             "phenomenon": row["phenomenon"],
             "state": _state(row, curve, start),
-            **_lay_out("onset", first, row["onset"], row["onset_low"], row["onset_high"]),
-            **_lay_out("half_way", first, middle.tokens, *bounds),
+            **_with_bounds("onset", first, row["onset"], row["onset_low"], row["onset_high"]),
+            **_with_bounds("half_way", first, middle.tokens, *bounds),
             "untrained": start,
             "first_checkpoint": first,
         }
 
 
-def _lay_out(name: str, first: float, tokens: float, low: float, high: float) -> dict[str, object]:
+def _with_bounds(name: str, first: float, tokens: float, low: float, high: float) -> dict[str, object]:
     """Return the columns of a milestone, of which ``_censored`` says where its interval leaves the checkpoints."""
     outside = {"left": is_first(low, first), "right": np.isinf(high)}
     return {

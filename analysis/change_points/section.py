@@ -96,14 +96,14 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
             "significant": p <= LEVEL,
             "may_be_more": p <= LEVEL and changes.may_be_more,
         }
-        rows += [{**of_curve, **change} for change in _lay_out(changes, significant=p <= LEVEL)]
+        rows += [{**of_curve, **change} for change in _change_rows(changes, significant=p <= LEVEL)]
     table = pd.DataFrame(rows)
     table["beside_loss"] = [_beside_loss(row, table) for row in table.to_dict("records")]
     table["place"] = pd.factorize(table["line"])[0]
     return table.sort_values(["place", "tokens"], kind="stable", ignore_index=True)[list(_COLUMNS)]
 
 
-def _lay_out(changes: Changes, *, significant: bool) -> Iterator[dict[str, float]]:
+def _change_rows(changes: Changes, *, significant: bool) -> Iterator[dict[str, float]]:
     """Lay out the changes, or that there are none."""
     if not significant:
         yield {"change": 0, **dict.fromkeys(_OF_A_CHANGE, np.nan)}
@@ -190,9 +190,19 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     left_out = "" if accuracies["significant"].any() else "no curve of accuracy changes its slope significantly"
     bent = accuracies[accuracies["significant"]]["phenomenon"]
     straight = drawings[: 0 if bent.eq("all").any() else 1]  # the overall figure comes first
+    curves = accuracies.drop_duplicates(["line", "phenomenon"])
+    bending = curves[curves["significant"]]
+    counted = (
+        f"{len(bending)} of {len(curves)} curves of accuracy change their slope. Tested are curves of at least "
+        f"{LEAST_CHECKPOINTS} trained checkpoints."
+    )
+    if alone := int((bending["runs"] == 1).sum()):
+        counted += (
+            f" Of these curves, {alone} {'are' if alone > 1 else 'is'} of a single run and may bend by its own noise."
+        )
     yield ReportSection(
         f"Change points on {scored.heading}",
-        (_count(accuracies), *drawings[len(straight) :], view),
+        (counted, *drawings[len(straight) :], view),
         left_out=left_out,
         not_shown=tuple(straight),
     )
@@ -253,20 +263,6 @@ def name_changes(changes: pd.DataFrame) -> pd.Series:
     more = changes["may_be_more"].map({True: " or more", False: ""})
     alone = (changes["runs"] == 1).map({True: " (this run)", False: ""})
     return changes["change"].astype(int).astype(str) + " of " + of_curve.astype(str) + more + alone
-
-
-def _count(accuracies: pd.DataFrame) -> str:
-    curves = accuracies.drop_duplicates(["line", "phenomenon"])
-    bent = curves[curves["significant"]]
-    text = (
-        f"{len(bent)} of {len(curves)} curves of accuracy change their slope. Tested are curves of at least "
-        f"{LEAST_CHECKPOINTS} trained checkpoints."
-    )
-    if alone := int((bent["runs"] == 1).sum()):
-        text += (
-            f" Of these curves, {alone} {'are' if alone > 1 else 'is'} of a single run and may bend by its own noise."
-        )
-    return text
 
 
 def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame, look: LineStyles) -> Figure:

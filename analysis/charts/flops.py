@@ -7,7 +7,7 @@ import pandas as pd
 
 from ucurve.analysis.charts import axes, parts
 from ucurve.analysis.charts.offline import LayeredChart
-from ucurve.analysis.charts.parts import CURVES, LEVELS, TITLES, Column
+from ucurve.analysis.charts.parts import CURVES, LEVELS, TITLES, NameColumn
 from ucurve.analysis.plotting.facets import OVER_RUNS, line_names
 from ucurve.analysis.plotting.style import (
     NUMBERED,
@@ -33,8 +33,8 @@ def flops_chart(table: pd.DataFrame, title: str, note: str, look: LineStyles = N
     is_point = named["reference"] == ""
     points, levels = named[is_point], named[~is_point]
     labels = name_with_parameters(points)
-    lines = Column("over_budgets", TITLES["line"], tuple(labels.values()), tuple(look(labels).values()))
-    phenomena = Column("phenomenon", TITLES["phenomenon"], tuple(sorted(set(phenomenon), key=phenomenon_order)))
+    lines = NameColumn("over_budgets", TITLES["line"], tuple(labels.values()), tuple(look(labels).values()))
+    phenomena = NameColumn("phenomenon", TITLES["phenomenon"], tuple(sorted(set(phenomenon), key=phenomenon_order)))
     menus = [phenomena] if phenomena.has_several else []
     points = points.assign(over_budgets=points["over_budgets"].map(labels), several=points["band"].eq(OVER_RUNS))
     names = ["line", "model", "over_budgets", "phenomenon"]
@@ -67,7 +67,7 @@ def _in_percent(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{name: 100 * table[name].astype(float) for name in ("accuracy", "low", "high")})
 
 
-def _flops_lines(base: alt.Chart, lines: Column) -> list[alt.Chart]:
+def _flops_lines(base: alt.Chart, lines: NameColumn) -> list[alt.Chart]:
     """Return checkpoints on the way as pale lines, and finished runs as markers with bars and dotted lines."""
     colored = base.encode(color=parts.color(lines), opacity=parts.opacity(lines))
     way = colored.mark_line(clip=True, strokeWidth=1.2, aria=False).add_params(*parts.zoom_and_legend(lines))
@@ -81,7 +81,7 @@ def _flops_lines(base: alt.Chart, lines: Column) -> list[alt.Chart]:
     ]
 
 
-def _reference_lines(levels: pd.DataFrame, menus: Sequence[Column]) -> alt.Chart:
+def _reference_lines(levels: pd.DataFrame, menus: Sequence[NameColumn]) -> alt.Chart:
     names = list(dict.fromkeys(levels["reference"].astype(str)))
     scale = alt.Scale(domain=names, range=[_LEVEL_DASHES[place % len(_LEVEL_DASHES)] for place in range(len(names))])
     dash = alt.StrokeDash("reference:N", scale=scale, legend=parts.legend(names))

@@ -82,7 +82,7 @@ _CONFIG = {
 
 
 @dataclass(frozen=True)
-class Column:
+class NameColumn:
     """A column of names of a chart, such as the phenomenon: lines, or a menu that chooses one of them."""
 
     name: str
@@ -125,7 +125,7 @@ def _short(value: object) -> object:
 
 
 def layered(
-    layers: Sequence[alt.Chart], menus: Sequence[Column], lines: Column, numbers: Sequence[str]
+    layers: Sequence[alt.Chart], menus: Sequence[NameColumn], lines: NameColumn, numbers: Sequence[str]
 ) -> LayeredChart:
     """Put marks, the lowest first, into one chart as wide as the page, which has no data yet (``filled``).
 
@@ -176,12 +176,12 @@ def small(layers: Sequence[alt.Chart], numbers: Sequence[str]) -> LayeredChart:
     )
 
 
-def panel_size(panels: Column) -> tuple[int, int]:
+def panel_size(panels: NameColumn) -> tuple[int, int]:
     """Return width and height of each panel in CSS pixels; a few panels are larger."""
     return _LARGE_PANEL if len(panels.values) <= _FEW_PANELS else PANEL
 
 
-def in_panels(chart: LayeredChart, panels: Column, title: str) -> PanelChart:
+def in_panels(chart: LayeredChart, panels: NameColumn, title: str) -> PanelChart:
     """Give each value of a column a small panel of a chart; the title stands below."""
     one = chart.copy(deep=False)
     one.data, one.config, one.autosize = alt.Undefined, alt.Undefined, alt.Undefined
@@ -210,12 +210,12 @@ def has_menus(chart: alt.LayerChart | alt.FacetChart) -> bool:
     return isinstance(chart.params, list) and any(isinstance(one, alt.VariableParameter) for one in chart.params)
 
 
-def keep_chosen(column: Column) -> str:
+def keep_chosen(column: NameColumn) -> str:
     """Return the filter that keeps what a menu chose."""
     return f"datum.{column.name} === {column.name}"
 
 
-def zoom_and_legend(lines: Column, *, by_line: bool = True, zoom: bool = True) -> list[alt.Parameter]:
+def zoom_and_legend(lines: NameColumn, *, by_line: bool = True, zoom: bool = True) -> list[alt.Parameter]:
     """Return what a reader does with pointer and keys; one mark of a chart has it (``add_params``).
 
     A drag moves, a double click resets. A click on the legend (``by_line``: on the line too) isolates one of several
@@ -238,23 +238,23 @@ def zoom_and_legend(lines: Column, *, by_line: bool = True, zoom: bool = True) -
     return [*zooms, picked]
 
 
-def _in_menu(lines: Column) -> str:
+def _in_menu(lines: NameColumn) -> str:
     return f"{_ALONE} === null || datum.{lines.name} === {_ALONE}"
 
 
-def keep_picked(chart: alt.Chart, lines: Column) -> alt.Chart:
+def keep_picked(chart: alt.Chart, lines: NameColumn) -> alt.Chart:
     """Return the chart without the lines that are not picked."""
     if not lines.has_several:
         return chart
     return chart.transform_filter(alt.ParameterPredicate(param=_PICKED)).transform_filter(_in_menu(lines))
 
 
-def opacity_alone(lines: Column) -> alt.OpacityValue:
+def opacity_alone(lines: NameColumn) -> alt.OpacityValue:
     """Return the opacity of a mark of a small panel, where no legend picks lines."""
     return alt.OpacityValue(_PALE, condition={"test": _in_menu(lines), "value": 1})
 
 
-def opacity(lines: Column, value: float = 1, *, of_band: bool = False) -> alt.OpacityValue:
+def opacity(lines: NameColumn, value: float = 1, *, of_band: bool = False) -> alt.OpacityValue:
     """Return the opacity of a mark, pale where its line is not picked.
 
     Of many bands those of lines are seen that are picked, or under the pointer (``rings``).
@@ -270,7 +270,7 @@ def opacity(lines: Column, value: float = 1, *, of_band: bool = False) -> alt.Op
 
 
 def rings(
-    base: alt.Chart, lines: Column, tips: Sequence[alt.Tooltip], clicked_by: Sequence[str] | None = None
+    base: alt.Chart, lines: NameColumn, tips: Sequence[alt.Tooltip], clicked_by: Sequence[str] | None = None
 ) -> alt.Chart:
     """Return rings around the points: seen under the pointer, with the values, which screen readers say too.
 
@@ -297,14 +297,14 @@ def rings(
     return keep_picked(look, lines).add_params(*choices, over)
 
 
-def color(lines: Column, *, has_legend: bool = True) -> alt.Color:
+def color(lines: NameColumn, *, has_legend: bool = True) -> alt.Color:
     """Return the colors of lines, with a legend."""
     scale = alt.Scale(domain=list(lines.values), range=[style.color for style in lines.look.values()])
     shown = legend(lines.values) if has_legend else None
     return alt.Color(field=lines.name, type="nominal", scale=scale, legend=shown)
 
 
-def dashes(lines: Column, *, has_legend: bool = True) -> alt.StrokeDash:
+def dashes(lines: NameColumn, *, has_legend: bool = True) -> alt.StrokeDash:
     """Return the dashes of lines, in the same legend."""
     scale = alt.Scale(domain=list(lines.values), range=[dash_array(style) for style in lines.look.values()])
     shown = legend(lines.values) if has_legend else None
@@ -317,7 +317,7 @@ def widths(names: Mapping[str, float]) -> alt.StrokeWidth:
     return alt.StrokeWidth(field="part", type="ordinal", sort=list(names), scale=scale, legend=legend(list(names)))
 
 
-def with_markers(points: alt.Chart, lines: Column) -> alt.Chart:
+def with_markers(points: alt.Chart, lines: NameColumn) -> alt.Chart:
     """Give points the marker of their line, in the legend too, where lines have several."""
     markers = [_SHAPES[style.marker] for style in lines.look.values()]
     if len(set(markers)) < 2:

@@ -68,7 +68,7 @@ def draw_mean_curves(table: pd.DataFrame, name: str, title: str, look: LineStyle
         f"tokens, where every run has a value. Dots: means; line: smoothed ({_SMOOTHER}). Band: {_BAND}, smoothed in "
         "the same way; it is not a confidence interval of the mean."
     )
-    return overall_and_phenomena(table, name, "Mean learning curves", note, partial(_describe, look=look))
+    return overall_and_phenomena(table, name, "Mean learning curves", note, partial(_mean_figure, look=look))
 
 
 @questions.section(questions.LEARNED, place=5)
@@ -124,7 +124,7 @@ def _smooth_stretches(grid: Array, values: Array) -> Array:
     return result
 
 
-def _describe(table: pd.DataFrame, look: LineStyles) -> LineFigure:
+def _mean_figure(table: pd.DataFrame, look: LineStyles) -> LineFigure:
     smoothed = table.assign(mark="smoothed", accuracy=table["smoothed"], sizes=table["models"])
     dots = table.assign(mark="mean", low=np.nan, high=np.nan)
     return LineFigure(

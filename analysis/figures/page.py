@@ -11,7 +11,7 @@ import pandas as pd
 
 from ucurve.analysis.charts import axes, parts
 from ucurve.analysis.charts.offline import LayeredChart, OfflineChart, PanelChart
-from ucurve.analysis.charts.parts import CURVES, LEVELS, TITLES, Column, Rows
+from ucurve.analysis.charts.parts import CURVES, LEVELS, TITLES, NameColumn, Rows
 from ucurve.analysis.figures.described import HIGH, LOW, Across, LineFigure, Up
 from ucurve.analysis.plotting.style import TokenAxis, percent_bottom
 
@@ -25,8 +25,8 @@ class Layout:
 
     x: Across
     y: Up
-    columns: tuple[Column, ...]  # the names of a row
-    line: Column  # which of them the lines are, with the level lines
+    columns: tuple[NameColumn, ...]  # the names of a row
+    line: NameColumn  # which of them the lines are, with the level lines
     panels: str | None  # and which one has a panel for each value
     levels: tuple[str, ...]  # names of level lines, which have colors as the lines have
     ends: tuple[float, float]  # of the horizontal axis; of tokens the first and last count above 0
@@ -41,12 +41,12 @@ class Layout:
     is_clickable: bool
 
     @property
-    def menus(self) -> list[Column]:
+    def menus(self) -> list[NameColumn]:
         """The columns with a menu: those with several values that are neither lines nor panels nor kinds of marks."""
         others = (self.line.name, self.panels, "part", *(self.dots or ())[:1])
         return [one for one in self.columns if one.name not in others and one.has_several]
 
-    def column(self, name: str | None) -> Column:
+    def column(self, name: str | None) -> NameColumn:
         """Return the column of a name."""
         return next(column for column in self.columns if column.name == name)
 
@@ -73,8 +73,8 @@ def lay_out(
     own = figure.names | {name: name for name in of_levels}
     kinds = [*(figure.dots or ())[:1], *(["part"] if figure.widths else [])]
     names = [name for name in dict.fromkeys((*figure.menus, figure.line, figure.panel, *kinds)) if name]
-    line = Column(figure.line, _title(figure.line), tuple(own.values()), tuple(figure.look(own).values()))
-    columns = tuple(Column(name, _title(name), tuple(figure.values(name))) for name in names)
+    line = NameColumn(figure.line, _title(figure.line), tuple(own.values()), tuple(figure.look(own).values()))
+    columns = tuple(NameColumn(name, _title(name), tuple(figure.values(name))) for name in names)
     numbers = dict.fromkeys((figure.x.column, y.column, *(name for name in (LOW, HIGH, *_NUMBERS) if name in rows)))
     place = rows[figure.x.column]
     return Layout(
@@ -232,7 +232,7 @@ def _points(base: alt.Chart, layout: Layout, size: int) -> list[alt.Chart]:
     return [filled, some.transform_filter("!datum.whole")] if layout.has_partial else [filled]
 
 
-def _levels(line: Column, *, has_legend: bool = True) -> alt.Chart:
+def _levels(line: NameColumn, *, has_legend: bool = True) -> alt.Chart:
     """Return the level lines of models without checkpoints, which are rows of their own data."""
     rule = alt.Chart(alt.NamedData(LEVELS)).mark_rule(strokeWidth=1.2, clip=True)
     color, tooltip = parts.color(line, has_legend=has_legend), parts.tips([line.name, "accuracy"])

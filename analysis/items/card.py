@@ -35,7 +35,17 @@ def pair_facts(pairs: Pairs, row: int, maker: str | None = None, seen: pd.DataFr
     sides = zip(edit(good, bad), ("good", "bad"), strict=True)
     told = ", ".join(f"{f'“{words}”' if words else 'nothing'} ({side})" for words, side in sides)
     differs = f"{told}, in more than one place" if in_several_places(good, bad) else told
-    return ("Differs", differs), *counts, ("Length", _tell_lengths(good, bad)), ("Checks", said)
+    # Words are counted too where there are spaces.
+    units = {"character": len(bad) - len(good)}
+    if " " in good or " " in bad:
+        units = {"word": len(bad.split()) - len(good.split()), **units}
+    by_unit = [
+        f"{abs(more)} {unit}{'s' if abs(more) > 1 else ''} {'more' if more > 0 else 'fewer'}"
+        for unit, more in units.items()
+        if more
+    ]
+    lengths = f"{' and '.join(by_unit)} in the bad sentence" if by_unit else "both sentences are equally long"
+    return ("Differs", differs), *counts, ("Length", lengths), ("Checks", said)
 
 
 def card_html(facts: Iterable[tuple[str, str]]) -> Markup:
@@ -52,19 +62,6 @@ def maker_of(run: Path, benchmark: str) -> str | None:
 @lru_cache(maxsize=8)  # the pairs of a benchmark are shown one after the other
 def _broken(pairs: Pairs, maker: str | None) -> pd.DataFrame:
     return find_broken(pairs.table, maker)
-
-
-def _tell_lengths(good: str, bad: str) -> str:
-    """Say by how many words, where there are spaces, and characters the bad sentence is longer or shorter."""
-    units = {"character": len(bad) - len(good)}
-    if " " in good or " " in bad:
-        units = {"word": len(bad.split()) - len(good.split()), **units}
-    told = [
-        f"{abs(more)} {unit}{'s' if abs(more) > 1 else ''} {'more' if more > 0 else 'fewer'}"
-        for unit, more in units.items()
-        if more
-    ]
-    return f"{' and '.join(told)} in the bad sentence" if told else "both sentences are equally long"
 
 
 def _tell_seen(seen: pd.DataFrame, spaced: bool) -> Iterator[str]:

@@ -80,7 +80,7 @@ def margin_table(histories: Iterable[History], beyond: float = BEYOND) -> pd.Dat
             line=history.run.line,
             phenomenon=phenomenon,
             n=len(items),
-            **_describe(history.margins[:, items], beyond),
+            **_margin_numbers(history.margins[:, items], beyond),
         )
         for history in histories
         for phenomenon, items in history.parts()
@@ -88,7 +88,7 @@ def margin_table(histories: Iterable[History], beyond: float = BEYOND) -> pd.Dat
     return stack(rows, MARGIN_COLUMNS)[list(MARGIN_COLUMNS)]
 
 
-def _describe(margins: Floats, beyond: float) -> dict[str, Floats]:
+def _margin_numbers(margins: Floats, beyond: float) -> dict[str, Floats]:
     mean, sd = margins.mean(axis=1), margins.std(axis=1)
     quantiles = np.quantile(margins, list(_QUANTILES.values()), axis=1)
     d_prime = np.divide(np.sqrt(2) * mean, sd, out=np.full_like(mean, np.nan), where=sd > 0)

@@ -23,7 +23,7 @@ from ucurve.analysis.items.seeds import (
     ALL_RUNS,
     FEWEST_CROSSED,
     PARTS,
-    Line,
+    LineRuns,
     agreement_table,
     describe_left_out,
     lines_of,
@@ -204,13 +204,22 @@ def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
     return means.assign(right_for_good_tokens=means["right_for_good_tokens"].where(every)).reset_index()
 
 
-def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView | Drawing]:
+def _agreement(scored: BenchmarkScores, lines: Sequence[LineRuns]) -> Iterator[str | TableView | Drawing]:
     if not lines:
         return
     table, name = agreement_table(lines), f"seed_agreement_{scored.file_name}"
     note = f"Agreement of runs on single pairs, {scored.title}. {_KAPPA}"
     rows = table[table["between"] == ALL_RUNS]
-    yield _tell_agreement(_last(rows[rows["phenomenon"] == "all"], ["line"]))
+    at_end = _last(rows[rows["phenomenon"] == "all"], ["line"])
+    agreed, kappa, margins = (
+        " to ".join(dict.fromkeys(form.format(value) for value in at_end[name].agg(["min", "max"]).dropna())) or "–"
+        for name, form in (("agreement", "{:.1%}"), ("kappa", "{:.2f}"), ("margin_correlation", "{:.2f}"))
+    )
+    yield (
+        f"At the last checkpoint, runs that differ in the seed agree on {agreed.replace('%', ' %')} of all pairs, with "
+        f"a kappa of {kappa}, and their margins correlate by {margins}. Where nearly all answers are alike, kappa is "
+        "near 0 although runs agree; margins have no such limit."
+    )
     yield from overall_and_phenomena(
         rows, name, "Agreement between seeds", note, partial(_describe_kappa, look=scored.study.look)
     )
@@ -220,20 +229,7 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str |
     yield from _components(scored, lines)
 
 
-def _tell_agreement(last: pd.DataFrame) -> str:
-    """Say how far the seeds of the lines agree over all pairs at the end, and what kappa does not say."""
-    agreed, kappa, margins = (
-        " to ".join(dict.fromkeys(form.format(value) for value in last[name].agg(["min", "max"]).dropna())) or "–"
-        for name, form in (("agreement", "{:.1%}"), ("kappa", "{:.2f}"), ("margin_correlation", "{:.2f}"))
-    )
-    return (
-        f"At the last checkpoint, runs that differ in the seed agree on {agreed.replace('%', ' %')} of all pairs, with "
-        f"a kappa of {kappa}, and their margins correlate by {margins}. Where nearly all answers are alike, kappa is "
-        "near 0 although runs agree; margins have no such limit."
-    )
-
-
-def _components(scored: BenchmarkScores, lines: Sequence[Line]) -> Iterator[str | TableView]:
+def _components(scored: BenchmarkScores, lines: Sequence[LineRuns]) -> Iterator[str | TableView]:
     """Say what init and order contribute to each line, or why that cannot be told."""
     found = [(line, seed_components(line)) for line in lines]
     why = pd.Series({line.line: why_not_crossed(line) for line, table in found if table.empty}, dtype=str)

@@ -47,7 +47,7 @@ class Seeds(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LineRuns:
     """The runs of a line, in the order of the study, at the checkpoints that all of them have, on the same items."""
 
     line: str
@@ -77,7 +77,7 @@ class Line:
         return self.histories[0].parts()
 
 
-def lines_of(histories: Iterable[History]) -> list[Line]:
+def lines_of(histories: Iterable[History]) -> list[LineRuns]:
     """Put together the runs of a line that were scored on the same pairs, where two or more share a checkpoint."""
     lines = [_line(line, same_pairs(found)[0]) for line, found in _by_line(histories).items()]
     return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
@@ -94,7 +94,7 @@ def seeds_of(run: Run) -> Seeds | None:
     return Seeds(run.facts.seeds.init, run.facts.seeds.data) if run.facts else None
 
 
-def agreement_table(lines: Iterable[Line]) -> pd.DataFrame:
+def agreement_table(lines: Iterable[LineRuns]) -> pd.DataFrame:
     """Compare every two runs of each line on which pairs are right.
 
     There is a row per line, phenomenon (``all`` for all pairs), ``between`` and checkpoint: Cohen's kappa (1960; mean,
@@ -119,14 +119,14 @@ def _by_line(histories: Iterable[History]) -> dict[str, list[History]]:
     return members
 
 
-def _line(line: str, histories: Sequence[History]) -> Line:
+def _line(line: str, histories: Sequence[History]) -> LineRuns:
     steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in histories))
     places = histories[0].checkpoints
     checkpoints = places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True)
-    return Line(line, histories, checkpoints)
+    return LineRuns(line, histories, checkpoints)
 
 
-def _compare(line: Line, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
+def _compare(line: LineRuns, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
     right = line.right[:, :, items]
     # Of each run and step the items have the mean 0 and the variance 1; NaN where they do not vary.
     values = line.margins(range(len(line.runs)))[:, :, items]
@@ -167,7 +167,7 @@ def _between(first: Run, second: Run) -> str:
     return SAME_INIT if one.init == other.init else SAME_ORDER
 
 
-def seed_components(line: Line) -> pd.DataFrame:
+def seed_components(line: LineRuns) -> pd.DataFrame:
     """Split the variance between the runs of a line; without rows where no two inits are crossed with two orders.
 
     There is a row for each phenomenon (``all`` for all pairs), measure (``right``: 1 or 0; ``margin``) and checkpoint:
@@ -228,7 +228,7 @@ def _freedom(inits: int, orders: int) -> dict[str, int]:
     return {"init": inits - 1, "order": orders - 1, "rest": (inits - 1) * (orders - 1)}
 
 
-def find_crossing(line: Line) -> list[list[int]]:
+def find_crossing(line: LineRuns) -> list[list[int]]:
     """Return the places of the most runs in which every init meets every order, a row for each init, or no row."""
     cells = _cells(line)
     orders = {init: frozenset(seeds.data for seeds in cells if seeds.init == init) for init, _ in cells}
@@ -241,7 +241,7 @@ def find_crossing(line: Line) -> list[list[int]]:
     return [[cells[Seeds(init, data)] for data in shared] for init in inits]
 
 
-def why_not_crossed(line: Line) -> str:
+def why_not_crossed(line: LineRuns) -> str:
     """Say why init and order cannot be told apart in a line, which is not named, and which runs would let one."""
     cells = _cells(line)
     if len(cells) < len(line.runs):
@@ -256,15 +256,15 @@ def why_not_crossed(line: Line) -> str:
     needed = min(missing, key=lambda runs: (len(runs), runs))
     return (
         "what init and data order each contribute cannot be told apart, as no two inits were trained on the same two "
-        f"data orders. The runs have {_describe(cells)}. Train {_describe(needed)} too."
+        f"data orders. The runs have {_name_seeds(cells)}. Train {_name_seeds(needed)} too."
     )
 
 
-def _cells(line: Line) -> Mapping[Seeds, int]:
+def _cells(line: LineRuns) -> Mapping[Seeds, int]:
     return {seeds: place for place, run in enumerate(line.runs) if (seeds := seeds_of(run)) is not None}
 
 
-def _describe(cells: Iterable[Seeds]) -> str:
+def _name_seeds(cells: Iterable[Seeds]) -> str:
     return ", ".join(f"seeds.init={seeds.init} seeds.data={seeds.data}" for seeds in sorted(cells))
 
 

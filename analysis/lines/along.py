@@ -45,7 +45,7 @@ _NOTE = (
 )
 _NOWHERE = "Nowhere along the curves is a difference shown."
 Array = npt.NDArray[np.float64]
-_Line = list[Array]  # the curve of each run, float64[2, checkpoints]: tokens and accuracies
+_Curves = list[Array]  # the curve of each run, float64[2, checkpoints]: tokens and accuracies
 
 
 def differences_along(curves: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -82,9 +82,9 @@ def _differences(curves: pd.DataFrame, runs: Sequence[Run]) -> Iterator[tuple[tu
                     yield (*named.values(), len(known), *tell_along(along), p), along
 
 
-def curves_of_lines(curves: pd.DataFrame, line_of: Mapping[str, str]) -> dict[str, dict[str, _Line]]:
+def curves_of_lines(curves: pd.DataFrame, line_of: Mapping[str, str]) -> dict[str, dict[str, _Curves]]:
     """Return the curves of the runs, by phenomenon and line."""
-    found: dict[str, dict[str, _Line]] = {}
+    found: dict[str, dict[str, _Curves]] = {}
     scored = curves[curves["tokens"] > 0].dropna(subset="accuracy").sort_values("tokens", kind="stable")
     for (phenomenon, label), own in scored.groupby(["phenomenon", "run"], sort=False):
         if len(own) >= FEWEST_CHECKPOINTS:
@@ -93,7 +93,7 @@ def curves_of_lines(curves: pd.DataFrame, line_of: Mapping[str, str]) -> dict[st
     return found
 
 
-def compare_along(pairs: Sequence[tuple[_Line, _Line]]) -> tuple[Array, dict[str, Array], float] | None:
+def compare_along(pairs: Sequence[tuple[_Curves, _Curves]]) -> tuple[Array, dict[str, Array], float] | None:
     """Compare pairs of lines, each the curves of its runs, float64[2, checkpoints] (tokens above 0 and accuracies).
 
     Returned are the tokens at which they are compared, ``difference`` with its band ``low`` to ``high``, and p; None
@@ -115,7 +115,14 @@ def compare_along(pairs: Sequence[tuple[_Line, _Line]]) -> tuple[Array, dict[str
     weighed = [weigh(cells[place :: len(tokens)], weights) for place in range(len(tokens))]
     value, error, freedom = np.array(weighed).T
     independent = _TURNS * sum(len(line) - 1 for line in lines)
-    largest = _largest_of_all(places, min(float(freedom.min()), independent))
+    # Draws of the largest of all checkpoints' t, for errors that only the smoothing makes alike.
+    least = min(float(freedom.min()), independent)
+    correlation = np.exp(-((places[:, None] - places) ** 2) / (4 * SMOOTHING**2))
+    values, vectors = np.linalg.eigh(correlation)
+    random = np.random.default_rng(0)
+    normal = random.standard_normal((_DRAWS, len(places))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    spread = np.sqrt(random.chisquare(least, _DRAWS) / least)
+    largest = np.asarray(np.abs(normal).max(axis=1) / spread)
     half = np.quantile(largest, CONFIDENCE) * error
     seen = (np.abs(value) / np.maximum(error, _LEAST_ERROR)).max()
     p = float((1 + (largest >= seen).sum()) / (1 + len(largest)))
@@ -128,16 +135,6 @@ def _smoothed(run: Array, places: Array) -> Array:
 
 def _slopes(places: Array, runs: Array) -> Array:
     return np.asarray(np.gradient(runs.mean(axis=0), places))
-
-
-def _largest_of_all(places: Array, freedom: float) -> Array:
-    """Draw the largest of all checkpoints' t, for errors that only the smoothing makes alike."""
-    correlation = np.exp(-((places[:, None] - places) ** 2) / (4 * SMOOTHING**2))
-    values, vectors = np.linalg.eigh(correlation)
-    random = np.random.default_rng(0)
-    normal = random.standard_normal((_DRAWS, len(places))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
-    spread = np.sqrt(random.chisquare(freedom, _DRAWS) / freedom)
-    return np.asarray(np.abs(normal).max(axis=1) / spread)
 
 
 def tell_along(along: pd.DataFrame) -> tuple[object, ...]:

@@ -103,10 +103,10 @@ def _at_last(table: pd.DataFrame, found: SideBySide) -> pd.DataFrame:
     keys = ["size", "budget", "equal_in", "level"]
     last = found.runs.loc[found.runs["last"], keys].drop_duplicates()
     rows = table.merge(last, on=keys)
-    return rows.assign(equal=[_describe(*one) for one in zip(rows["equal_in"], rows["level"], strict=True)])
+    return rows.assign(equal=[_describe_level(*one) for one in zip(rows["equal_in"], rows["level"], strict=True)])
 
 
-def _describe(equal_in: str, level: float) -> str:
+def _describe_level(equal_in: str, level: float) -> str:
     number = {TOKENS: _count(level), FLOPS: f"{level:.2g}", LOSS: f"{level:.2f}"}[equal_in]
     return f"{number} {equal_in}"
 
@@ -124,7 +124,7 @@ def _draw_sets(found: SideBySide, scored: BenchmarkScores) -> Iterator[Drawing]:
     file_names = {TOKENS: "tokens", FLOPS: "flops", LOSS: "loss"}
     for (size, budget, kind), rows in of_runs.groupby(["size", "budget", "equal_in"], sort=False):
         of_set, equal_in = f"_{size}_{budget}" if several else "", str(kind)
-        equal = _describe(equal_in, rows["level"].iloc[0])
+        equal = _describe_level(equal_in, rows["level"].iloc[0])
         note = (
             f"Accuracy of lines that are equal in {equal_in} ({equal}), {scored.curve_title}. Large dots: mean over "
             "the runs of a line; small dots: its runs."

@@ -71,15 +71,14 @@ def time_ratio_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     alike = [table["line"].map(of) == table["other"].map(of) for of in without]
     shown = table[(table["phenomenon"] == "all") & table["ratio"].notna() & np.logical_or.reduce(alike)]
     files = {f"time_ratios_{scored.file_name}": table}
-    view = TableView(f"{_NOTE}{scored.title}.", _SHOWN, _slower_first(shown), files, "p_holm")
-    yield ReportSection(f"How many times the tokens on {scored.heading}", (view,))
-
-
-def _slower_first(rows: pd.DataFrame) -> pd.DataFrame:
-    """Name the line that needs more tokens first, so that every ratio is above 1."""
+    # The line that needs more tokens comes first, so that every ratio is above 1.
     swapped = {"line": "other", "tokens": "tokens_other"} | {"other": "line", "tokens_other": "tokens"}
-    turned = rows.rename(columns=swapped).assign(ratio=1 / rows["ratio"], low=1 / rows["high"], high=1 / rows["low"])
-    return rows.where(rows["ratio"] >= 1, turned).sort_values("ratio", ascending=False, kind="stable")
+    turned = shown.rename(columns=swapped).assign(
+        ratio=1 / shown["ratio"], low=1 / shown["high"], high=1 / shown["low"]
+    )
+    slower_first = shown.where(shown["ratio"] >= 1, turned).sort_values("ratio", ascending=False, kind="stable")
+    view = TableView(f"{_NOTE}{scored.title}.", _SHOWN, slower_first, files, "p_holm")
+    yield ReportSection(f"How many times the tokens on {scored.heading}", (view,))
 
 
 def _pairs(curves: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str, float], _Sides]]:

@@ -247,10 +247,10 @@ def describe_dips(accounts: pd.DataFrame) -> list[str]:
     if accounts.empty:
         return []
     dips = accounts.groupby(["line", "phenomenon"], sort=False)
-    return [_describe(rows, several=accounts["line"].nunique() > 1) for _, rows in dips]
+    return [_describe_dip(rows, several=accounts["line"].nunique() > 1) for _, rows in dips]
 
 
-def _describe(rows: pd.DataFrame, several: bool) -> str:
+def _describe_dip(rows: pd.DataFrame, several: bool) -> str:
     first = rows.iloc[0]
     what = "all pairs" if first["phenomenon"] == "all" else readable(str(first["phenomenon"]))
     line = f" of {first['line']}" if several else ""

@@ -64,28 +64,25 @@ def draw_ngram_curves(curves: pd.DataFrame, name: str, title: str) -> list[Drawi
     lines = list(dict.fromkeys(curves["line"]))
     drawings = []
     for place, line in enumerate(lines):
-        rows = _long(curves[curves["line"] == line])
+        # The model and each order have rows of their own: ``curve``, ``accuracy``, and the agreement of an order.
+        own = curves[curves["line"] == line]
+        shared = ["line", "phenomenon", "step", "tokens", "runs"]
+        model = own.drop_duplicates(["phenomenon", "step"])[[*shared, "accuracy"]].assign(curve=MODEL)
+        columns = [*shared, "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong"]
+        orders = own[columns].rename(columns={"ngram_accuracy": "accuracy"})
+        orders = orders.assign(curve=[f"{order}-gram" for order in own["order"]])
+        table = pd.concat([model, orders], ignore_index=True)
+        rows = table.assign(
+            low=table["accuracy"], curve=pd.Categorical(table["curve"], list(dict.fromkeys(table["curve"])))
+        )
         of_line, suffix = (f", {line}", f"_line{place + 1}") if len(lines) > 1 else ("", "")
         note = f"Accuracy against training tokens, {title}{of_line}. {_NOTE}"
         what = f"n-gram models beside the model{of_line}"
-        drawings += overall_and_phenomena(rows, f"{name}{suffix}", what, note, _describe)
+        drawings += overall_and_phenomena(rows, f"{name}{suffix}", what, note, _ngram_figure)
     return drawings
 
 
-def _long(curves: pd.DataFrame) -> pd.DataFrame:
-    """Give the model and each order rows of their own: ``curve``, ``accuracy``, and the agreement of an order."""
-    shared = ["line", "phenomenon", "step", "tokens", "runs"]
-    model = curves.drop_duplicates(["phenomenon", "step"])[[*shared, "accuracy"]].assign(curve=MODEL)
-    columns = [*shared, "ngram_accuracy", "pearson", "kappa", "accuracy_where_wrong"]
-    orders = curves[columns].rename(columns={"ngram_accuracy": "accuracy"})
-    orders = orders.assign(curve=[f"{order}-gram" for order in curves["order"]])
-    table = pd.concat([model, orders], ignore_index=True)
-    return table.assign(
-        low=table["accuracy"], curve=pd.Categorical(table["curve"], list(dict.fromkeys(table["curve"])))
-    )
-
-
-def _describe(table: pd.DataFrame) -> LineFigure:
+def _ngram_figure(table: pd.DataFrame) -> LineFigure:
     styles = NUMBERED(table["curve"].cat.categories)
     dashed = {name: replace(style, dashes=DASHES[name != MODEL]) for name, style in styles.items()}
     rows = table.drop(columns="low").sort_values("curve", kind="stable")

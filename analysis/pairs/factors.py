@@ -219,12 +219,19 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
     columns = ["model", *facts, "term", "kind", "beta", "low", "high", "p", "beta_standardised"]
     table = betas[columns].reset_index(drop=True)
     without = sorted({factor for fit in fitted.values() for factor in fit.left_out})
+    what = {LANGUAGE: "languages", SENTENCE: "good sentences"}
+    clusters = " or ".join(what[by] for by in dict.fromkeys(table["clustered_by"]))
+    gap = " A term that one cluster determines alone has no interval and no p." if table["p"].isna().any() else ""
+    clustering = (
+        f"Intervals and p are cluster-robust: {clusters} are taken as independent of each other, the pairs of each are "
+        f"not (CR2 errors, t with Bell and McCaffrey's degrees of freedom).{gap}"
+    )
     note = (
         "Ordinary least squares of Δ (ln P(good) - ln P(bad)) over pairs: a term for each phenomenon, no intercept, "
         "factors scaled to mean 0 and sample standard deviation 1 (MultiBLiMP, section 7.3). A beta is in nats for one "
         "standard deviation of its factor, with its 95 % interval; a phenomenon's is the Δ at the means of the "
         "factors. Language frequency enters as its logarithm. Perplexity, sentence length and subword delta are of the "
-        f"model's own tokens. {_clustering_note(table)}"
+        f"model's own tokens. {clustering}"
     )
     if without:
         note += f" Left out, as they do not vary or follow from others: {', '.join(without)}."
@@ -240,17 +247,6 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
     drawing = _draw_betas(table[table["model"].isin(list(fitted)[:_MODELS])], f"factors_{file_name}", note)
     view = TableView(note, shown, table.head(_ROWS), {f"factor_models_{file_name}": table})
     return ReportSection(f"What drives certainty on {name}", (drawing, view))
-
-
-def _clustering_note(table: pd.DataFrame) -> str:
-    """Say what intervals and p take as independent, and why one may be missing."""
-    what = {LANGUAGE: "languages", SENTENCE: "good sentences"}
-    clusters = " or ".join(what[by] for by in dict.fromkeys(table["clustered_by"]))
-    gap = " A term that one cluster determines alone has no interval and no p." if table["p"].isna().any() else ""
-    return (
-        f"Intervals and p are cluster-robust: {clusters} are taken as independent of each other, the pairs of each are "
-        f"not (CR2 errors, t with Bell and McCaffrey's degrees of freedom).{gap}"
-    )
 
 
 def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -74,13 +74,15 @@ def latex_table(name: str, view: TableView) -> str:
     )
     scaled = letters > _LINE and kind != "longtable"  # which cannot be scaled
     packages = ["booktabs", *_PACKAGES[kind], *(["graphicx"] if scaled else [])]
-    return f"{_needs(packages, text)}\n{_fit_line(text) if scaled else text}"
-
-
-def _fit_line(text: str) -> str:
-    """Make the ``tabular`` in a text as wide as a line."""
-    scaled = text.replace(r"\begin{tabular}", "\\resizebox{\\linewidth}{!}{%\n\\begin{tabular}")
-    return scaled.replace(r"\end{tabular}", r"\end{tabular}}")
+    if re.search(_CHINESE, text):
+        packages.append("ctex")
+    needs = f"% Needs \\usepackage{{{','.join(packages)}}}"
+    if re.search(f"[^{_READ_BY_PDFTEX}]", text):
+        needs += " and XeLaTeX or LuaLaTeX, with a font that has all the letters"
+    if scaled:  # the tabular is made as wide as a line
+        text = text.replace(r"\begin{tabular}", "\\resizebox{\\linewidth}{!}{%\n\\begin{tabular}")
+        text = text.replace(r"\end{tabular}", r"\end{tabular}}")
+    return f"{needs}.\n{text}"
 
 
 def escape_latex(text: str) -> str:
@@ -117,12 +119,3 @@ def _alignment(kind: Kind, texts: Iterable[str]) -> str:
     if kind != "text":
         return "r"
     return _TEXT_WIDTH if max(map(len, texts), default=0) > _LONGEST_TEXT else "l"
-
-
-def _needs(packages: Sequence[str], text: str) -> str:
-    """Name the packages that a table needs, and the programs where not every one can print it."""
-    packages = [*packages, *(["ctex"] if re.search(_CHINESE, text) else [])]
-    needs = f"% Needs \\usepackage{{{','.join(packages)}}}"
-    if re.search(f"[^{_READ_BY_PDFTEX}]", text):
-        needs += " and XeLaTeX or LuaLaTeX, with a font that has all the letters"
-    return f"{needs}."

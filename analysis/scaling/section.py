@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown, unknown_mark
@@ -107,19 +106,14 @@ def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
     rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)].sort_values("step")
     checkpoints = rows[rows["step"].isin({*run.planned, *run.saved})]
     tokens = checkpoints["tokens"].to_numpy(dtype=np.float64)
-    means = _trailing_means(rows["tokens"].to_numpy(dtype=np.float64), rows["bits_per_byte"].to_numpy(), tokens)
+    # The mean over the steps in the window of tokens that ends at each checkpoint, which is one of the steps.
+    every = rows["tokens"].to_numpy(dtype=np.float64)
+    sums = np.concatenate([[0.0], np.cumsum(rows["bits_per_byte"].to_numpy())])
+    first = np.searchsorted(every, tokens * _WINDOW, side="right")
+    after = np.searchsorted(every, tokens, side="right")
+    means = np.asarray((sums[after] - sums[first]) / (after - first))
     flops = 6.0 * (run.parameters or 0) * tokens
     return checkpoints[["step"]].assign(run=run.label, line=run.line, tokens=tokens, flops=flops, bits_per_byte=means)
-
-
-def _trailing_means(
-    tokens: npt.NDArray[np.float64], values: npt.NDArray[np.float64], ends: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return the mean of the values whose tokens lie in the window up to each end; ends are among the tokens."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    first = np.searchsorted(tokens, ends * _WINDOW, side="right")
-    after = np.searchsorted(tokens, ends, side="right")
-    return np.asarray((sums[after] - sums[first]) / (after - first))
 
 
 @questions.section(questions.COST, place=2)
@@ -214,7 +208,16 @@ def _fit(
             file = f"{name}_{_NAMES[kind]}"
             drawings.append(draw_scaling(curves, file, f"{title}, {kind}", _fit_note(law, kind), label, study.look))
     table = stack(found)
-    return drawings, TableView(_table_note(law), _FITS, table, {f"{name}_fits": table})
+    table_note = (
+        f"{law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws with replacement of a line's "
+        "cells, which are the points of equal FLOPs (the seeds of one size and budget). A line with fewer than "
+        f"{FEWEST_FOR_INTERVALS} different FLOPs has no interval: draws of so few repeat each other, and the interval "
+        "would be far too narrow. Checkpoints of one run depend on each other, so that fits to them have no interval "
+        "(docs/analysis.md), and neither has a parameter at the end of its range, which the points do not determine. "
+        f"Lines with fewer than {FEWEST_POINTS} "
+        f"different FLOPs are not fitted."
+    )
+    return drawings, TableView(table_note, _FITS, table, {f"{name}_fits": table})
 
 
 def _fit_note(law: Law, kind: str) -> str:
@@ -226,18 +229,6 @@ def _fit_note(law: Law, kind: str) -> str:
         "each other",
     }
     return f"Fit of {law.formula}, C in FLOPs, to {what[kind]}."
-
-
-def _table_note(law: Law) -> str:
-    return (
-        f"{law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws with replacement of a line's "
-        "cells, which are the points of equal FLOPs (the seeds of one size and budget). A line with fewer than "
-        f"{FEWEST_FOR_INTERVALS} different FLOPs has no interval: draws of so few repeat each other, and the interval "
-        "would be far too narrow. Checkpoints of one run depend on each other, so that fits to them have no interval "
-        "(docs/analysis.md), and neither has a parameter at the end of its range, which the points do not determine. "
-        f"Lines with fewer than {FEWEST_POINTS} "
-        f"different FLOPs are not fitted."
-    )
 
 
 def _describe_marks(curves: pd.DataFrame) -> str:

@@ -31,8 +31,8 @@ from ucurve.analysis.shape.tables import (
     NUMBERS,
     CurvePairs,
     Shapes,
-    curve_rows,
     curve_statistics,
+    lay_out_curve,
     shape_table,
     split_pairs,
     variation_of,
@@ -78,8 +78,8 @@ class Case:
         return mean_curve(groups, self.places)
 
     def rows(self, part: CurvePairs, curve: Curve, bands: pd.DataFrame) -> pd.DataFrame:
-        """Lay out the curve with its ``bands`` and what was measured (``curve_rows``)."""
-        return curve_rows(self.line, part.phenomenon, curve, bands, self._untrained(part.chosen))
+        """Lay out the curve with its ``bands`` and what was measured (``lay_out_curve``)."""
+        return lay_out_curve(self.line, part.phenomenon, curve, bands, self._untrained(part.chosen))
 
     def _untrained(self, chosen: npt.NDArray[np.bool_]) -> float:
         """Return the mean over cells before training; NaN where some run was not scored then."""
@@ -130,12 +130,12 @@ def find_curves(
     nothing = pd.DataFrame()
     estimates = {one.key: one.curve for one in found if one.curve is not None}
     return Shapes(
-        _classify(pd.DataFrame([one.row for one in found])) if found else nothing, nothing, stack(_lay_out(found)),
+        _classify(pd.DataFrame([one.row for one in found])) if found else nothing, nothing, stack(_curve_tables(found)),
         nothing, tuple(notes), estimates, {one.key: one.contrasts for one in found},
     )  # fmt: skip
 
 
-def _lay_out(found: Iterable[_Tested]) -> list[pd.DataFrame]:
+def _curve_tables(found: Iterable[_Tested]) -> list[pd.DataFrame]:
     """Return the rows of the curves that were tested, whose bands are found together."""
     tested = [(one.case, one.part, one.curve) for one in found if one.curve is not None]
     bands = curve_bands([curve for *_, curve in tested], [part.phenomenon == "all" for _, part, _ in tested])

@@ -27,7 +27,7 @@ from ucurve.analysis.shape.section import (
     test_benchmark,
 )
 from ucurve.analysis.shape.smoothing import Array, Curve
-from ucurve.analysis.shape.tables import CurvePairs, Shapes, curve_rows
+from ucurve.analysis.shape.tables import CurvePairs, Shapes, lay_out_curve
 from ucurve.eval.metrics.clusters import EDIT
 
 FINISHED, EQUAL_TOKENS = "finished runs", "equal tokens"
@@ -85,7 +85,7 @@ class _Point(Cell):
 
 
 @dataclass(frozen=True, eq=False)
-class _Line(Case):
+class _FlopsCase(Case):
     """A curve over FLOPs, which has a place for each of its points."""
 
     cells: Sequence[_Point]
@@ -102,7 +102,7 @@ class _Line(Case):
 
     def rows(self, part: CurvePairs, curve: Curve, bands: pd.DataFrame) -> pd.DataFrame:
         """Lay out the curve with its bands and what was measured at each point."""
-        rows = curve_rows(self.line, part.phenomenon, curve, bands, np.nan).rename(columns={"tokens": "flops"})
+        rows = lay_out_curve(self.line, part.phenomenon, curve, bands, np.nan).rename(columns={"tokens": "flops"})
         accuracy = np.concatenate([point.accuracies(part.chosen) for point in self.cells])
         return rows.assign(accuracy=accuracy, model=[point.model for point in self.cells], tokens=self.tokens)
 
@@ -156,7 +156,7 @@ def _make_cases(items: Iterable[tuple[Run, Items | None]]) -> Iterator[Case | st
             continue
         tokens = {float(point.tokens[0]) for point in points}
         told = {"at": at, "tokens": np.nan if len(tokens) > 1 else tokens.pop(), "sizes": len(sizes)}
-        case = _Line(line, flops, points, told)
+        case = _FlopsCase(line, flops, points, told)
         if have_same_pairs(case.members):
             yield case
         else:

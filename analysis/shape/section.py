@@ -171,7 +171,13 @@ def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
         return ReportSection(heading, found.notes)
     note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_LIMITS}{_BELOW}"
     view = class_view(found, name, _CLASSES, note + _MILESTONES, "rank")
-    drawings = draw_shapes(scored, found, name, "Shapes of learning", _figure_note(found), "Smoothed accuracy")
+    over = "pairs" if set(found.classes["variation"]) == {ITEMS_ONLY} else "pairs and, with several runs, seeds"
+    figure_note = (
+        f"Line: curve smoothed on the log axis (sd {SMOOTHING} decades); band: holds the whole curve "
+        f"with 95 %, over {over}; dots: accuracy of the checkpoints, step 0 set apart; triangle: the dip of a U, down, "
+        "or the bump of an inverted U, up."
+    )
+    drawings = draw_shapes(scored, found, name, "Shapes of learning", figure_note, "Smoothed accuracy")
     texts = [" ".join([count_classes(found.classes), *describe_limits(found.classes)]), *found.notes]
     if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
         texts.insert(
@@ -261,15 +267,6 @@ def describe_limits(classes: pd.DataFrame) -> Iterator[str]:
     if counts := Counter(classes.loc[classes["class"] == "undetermined", "limited_by"]):
         named = ", ".join(f"{name} ({count})" for name, count in counts.most_common())
         yield f"What limits the undetermined curves most: {named}."
-
-
-def _figure_note(shapes: Shapes) -> str:
-    over = "pairs" if set(shapes.classes["variation"]) == {ITEMS_ONLY} else "pairs and, with several runs, seeds"
-    return (
-        f"Line: curve smoothed on the log axis (sd {SMOOTHING} decades); band: holds the whole curve "
-        f"with 95 %, over {over}; dots: accuracy of the checkpoints, step 0 set apart; triangle: the dip of a U, down, "
-        "or the bump of an inverted U, up."
-    )
 
 
 def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, look: LineStyles, across: int = 4) -> Figure:

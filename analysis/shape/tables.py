@@ -58,7 +58,7 @@ class Shapes:
 
     classes: pd.DataFrame  # one row per line and phenomenon (all: the whole benchmark), see shape_table
     paradigms: pd.DataFrame  # one row per line and paradigm, with end (smoothed accuracy) and the columns of name_below
-    curves: pd.DataFrame  # see curve_rows
+    curves: pd.DataFrame  # see lay_out_curve
     run_onsets: pd.DataFrame  # name (label of the run), phenomenon, onset
     notes: tuple[str, ...]  # what could not be tested, and why, a sentence each
     estimates: Mapping[tuple[str, str], Curve]  # the curves that were tested, by line and phenomenon
@@ -157,7 +157,7 @@ def _besides(row: Row, name: str, scope: str) -> str:
     return f"too few {row['drawn']}" if name == "undetermined" and np.isnan(row["p_rise"]) else ""
 
 
-def curve_rows(
+def lay_out_curve(
     line: str, phenomenon: str, curve: Curve, bands: pd.DataFrame, untrained: float = np.nan
 ) -> pd.DataFrame:
     """Lay out a curve: ``line, phenomenon, tokens, accuracy, smoothed, low, high, band_low, band_high``.

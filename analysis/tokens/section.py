@@ -49,13 +49,13 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     surprisal = overall_and_phenomena(
         table, f"critical_region_{scored.file_name}", "Surprisal of the critical region",
         f"Surprisal of the critical region in bits, mean over pairs, {scored.title}. {_REGION} {_band(table)}",
-        lambda rows: _describe(rows, _MEMBERS, Up("bits", "Surprisal (bits)"), scored.study.look),
+        lambda rows: _region_figure(rows, _MEMBERS, Up("bits", "Surprisal (bits)"), scored.study.look),
     )  # fmt: skip
     margins = overall_and_phenomena(
         table, f"critical_margin_{scored.file_name}", "Margin inside and after the critical region",
         "Surprisal of the bad sentence minus that of the good one in bits, mean over pairs: in the critical region, "
         f"and in the tokens after it, which both sentences have (spill-over), {scored.title}. {_band(table)}",
-        lambda rows: _describe(rows, parts, Up("bits", "Margin (bits)", level=0), scored.study.look),
+        lambda rows: _region_figure(rows, parts, Up("bits", "Margin (bits)", level=0), scored.study.look),
     )  # fmt: skip
     heading = f"Critical regions on {scored.heading}"
     last = table[table["step"] == table.groupby("line", sort=False)["step"].transform("max")].reset_index(drop=True)
@@ -72,7 +72,7 @@ def _band(table: pd.DataFrame) -> str:
     return f"Band: ± {OVER_RUNS}." if (table["runs"] > 1).any() else "No band: one run for each line."
 
 
-def _describe(table: pd.DataFrame, widths: Mapping[str, tuple[str, float]], y: Up, look: LineStyles) -> LineFigure:
+def _region_figure(table: pd.DataFrame, widths: Mapping[str, tuple[str, float]], y: Up, look: LineStyles) -> LineFigure:
     """Describe a line of its own width for each of some columns."""
     parts = [
         table.assign(part=name, bits=table[column], low=table[column] - sd, high=table[column] + sd)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ucurve.analysis.charts import axes, parts
-from ucurve.analysis.charts.parts import CURVES, Column
+from ucurve.analysis.charts.parts import CURVES, NameColumn
 from ucurve.analysis.data.groups import Ids, Mask
 from ucurve.analysis.items.card import card_html, maker_of, pair_facts
 from ucurve.analysis.items.histories import RIGHT, TIE, WRONG, find_events
@@ -155,7 +155,7 @@ def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[s
     """Draw the margins around 0; the page sets the parameter ``at``, the step that is marked."""
     columns = {"line": "run", "number": "margins", "step": "steps", "tokens": "tokens"}
     table = pd.concat(pd.DataFrame({name: seed[key] for name, key in columns.items()}) for seed in seeds)
-    axis, line = TokenAxis(table["tokens"]), Column("line", "Runs", tuple(table["line"].unique()))
+    axis, line = TokenAxis(table["tokens"]), NameColumn("line", "Runs", tuple(table["line"].unique()))
     base = alt.Chart().encode(x=axes.token_axis(axis))
     colored = base.encode(
         y=alt.Y("number:Q", title=label), color=parts.color(line), strokeDash=parts.dashes(line),

@@ -8,11 +8,11 @@ from measurements.dip_levels import Cell, simulate
 from ucurve.analysis.shape.bands import curve_bands
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.smoothing import Curve
-from ucurve.analysis.shape.tables import curve_rows
+from ucurve.analysis.shape.tables import lay_out_curve
 
 
 def laid_out(curve: Curve, untrained: float = np.nan) -> pd.DataFrame:
-    return curve_rows("line", "all", curve, curve_bands([curve], [True])[0], untrained)
+    return lay_out_curve("line", "all", curve, curve_bands([curve], [True])[0], untrained)
 
 
 def test_the_band_of_checkpoints_that_vary_by_themselves_is_wide_enough_for_all_of_them() -> None:
