@@ -41,7 +41,7 @@ def _analyze(settings: AnalyzeSettings) -> tuple[Path, list[str]]:
     out = Path(settings.out)
     if any(path.is_file() for path in (out, *out.parents)):
         raise UserError(f"out={settings.out} is a file or lies below one; give a folder")
-    runs = find_runs(settings.runs)
+    runs = find_runs(settings.runs)  # before the slow imports, so that a mistake in runs= is answered at once
     from ucurve.analysis.data.study import read_study
     from ucurve.analysis.plotting.figures import render, write_drawing, write_table
     from ucurve.analysis.report.html import brief, report_html

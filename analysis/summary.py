@@ -119,11 +119,11 @@ def _find_problems(run: Run, study: Study) -> list[tuple[str, str]]:
         problems.append(("checkpoints", _format_steps(absent)))
     if run.status != NOT_TRAINED_HERE and not (run.folder / METRICS).is_file():
         problems.append(("training metrics", f"no {METRICS}"))
-    own = study.scores[study.scores["run"] == run.label]
-    return problems + _find_unscored(run, own, study.linkings) + _benchmarks_left_out(own, study.scores)
+    return problems + _find_unscored(run, study)
 
 
-def _find_unscored(run: Run, scores: pd.DataFrame, linkings: Mapping[tuple[str, str], str]) -> list[tuple[str, str]]:
+def _find_unscored(run: Run, study: Study) -> list[tuple[str, str]]:
+    scores = study.scores[study.scores["run"] == run.label]
     if scores.empty:
         there = ACCURACY.path(run.folder).is_file()
         return [("scores", f"{ACCURACY.place} has no row to draw" if there else f"no {ACCURACY.place}")]
@@ -133,17 +133,11 @@ def _find_unscored(run: Run, scores: pd.DataFrame, linkings: Mapping[tuple[str, 
         unscored = sorted(set(run.saved) - set(rows["step"]))
         if unscored:
             problems.append((f"scores on {benchmark}", _format_steps(unscored)))
-        linking = linkings[benchmark, scorers[0]]
+        linking = study.linkings[benchmark, scorers[0]]
         if linking not in set(rows["linking"].unique()):
             problems.append((f"{linking} on {benchmark}", "not among the linking functions it was scored with"))
-    return problems
-
-
-def _benchmarks_left_out(own: pd.DataFrame, scores: pd.DataFrame) -> list[tuple[str, str]]:
-    if own.empty:
-        return []  # _find_unscored reports it once for all benchmarks
-    left_out = sorted(set(scores["benchmark"].unique()) - set(own["benchmark"].unique()))
-    return [(f"scores on {benchmark}", "none, while other runs were scored on it") for benchmark in left_out]
+    others = sorted(set(study.scores["benchmark"].unique()) - set(scores["benchmark"].unique()))
+    return problems + [(f"scores on {name}", "none, while other runs were scored on it") for name in others]
 
 
 def _format_steps(steps: Sequence[int], most: int = 12) -> str:

@@ -90,6 +90,7 @@ def find_order(shapes: Shapes) -> Order:
         first = shapes.curves[shapes.curves["line"] == line].groupby("phenomenon")["accuracy"].first()
         own = acquisition_order(pd.DataFrame(list(_milestones(rows, curves, first))))
         ranked = own.loc[own["rank"].notna(), "phenomenon"]
+        # The empty first part is for a line in which nothing has a rank.
         draws = np.column_stack(
             [np.empty((DRAWS, 0)), *(draw_onsets(curves[name], place) for place, name in enumerate(ranked))]
         )

@@ -145,35 +145,27 @@ def layered(
     marks = [layers[0].add_params(*choices), *layers[1:]]
     for place, mark in enumerate(marks):
         mark.name = f"marks{place}"
+    return _chart_of(marks, _HEIGHT, menus, numbers)
+
+
+def _chart_of(marks: list[alt.Chart], height: int, menus: Sequence[NameColumn], numbers: Sequence[str]) -> LayeredChart:
     # Given at once: each of Altair's methods for one of them makes all layers anew.
-    steps = [*(alt.FilterTransform(filter=keep_chosen(column)) for column in menus), _flatten(numbers)]
+    chosen = [alt.FilterTransform(filter=keep_chosen(column)) for column in menus]
     return LayeredChart(
         data=alt.NamedData(CURVES),
         layer=marks,
         width="container",
-        height=_HEIGHT,
+        height=height,
         config=_CONFIG,
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-        transform=steps,
+        transform=[*chosen, alt.FlattenTransform(flatten=list(numbers))],
     )
-
-
-def _flatten(numbers: Sequence[str]) -> alt.FlattenTransform:
-    return alt.FlattenTransform(flatten=list(numbers))
 
 
 def small(layers: Sequence[alt.Chart], numbers: Sequence[str]) -> LayeredChart:
     """Put marks into one small panel without legend; the page sets the parameters ``at`` and ``alone``."""
     marks = [layers[0].add_params(alt.param(_AT, value=None), alt.param(_ALONE, value=None)), *layers[1:]]
-    return LayeredChart(
-        data=alt.NamedData(CURVES),
-        layer=marks,
-        width="container",
-        height=PANEL[1],
-        config=_CONFIG,
-        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-        transform=[_flatten(numbers)],
-    )
+    return _chart_of(marks, PANEL[1], (), numbers)
 
 
 def panel_size(panels: NameColumn) -> tuple[int, int]:

@@ -103,7 +103,7 @@ def value_clusters(shared: Pairs, by: str, with_intervals: bool = True) -> tuple
 
 def value_places(clusters: Clusters, by: str, overall: str = OVER_PAIRS) -> dict[str, int]:
     """Return the row of each value of a column; of ``all`` that of the mean over pairs, paradigms or phenomena."""
-    levels = clusters.levels
+    levels = clusters.levels  # paradigms, phenomena, and the means over pairs, paradigms and phenomena
     if by == ALL:
         return {ALL: len(levels.labels) - 3 + (OVER_PAIRS, *MEANS).index(overall)}
     values = levels.labels["phenomenon"].iloc[levels.paradigms : -3]
@@ -183,6 +183,7 @@ def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: 
 def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> bool:
     """Return whether the pairs of a benchmark have a column, or all columns that are crossed."""
     pairs, every = histories[0].shared.table, _pair_tables(scored.study)
+    # A column of another benchmark only leaves this one without curves; one that no benchmark has is a mistake.
     crossed = [one for one in crossed_columns(pairs, column) if one not in FREQUENCIES]
     for one in crossed:
         if one not in pairs and not any(one in table for table in every):

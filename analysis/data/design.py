@@ -12,7 +12,7 @@ from ucurve.storage.facts import Level
 FACTORS = ("architecture", "size", "tokenizer", "budget", "corpus")  # which labels name wherever they vary
 _MODEL = "model"  # the name of the model file, of one architecture and size
 _TEXT, _SETTINGS = "text", "settings"  # the hashes of the tokens and of the whole configuration without seeds
-_PART_OF = {
+_PART_OF = {  # of a setting the factor that it belongs to, by how its name begins
     "objective.": "objective", "tokenizer.": "tokenizer", "data.": "corpus", "optimizer.": "optimizer", "rate.": "rate",
 }  # fmt: skip
 
@@ -27,6 +27,7 @@ class Design:
     def table(self) -> pd.DataFrame:
         """A row for each run and a column for each factor; missing where a run has no such factor."""
         others = set(itertools.chain(*self.factors.values())).difference(FACTORS)
+        # What tells lines apart where no factor does comes last, so that labels name it only then.
         last = ("name", _TEXT, _SETTINGS)
         order = sorted(others, key=lambda name: (name in last and 1 + last.index(name), "." in name, name))
         columns = [*FACTORS, *order]

@@ -35,6 +35,7 @@ def read_table(
 
     A name becomes categorical and is never missing, an empty number becomes NaN.
     """
+    # Arrow's own message about a column that is not there says neither file nor line.
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         header = next(csv.reader(file), [])
     if missing := [name for name in columns if name not in header]:
@@ -75,6 +76,7 @@ def read_records(path: Path, columns: Mapping[str, Kind]) -> pd.DataFrame:
 
 
 def _broken_line(path: Path, columns: Mapping[str, Kind], error: Exception) -> UserError:
+    # Arrow does not say which line is broken, so the file is read again, with what is not UTF-8 as surrogates.
     with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
         reader = csv.reader(file)
         header = next(reader)

@@ -108,6 +108,7 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
     labels = _shortest_labels([folder.resolve() for folder in ordered])
     runs = [_read_run(folder, label) for folder, label in zip(ordered, labels, strict=True)]
+    # Runs are placed by their lines, which only a design knows.
     placed = sorted(_with_design(runs), key=_place)
     return _with_design(placed)  # whose levels are in the order of the runs, not of the names of folders
 
@@ -165,6 +166,7 @@ def _nearest_folder(pattern: str) -> Path | None:
     for part in Path(pattern).parts:
         if not (reached / part).is_dir():
             children = [child.name for child in reached.iterdir() if child.is_dir()]
+            # Wildcards would count as letters in which the names differ.
             reached /= nearest(re.sub(r"[*?\[\]]", "", part), children) or ""
             return reached if reached != Path() and _leads_to_runs(reached) else None
         reached /= part
@@ -199,7 +201,7 @@ def _read_run(folder: Path, label: str) -> Run:
 
 
 def _place(run: Run) -> tuple[float, float, str, int, int]:
-    if run.facts is None:
+    if run.facts is None:  # models from elsewhere come last
         return math.inf, math.inf, "", 0, 0
     seeds = run.facts.seeds
     return run.facts.parameters["total"], run.facts.tokens_budget, run.line_without(), seeds.init, seeds.data

@@ -161,7 +161,7 @@ class BenchmarkScores:
     def linking(self) -> str:
         """The linking function of the figures: the one that was asked for, or what is shown first."""
         by_scorer = self.rows.astype({"linking": str}).groupby("scorer", observed=True)["linking"].agg(set)
-        shared = set.intersection(*by_scorer)
+        shared = set.intersection(*by_scorer)  # causal and masked models have one function in a figure
         there = [name for name in dict.fromkeys(self.rows["linking"].astype(str)) if name in shared]
         return self.study.settings.linking or self.reported.choose_linking(there)
 
@@ -332,6 +332,7 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     study = Study(
         runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, UserTables()
     )  # fmt: skip
+    # The user's tables are checked against the benchmarks, which only a study knows.
     return replace(study, user_tables=_read_user_tables(study))
 
 

@@ -60,7 +60,7 @@ def read_languages(path: Path, scored: Iterable[str] | None = None) -> pd.DataFr
     languages in which it holds ``yes``, ``true`` or ``1``, and not ``no``, ``false``, ``0`` or nothing.
     """
     rows = _read_unique(path, "languages", ("language",))
-    rows = [(line, {"frequency": "", **row}) for line, row in rows]
+    rows = [(line, {"frequency": "", **row}) for line, row in rows]  # the column may be absent
     table = pd.DataFrame(
         {
             "language": [row["language"] for _, row in rows],
@@ -199,5 +199,6 @@ def _truth(text: str) -> bool | None:
 
 
 def _factor(text: str) -> float | None:
+    # In a set of languages nothing means no; here it is a missing number, and 0 and 1 are themselves.
     truth = None if text in ("", "0", "1") else _truth(text)
     return _number(text) if truth is None else float(truth)

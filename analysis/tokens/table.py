@@ -49,7 +49,7 @@ def find_regions(sentences: StoredSentences, members: pd.DataFrame) -> dict[str,
     width = int(shortest.max(initial=0))
     offsets = np.arange(width)
     inside = offsets < shortest[:, None]
-    last = len(sentences.tokens) - 1
+    last = len(sentences.tokens) - 1  # places beyond a sentence are read too, and ``inside`` leaves them out
 
     def equal(places: dict[str, Ids]) -> Ids:
         good, bad = (sentences.tokens[np.clip(places[side], 0, last)] for side in SIDES)
@@ -89,6 +89,7 @@ def sum_regions(regions: dict[str, Regions], surprisal: Values) -> pd.DataFrame:
 
 def _sums(values: Values, first: Ids, end: Ids) -> Values:
     """Sum values from one place to another, each sum by itself, so that equal values have equal sums."""
+    # ``reduceat`` also sums from each end to the next beginning; every other sum is wanted.
     places = np.stack([first, end], axis=1).ravel()
     sums = np.add.reduceat(np.append(values, 0.0), places)[::2]
     return np.where(first < end, sums, 0.0)
@@ -192,7 +193,7 @@ def token_frame(
     for checkpoint in read_checkpoints(scored, steps):
         name = checkpoint.stored.sentences
         without.discard(checkpoint.step)
-        if name not in kept:
+        if name not in kept:  # checkpoints of one tokenizer have the same sentences
             kept[name] = _describe_tokens(scored.benchmark, checkpoint, pairs)
         described, at = kept[name], kept[name]["at"].to_numpy()
         surprisal = -checkpoint.stored.values[at] / np.log(2)
@@ -221,6 +222,7 @@ def _describe_tokens(benchmark: str, checkpoint: Checkpoint, pairs: Collection[i
         table |= {"word": pd.array([pd.NA] * len(at), "Int64") if sentences.words is None else sentences.words[at]}
         tables.append(pd.DataFrame({**table, "scored": sentences.scored[at], "at": at}).astype({"word": "Int64"}))
     every = pd.concat(tables, ignore_index=True)
+    # Descending sides put good before bad.
     return every.sort_values(["pair", "side", "place"], ascending=[True, False, True], ignore_index=True)
 
 
