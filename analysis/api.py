@@ -22,7 +22,7 @@ from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
 from ucurve.analysis.curves.learning import curve_table, draw_learning_curves
 from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
 from ucurve.analysis.data.frames import metric_frame, overall, score_frame
-from ucurve.analysis.data.runs import Run, find_runs
+from ucurve.analysis.data.runs import Run, RunList, find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.lines.section import side_by_side_sections
@@ -32,7 +32,6 @@ from ucurve.analysis.ngrams.section import ngram_sections
 from ucurve.analysis.notebook import NotebookStudy
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.report.html import ReportSection
-from ucurve.analysis.run_list import RunList
 from ucurve.analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
 from ucurve.analysis.shape.over_flops import flops_shape_sections
 from ucurve.analysis.shape.over_lines import line_shape_sections, size_shape_sections

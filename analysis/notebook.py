@@ -21,7 +21,7 @@ from ucurve.analysis.data.frames import last_scored, overall
 from ucurve.analysis.data.groups import ALL, columns, crossed_columns
 from ucurve.analysis.data.look import look_of
 from ucurve.analysis.data.pair_scores import under_linking
-from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run, describe_runs, table_html, table_text
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures import page
 from ucurve.analysis.figures.described import LineFigure
@@ -41,7 +41,6 @@ from ucurve.analysis.lines.ends import compare_levels, line_ends
 from ucurve.analysis.lines.table import SideBySide, set_side_by_side
 from ucurve.analysis.linking.section import linking_by_line, linking_by_run
 from ucurve.analysis.plotting.style import LineStyles
-from ucurve.analysis.run_list import describe_runs, table_html, table_text
 from ucurve.analysis.shape.listing import SHAPES_OVER, list_shapes
 from ucurve.analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, short_traceback, unknown_name

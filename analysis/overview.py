@@ -20,7 +20,7 @@ from ucurve.analysis.items.histories import History, read_histories
 from ucurve.analysis.items.seen_before import find_seen_at_once
 from ucurve.analysis.plotting.facets import panels_by
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.plotting.style import readable, rounded_count
 from ucurve.analysis.report.html import FirstScreen
 from ucurve.analysis.shape.classify import NOT_TESTED, TURNS, Row
 from ucurve.analysis.shape.power import MOST_SEEDS
@@ -119,9 +119,10 @@ def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     own = shapes.curves[(shapes.curves["line"] == row["line"]) & (shapes.curves["phenomenon"] == row["phenomenon"])]
     untrained = own.loc[own["tokens"] == 0, "accuracy"]
     start = f" (untrained: {100 * untrained.iloc[0]:.0f} %)" if len(untrained) else ""
+    name = f"{name[:1].upper()}{name[1:]}"
     return (
-        f"{name[:1].upper()}{name[1:]}{of_line} {verbs[0]} from {100 * before:.0f} % at {_count(since)}{start} to "
-        f"{100 * turned:.0f} % at {_count(place)} tokens and {verbs[1]} to {100 * after:.0f} %"
+        f"{name}{of_line} {verbs[0]} from {100 * before:.0f} % at {rounded_count(since, 2)}{start} "
+        f"to {100 * turned:.0f} % at {rounded_count(place, 2)} tokens and {verbs[1]} to {100 * after:.0f} %"
     )
 
 
@@ -311,7 +312,9 @@ def _describe_learned(ranked: pd.DataFrame, of_line: str) -> Iterator[str]:
 
 def _tell_onset(row: Row) -> str:
     """Write an onset; where its interval reaches the first checkpoint, only its upper end is known."""
-    return f"at most {_count(row['onset_high'])}" if row["onset_censored"] == "left" else _count(row["onset"])
+    if row["onset_censored"] == "left":
+        return f"at most {rounded_count(row['onset_high'], 2)}"
+    return rounded_count(row["onset"], 2)
 
 
 def _some(names: Sequence[str]) -> list[str]:
@@ -373,10 +376,6 @@ def _picture(scored: BenchmarkScores, level: str, title: str, table: pd.DataFram
 
 def _across(panels: Sequence[str]) -> int:
     return 6 if len(panels) > 15 else 5
-
-
-def _count(tokens: float) -> str:
-    return format_count(int(float(f"{tokens:.2g}")))
 
 
 def _join(names: Sequence[str]) -> str:

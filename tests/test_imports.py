@@ -78,7 +78,7 @@ ORDER = {
         "acquisition pairs languages ngrams change_points summary",
         "tokens",
         "lines",
-        "overview power run_list",
+        "overview power",
         "notebook",
         "api sections",
         "run",

@@ -88,7 +88,7 @@ async def _look(request: Request) -> Response:
 
 
 async def _vega(request: Request) -> Response:
-    from ucurve.analysis.charts.bundle import vega_script
+    from ucurve.analysis.charts.offline import vega_script
 
     del request
     return Response(vega_script(), media_type="text/javascript")

@@ -16,8 +16,8 @@ from ucurve.analysis.plotting.style import (
     percent_bottom,
     phenomenon_name,
     phenomenon_order,
+    rounded_count,
 )
-from ucurve.fields import format_count
 
 _LEVEL_DASHES = ([6, 2], [3, 1.5], [7, 2.5, 1.5, 2.5], [1, 1.5])
 
@@ -58,7 +58,7 @@ def flops_chart(table: pd.DataFrame, title: str, note: str, look: LineStyles = N
 def name_with_parameters(points: pd.DataFrame) -> dict[str, str]:
     """Name the lines in the column ``over_budgets`` with their ``parameters``, smallest first."""
     parameters = points.groupby("over_budgets")["parameters"].first().astype(float).sort_values(kind="stable")
-    counts = {str(name): format_count(int(float(f"{size:.3g}"))) for name, size in parameters.dropna().items()}
+    counts = {str(name): rounded_count(size) for name, size in parameters.dropna().items()}
     names = parameters.index.astype(str)
     return {name: f"{name} ({counts[name]} parameters)" if name in counts else name for name in names}
 

@@ -3,13 +3,12 @@
 import hashlib
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 import altair
 from jinja2 import Environment
-
-from ucurve.analysis.charts.bundle import vega_script
 
 # Altair's own pages write names into a script as they are, and load Vega from a server unless told otherwise.
 _PAGE = Environment(autoescape=True).from_string("""\
@@ -48,6 +47,18 @@ _DOCUMENT = Environment(autoescape=True).from_string("""\
 </body>
 </html>
 """)
+
+
+@cache
+def vega_script() -> str:
+    """Return a script that gives a page ``vegaEmbed``, of about 900 KB.
+
+    Charts must be embedded with ``ast: true``: their expressions are then interpreted, so a page can forbid ``eval``.
+    """
+    from vl_convert import javascript_bundle
+
+    script: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return script
 
 
 class _Offline(altair.TopLevelMixin):

@@ -1,11 +1,13 @@
-"""Finds run folders and says what each one is: its identity, the line it belongs to, and how far it got."""
+"""Finds run folders, says what each one is (its identity, its line, how far it got), and lists them as a table."""
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import pandas as pd
 
 from ucurve.analysis.data.design import NO_DESIGN, Design, make_design
 from ucurve.errors import DamagedError, UserError, nearest
@@ -29,6 +31,7 @@ from ucurve.training.factors import read_factors
 
 NOT_TRAINED_HERE = "not trained here"  # the status of a model that was only scored
 _MARKS = (RECORD, str(ACCURACY.place))
+_MOST_RUNS = 20  # that are listed
 
 
 @dataclass(frozen=True, repr=False)
@@ -216,3 +219,44 @@ def _with_design(runs: Sequence[Run]) -> list[Run]:
     uses = Counter((lines[label], one.seeds.init, one.seeds.data) for label, one in facts.items())
     with_copies = {line for (line, *_), count in uses.items() if count > 1}
     return [replace(run, design=design, is_alone=lines.get(run.label) in with_copies) for run in runs]
+
+
+class RunList(list[Run]):
+    """The runs of a study, which show themselves as a table."""
+
+    def _repr_html_(self) -> str:
+        return table_html(describe_runs(self))
+
+    def __repr__(self) -> str:
+        return table_text(describe_runs(self))
+
+
+def describe_runs(runs: Collection[Run]) -> pd.DataFrame:
+    """Tabulate model, tokens, seed and status of each run."""
+    rows = []
+    for run in runs:
+        facts = run.facts
+        seeds = sorted({facts.seeds.init, facts.seeds.data}) if facts else []
+        rows.append(
+            {
+                "run": run.label,
+                "model": run.model,
+                "tokens": format_count(facts.tokens_budget) if facts else "",
+                "seed": " and ".join(map(str, seeds)),
+                "status": facts.status if facts else NOT_TRAINED_HERE,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def table_html(table: pd.DataFrame) -> str:
+    """Write the first rows of a table of runs as HTML."""
+    more = f"<p>and {len(table) - _MOST_RUNS} more runs</p>" if len(table) > _MOST_RUNS else ""
+    named = table.rename(columns=lambda name: str(name).replace("_", " "))
+    return str(named.head(_MOST_RUNS).to_html(index=False)) + more
+
+
+def table_text(table: pd.DataFrame) -> str:
+    """Write the first rows of a table of runs as text."""
+    more = f"\nand {len(table) - _MOST_RUNS} more runs" if len(table) > _MOST_RUNS else ""
+    return str(table.head(_MOST_RUNS).to_string(index=False)) + more

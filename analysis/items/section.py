@@ -190,10 +190,10 @@ def item_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         "paradigm." + more
     )
     view = TableView(note, _SUMMARY, shown, files, "lost")
-    yield ReportSection(_heading("What becomes of pairs", scored), (view,))
+    yield ReportSection(f"What becomes of pairs on {scored.heading}", (view,))
     left_out = describe_left_out(histories)
     if parts := [*filter(None, [left_out]), *_agreement(scored, lines_of(histories))]:
-        yield ReportSection(_heading("Agreement between seeds", scored), tuple(parts))
+        yield ReportSection(f"Agreement between seeds on {scored.heading}", tuple(parts))
 
 
 def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
@@ -253,10 +253,6 @@ def _components(scored: BenchmarkScores, lines: Sequence[LineRuns]) -> Iterator[
 def _last(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     last = table[table["step"] == table.groupby("line")["step"].transform("max")]
     return last.drop_duplicates(keys).assign(phenomenon=last["phenomenon"].map(readable))
-
-
-def _heading(what: str, scored: BenchmarkScores) -> str:
-    return f"{what} on {scored.heading}"
 
 
 def _describe_kappa(table: pd.DataFrame, look: LineStyles) -> LineFigure:

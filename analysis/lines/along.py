@@ -12,13 +12,12 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.over_seeds import LEAST_SLOPE, level_pairs, moderate, weigh
-from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.plotting.style import readable, rounded_count
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
-from ucurve.fields import format_count
 
 CURVE_COLUMNS = ("factor", "level", "other", "phenomenon", "tokens", "difference", "low", "high")
 COLUMNS = (
@@ -150,12 +149,8 @@ def tell_along(along: pd.DataFrame) -> tuple[object, ...]:
 def _ranges(tokens: pd.Series, holds: pd.Series) -> str:
     """Name the stretches of checkpoints at which something holds: ``from 25K to 98K, at 1.5M``."""
     stretches = tokens[holds].groupby((holds != holds.shift()).cumsum()[holds])
-    ends = [list(map(_count, own.iloc[[0, -1]])) for _, own in stretches]
+    ends = [list(map(rounded_count, own.iloc[[0, -1]])) for _, own in stretches]
     return ", ".join(f"from {first} to {last}" if first != last else f"at {first}" for first, last in ends)
-
-
-def _count(tokens: float) -> str:
-    return format_count(int(float(f"{tokens:.3g}")))
 
 
 @lru_cache(maxsize=16)
@@ -175,7 +170,7 @@ def describe_along(table: pd.DataFrame, factor: str, better: str, worse: str) ->
             ]
             low, high = sorted(abs(100 * row[bound]) for bound in ("largest_low", "largest_high"))
             most = f"most clearly by {abs(100 * row['largest']):.1f} points (band: {low:.1f} to {high:.1f}) at "
-            most += _count(row["largest_at"])
+            most += rounded_count(row["largest_at"])
             return f"Along the curves, {' and '.join(told)} tokens, {most}." if told else _NOWHERE
     return ""
 

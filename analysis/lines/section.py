@@ -11,11 +11,10 @@ from matplotlib.ticker import FuncFormatter
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.table import FLOPS, LOSS, TOKENS, SideBySide, set_side_by_side
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.style import LineStyles, drawing_style, percent_bottom, readable
+from ucurve.analysis.plotting.style import LineStyles, drawing_style, percent_bottom, readable, rounded_count
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.metrics.sampling import CONFIDENCE
-from ucurve.fields import format_count
 
 _MOST_ROWS = 40  # in a table of the report
 _LEGEND_LETTERS, _LEGEND_ROW = 90, 0.13  # in a row of a legend, and its height in inches
@@ -74,7 +73,7 @@ def _lines_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
     )
     rows = _at_last(found.lines, found)
     rows = rows[rows["phenomenon"] == "all"]
-    shown = rows.assign(read_at=rows["tokens"].map(_count))
+    shown = rows.assign(read_at=rows["tokens"].map(rounded_count))
     return TableView(note, _LINES, shown, {f"side_by_side_{scored.file_name}": found.lines})
 
 
@@ -107,12 +106,8 @@ def _at_last(table: pd.DataFrame, found: SideBySide) -> pd.DataFrame:
 
 
 def _describe_level(equal_in: str, level: float) -> str:
-    number = {TOKENS: _count(level), FLOPS: f"{level:.2g}", LOSS: f"{level:.2f}"}[equal_in]
+    number = {TOKENS: rounded_count(level), FLOPS: f"{level:.2g}", LOSS: f"{level:.2f}"}[equal_in]
     return f"{number} {equal_in}"
-
-
-def _count(tokens: float) -> str:
-    return format_count(int(float(f"{tokens:.3g}")))
 
 
 def _draw_sets(found: SideBySide, scored: BenchmarkScores) -> Iterator[Drawing]:

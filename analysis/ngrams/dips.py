@@ -24,7 +24,7 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.pair_scores import HALVES
 from ucurve.analysis.items.histories import RIGHT
 from ucurve.analysis.ngrams.scores import AtCheckpoint, BesideNgrams, ratio
-from ucurve.analysis.plotting.style import readable
+from ucurve.analysis.plotting.style import readable, rounded_count
 from ucurve.analysis.shape.classify import LEVEL, Row
 from ucurve.analysis.shape.smoothing import (
     Array,
@@ -37,7 +37,6 @@ from ucurve.analysis.shape.smoothing import (
 from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import CONFIDENCE, TAIL
 from ucurve.eval.metrics.significance import holm
-from ucurve.fields import format_count
 
 LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
 LEAST_FIT = 0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
@@ -255,9 +254,9 @@ def _describe_dip(rows: pd.DataFrame, several: bool) -> str:
     what = "all pairs" if first["phenomenon"] == "all" else readable(str(first["phenomenon"]))
     line = f" of {first['line']}" if several else ""
     dip = (
-        f"The dip of {what}{line} between {_tokens(first['start'])} and "
-        f"{_tokens(first['end'])} tokens (a fall of {100 * first['fall']:.1f} points, lowest at "
-        f"{_tokens(first['bottom'])}" + (", in this run): " if first["runs"] == 1 else "): ")
+        f"The dip of {what}{line} between {rounded_count(first['start'], 2)} and "
+        f"{rounded_count(first['end'], 2)} tokens (a fall of {100 * first['fall']:.1f} points, lowest at "
+        f"{rounded_count(first['bottom'], 2)}" + (", in this run): " if first["runs"] == 1 else "): ")
     )
     if rows["named"].any():
         return dip + _describe_named(rows)
@@ -277,21 +276,14 @@ def _describe_named(rows: pd.DataFrame) -> str:
     if named["share"] > 1:
         text += "; this is more than all of it, because pairs that the n-gram model gets right gained"
     others = rows[rows["accounts"] & ~rows["named"]]
+    named_orders = others["order"].astype(str) + "-gram"
     alike = others["fit"] >= named["fit"] - SAME_FIT
     if alike.any():
-        text += f"; {_orders(others[alike])} errors fit it just as well"
+        text += f"; {', '.join(named_orders[alike])} errors fit it just as well"
     if named["fits_best"] >= _SURE or alike.all():
         return f"{text}."
-    also, sure = _orders(others[~alike]), f"only {100 * named['fits_best']:.0f} % of resamples"
+    also, sure = ", ".join(named_orders[~alike]), f"only {100 * named['fits_best']:.0f} % of resamples"
     return f"{text}; {also} errors would account for it too, and the choice among these orders is the same in {sure}."
-
-
-def _orders(rows: pd.DataFrame) -> str:
-    return ", ".join(f"{order}-gram" for order in rows["order"])
-
-
-def _tokens(count: float) -> str:
-    return format_count(int(float(f"{count:.2g}")))
 
 
 def _share(row: pd.Series) -> str:

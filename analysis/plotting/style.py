@@ -162,6 +162,11 @@ def token_label(tokens: float) -> str:
     return format_count(round(tokens))
 
 
+def rounded_count(number: float, digits: int = 3) -> str:
+    """Write a count for people, with so many significant digits: ``1.23M`` for 1,234,567."""
+    return format_count(int(float(f"{number:.{digits}g}")))
+
+
 def power_label(value: float) -> str:
     """Label a tick of a large number in powers of ten, such as 2 times 10 to the 15."""
     digits, power = f"{value:.1e}".split("e")

@@ -13,7 +13,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ucurve.analysis.charts.bundle import vega_script
+from ucurve.analysis.charts.offline import vega_script
 from ucurve.analysis.charts.parts import has_menus
 from ucurve.analysis.plotting.figures import Drawing, render
 from ucurve.analysis.plotting.style import ONE_COLUMN
@@ -231,25 +231,23 @@ def report_html(
     scripts = [_source("page.js")]
     if any(isinstance(item, Drawing) and item.chart is not None for section in shown for item in section.content):
         scripts += [vega_script(), _source("charts.js")]
+    # A Content Security Policy names scripts by their hashes, so that the page runs no other one.
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    pictures = [] if first is None else [_item_fields(picture, images) for picture in first.pictures]
     return _TEMPLATES.get_template("page.html").render(
         title=title,
         look=(resources.files("ucurve") / "look.css").read_text(encoding="utf-8"),
         scripts=scripts,
-        first=None if first is None else _first_fields(first, images),
+        first=None if first is None else {"facts": first.facts, "pictures": pictures},
         sections=groups.pop(None),
         questions=[{"anchor": one.anchor, "text": one.text, "sections": parts} for one, parts in groups.items() if one],
         left_out=[section for section in sections if section.left_out],
-        hashes=[_script_hash(script) for script in scripts],
+        hashes=[f"sha256-{digest}" for digest in digests],
     )
 
 
 def _source(name: str) -> str:
     return (resources.files("ucurve.analysis.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _script_hash(script: str) -> str:
-    """Return what a Content Security Policy names a script by, so that the page runs no other one."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, bytes]) -> dict[str, object]:
@@ -262,10 +260,6 @@ def _section_fields(section: ReportSection, anchor: str, images: Mapping[str, by
         "page": section.page,
         "beside": section.beside,
     }
-
-
-def _first_fields(first: FirstScreen, images: Mapping[str, bytes]) -> dict[str, object]:
-    return {"facts": first.facts, "pictures": [_item_fields(picture, images) for picture in first.pictures]}
 
 
 def _split_note(note: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import pytest
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
 from ucurve.analysis.api import open_study
-from ucurve.analysis.charts.bundle import vega_script
+from ucurve.analysis.charts.offline import vega_script
 from ucurve.analysis.notebook import NotebookStudy
 from ucurve.errors import UserError
 from ucurve.eval.linking import parse_linking

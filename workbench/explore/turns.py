@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.groups import Ids
-from ucurve.fields import format_count
+from ucurve.analysis.plotting.style import rounded_count
 
 SHOWN = 0.05  # a fall or rise of fewer points than these is called staying
 
@@ -37,7 +37,8 @@ class Course:
         if self.step < 0:
             return f"is at {_percent(self.last)} %"
         if self.depth >= SHOWN:
-            fall = f"falls from {_percent(self.fall_from)} to {_percent(self.low)} % at {_tokens(self.tokens)} tokens"
+            tokens = rounded_count(self.tokens, 2)
+            fall = f"falls from {_percent(self.fall_from)} to {_percent(self.low)} % at {tokens} tokens"
             return f"{fall} and comes back to {_percent(self.back_to)} %"
         if abs(self.last - self.first) < SHOWN:
             return f"stays near {_percent(self.last)} %"
@@ -103,7 +104,3 @@ def order(found: Mapping[str, Sequence[Course]], turned: Iterable[str] = ()) -> 
 
 def _percent(value: float) -> str:
     return f"{100 * value:.0f}"
-
-
-def _tokens(number: float) -> str:
-    return format_count(int(float(f"{number:.2g}")))
