@@ -1,4 +1,4 @@
-"""The application: the pages of the rooms and their requests, behind the gate, and what the start page lists."""
+"""The application: the start page, the pages of the rooms and their requests, behind the gate."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -22,6 +22,34 @@ from ucurve.workbench.room import File, Room
 from ucurve.workbench.security import STATIC, Gate
 from ucurve.workbench.settings import WorkbenchSettings
 from ucurve.workbench.write.projects import list_projects
+
+
+def start_values(settings: WorkbenchSettings) -> dict[str, object]:
+    """Return what ``templates/start.html`` shows; runs that cannot be read are replaced by the reason."""
+    values: dict[str, object] = {
+        "projects": [
+            {"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)
+        ],
+        "questionnaires": Questionnaires(settings.projects).names(),
+    }
+    patterns = settings.run_patterns()
+    try:
+        runs = find_runs(patterns) if patterns else []
+    except UcurveError as error:
+        return {**values, "runs": [], "no_runs": str(error)}
+    return {
+        **values,
+        "runs": [
+            {
+                "run": run.label,
+                "status": run.status,
+                "checkpoints": len(run.saved),
+                "benchmarks": sorted({str(scored["benchmark"]) for scored in list_scores(run)}),
+            }
+            for run in runs
+        ],
+        "no_runs": no_runs(),
+    }
 
 
 def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -> Starlette:
@@ -92,31 +120,3 @@ async def _vega(request: Request) -> Response:
 
     del request
     return Response(vega_script(), media_type="text/javascript")
-
-
-def start_values(settings: WorkbenchSettings) -> dict[str, object]:
-    """Return what ``templates/start.html`` shows; runs that cannot be read are replaced by the reason."""
-    values: dict[str, object] = {
-        "projects": [
-            {"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)
-        ],
-        "questionnaires": Questionnaires(settings.projects).names(),
-    }
-    patterns = settings.run_patterns()
-    try:
-        runs = find_runs(patterns) if patterns else []
-    except UcurveError as error:
-        return {**values, "runs": [], "no_runs": str(error)}
-    return {
-        **values,
-        "runs": [
-            {
-                "run": run.label,
-                "status": run.status,
-                "checkpoints": len(run.saved),
-                "benchmarks": sorted({str(scored["benchmark"]) for scored in list_scores(run)}),
-            }
-            for run in runs
-        ],
-        "no_runs": no_runs(),
-    }

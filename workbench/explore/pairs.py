@@ -54,7 +54,11 @@ def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, obje
     verdicts at all steps as digits (0 wrong, 1 tied, 2 right).
     """
     matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
-    place = _place(matrix, values.get("step"))
+    found = np.flatnonzero(matrix.steps == whole_of(values, "step"))
+    if not len(found):
+        steps = ", ".join(map(str, matrix.steps[:20].tolist()))
+        raise UserError(f"{matrix.run.label} has no scores of step {values.get('step')}; there are {steps}")
+    place = int(found[0])
     kind = str(values.get("kind") or "all")
     if kind not in KINDS:
         raise unknown_name("kind of pairs", kind, KINDS)
@@ -86,14 +90,6 @@ def row_of(matrix: ScoreMatrix, values: Values) -> int:
     found = np.flatnonzero(matrix.pairs["pair"].to_numpy() == number)
     if not len(found):
         raise UserError(f"{matrix.benchmark} has no pair {number}; they are 0 to {len(matrix.pairs) - 1}")
-    return int(found[0])
-
-
-def _place(matrix: ScoreMatrix, step: object) -> int:
-    found = np.flatnonzero(matrix.steps == whole_of({"step": step}, "step"))
-    if not len(found):
-        steps = ", ".join(map(str, matrix.steps[:20].tolist()))
-        raise UserError(f"{matrix.run.label} has no scores of step {step}; there are {steps}")
     return int(found[0])
 
 

@@ -45,7 +45,8 @@ class Project:
 def list_projects(root: Path) -> list[Project]:
     """List the projects of a folder, by name; the first time, the demo's is made."""
     if not root.exists():
-        _copy_demo(root / DEMO)
+        with as_file(files("ucurve.eval.templates") / "demo_grammar") as grammar:
+            shutil.copytree(grammar, root / DEMO, ignore=shutil.ignore_patterns("patterns.json"))
     return [Project(path) for path in sorted(root.iterdir()) if (path / _TEMPLATES).is_dir() and not path.is_symlink()]
 
 
@@ -111,8 +112,3 @@ def new_template(name: str) -> str:
     """Return the text of an empty template."""
     record = {"uid": name, "phenomenon": "unnamed", "strict_MP": False, "sep": "", "good_rule": [""], "bad_rule": [""]}
     return readable_json(record) + "\n"
-
-
-def _copy_demo(folder: Path) -> None:
-    with as_file(files("ucurve.eval.templates") / "demo_grammar") as grammar:
-        shutil.copytree(grammar, folder, ignore=shutil.ignore_patterns("patterns.json"))

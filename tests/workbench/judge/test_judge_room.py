@@ -355,7 +355,7 @@ def test_files_of_answers_that_are_refused_leave_nothing_behind(files, message, 
 
 
 def test_files_that_are_too_large(made, monkeypatch):
-    monkeypatch.setattr("ucurve.workbench.judge.results.LARGEST_UPLOAD", 1024**2)
+    monkeypatch.setattr("ucurve.workbench.judge.room.LARGEST_UPLOAD", 1024**2)
     assert made.refused(**made.load("first", ann_csv="a" * 3 * 1024**2)) == (
         "files: 3.0 MB of answers; at most 1 MB are loaded at once"
     )
