@@ -58,6 +58,9 @@ def open_study(runs: str | Path | Iterable[str | Path], **settings: object) -> N
     Examples:
         >>> study = ucurve.open("runs/demo/*")
         >>> study
+
+    Raises:
+        UserError: when no run matches, a file of a run is broken, or a setting is wrong.
     """
     patterns = [runs] if isinstance(runs, str | Path) else runs
     checked = check(AnalyzeSettings, {"runs": [*map(str, patterns)], "out": "figures", **settings})

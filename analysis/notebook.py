@@ -25,17 +25,10 @@ from ucurve.analysis.data.runs import Run, describe_runs, table_html, table_text
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures import page
 from ucurve.analysis.figures.described import LineFigure
+from ucurve.analysis.items import seeds
 from ucurve.analysis.items.histories import RIGHT, VERDICT_NAMES, WRONG, History, read_histories, same_pairs
 from ucurve.analysis.items.margins import BEYOND, margin_table
 from ucurve.analysis.items.section import item_summary, item_table
-from ucurve.analysis.items.seeds import (
-    LineRuns,
-    agreement_table,
-    describe_left_out,
-    lines_of,
-    seed_components,
-    why_not_crossed,
-)
 from ucurve.analysis.items.seen_before import find_seen_pair, frequency_table, with_frequencies
 from ucurve.analysis.lines.ends import compare_levels, line_ends
 from ucurve.analysis.lines.table import SideBySide, set_side_by_side
@@ -404,7 +397,7 @@ class NotebookStudy(Study):
         Examples:
             >>> study.agreement()[["phenomenon", "step", "kappa", "agreement"]]
         """
-        return agreement_table(self._comparable_lines(self.scored(benchmark, linking)))
+        return seeds.agreement_table(self._comparable_lines(self.scored(benchmark, linking)))
 
     def seed_outliers(self, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
         """Name the run that lies farthest from its other seeds, for each curve of lines of four runs and more.
@@ -427,10 +420,10 @@ class NotebookStudy(Study):
             UserError: when no two initializations were trained on the same two orders; it names the runs to train.
         """
         lines = self._comparable_lines(self.scored(benchmark, linking))
-        found = [table for line in lines if len(table := seed_components(line))]
+        found = [table for line in lines if len(table := seeds.seed_components(line))]
         if not found:
             raise UserError(
-                " ".join(f"{line.line}: {why_not_crossed(line)}" for line in lines)
+                " ".join(f"{line.line}: {seeds.why_not_crossed(line)}" for line in lines)
                 or f"{_NO_SEEDS}, so no variance can be split"
             )
         return pd.concat(found, ignore_index=True)
@@ -440,6 +433,9 @@ class NotebookStudy(Study):
 
         Examples:
             >>> study.column_curves("paradigm")[["value", "step", "accuracy", "low", "high"]]
+
+        Raises:
+            UserError: when there is no such column, it has too many values, or no scores of single pairs are stored.
         """
         return self._column_curves(self.scored(benchmark, linking), column)
 
@@ -502,11 +498,11 @@ class NotebookStudy(Study):
             raise unknown_name("run", str(run), histories)
         return histories[alike[0]]
 
-    def _comparable_lines(self, scored: BenchmarkScores) -> list[LineRuns]:
+    def _comparable_lines(self, scored: BenchmarkScores) -> list[seeds.LineRuns]:
         """Return the lines of two runs or more on the same pairs; tell of none, and which runs are on other pairs."""
         histories = self._histories(scored)
-        left_out = describe_left_out(histories)
-        found = lines_of(histories)
+        left_out = seeds.describe_left_out(histories)
+        found = seeds.lines_of(histories)
         reason = "" if found else f"{scored.benchmark}: {_NO_SEEDS}, so there is no agreement of seeds."
         if reason or left_out:
             log_line(f"{reason} {left_out}".strip())

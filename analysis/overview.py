@@ -50,9 +50,7 @@ def tell_benchmark(scored: BenchmarkScores) -> Story:
     """Tell what was learned of a benchmark and which curves turn, with pictures of the curves."""
     shapes, order = read_shapes(scored), read_order(scored)
     if shapes is None or order is None:
-        rows = scored.curve_rows()
-        table = rows if rows.empty else curve_table(rows, scored.study.runs)
-        return Story(tuple(_describe_accuracies(scored)), (), tuple(_draw_plain(scored, table)))
+        return Story(tuple(_describe_accuracies(scored)), (), tuple(_draw_plain(scored)))
     learned = (*_describe_accuracies(scored), *_describe_order(order))
     maker = maker_of(scored.study.runs[0].folder, scored.benchmark)
     turns = tuple(describe_turns(shapes, read_histories(scored), maker))
@@ -73,10 +71,7 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     }
     pictures = next((story.pictures for story in stories if story.pictures), ())
     if stories and len({run.line for run in study.runs}) > 1:
-        # The accuracies of all lines on the first benchmark, in whatever way each was scored.
-        scored = study.benchmarks()[0]
-        rows = scored.curve_rows()
-        pictures = tuple(_draw_plain(scored, rows if rows.empty else curve_table(rows, study.runs)))
+        pictures = tuple(_draw_plain(study.benchmarks()[0]))
     told_facts = tuple((heading, lines) for heading, lines in facts.items() if lines)
     sentences = tuple(text for text in turns if not isinstance(text, Markup))
     return FirstScreen(told_facts, pictures, sentences[:_MOST_TURNS])
@@ -350,10 +345,12 @@ def _place(row: Row) -> tuple[bool, float, float]:
     return row["class"] not in TURNS, -seems, row["onset"]
 
 
-def _draw_plain(scored: BenchmarkScores, table: pd.DataFrame) -> Iterator[Drawing]:
-    """Draw the accuracies themselves, where no shapes could be tested or there are several lines."""
-    if table.empty:
+def _draw_plain(scored: BenchmarkScores) -> Iterator[Drawing]:
+    """Draw the accuracies of all lines themselves, where no shapes could be tested or there are several lines."""
+    rows = scored.curve_rows()
+    if rows.empty:
         return
+    table = curve_table(rows, scored.study.runs)
     overall, look = table[table["phenomenon"] == "all"], scored.study.look
     figure = paper.draw(learning_figure(overall, look))
     yield _picture(scored, "overall", f"All pairs of {scored.benchmark}", overall, figure)

@@ -33,6 +33,10 @@ def analyze(settings: AnalyzeSettings) -> Path:
     """Analyze run folders: write figures with the CSV behind each, tables, and the report, whose path is returned.
 
     Nothing is written when a run or a setting is wrong, or there is nothing to draw.
+
+    Raises:
+        UserError: when no run matches, a file of a run is broken, the linking function or benchmark is unknown, there
+            is nothing to draw, or ``out`` is a file.
     """
     return _analyze(settings)[0]
 

@@ -18,7 +18,6 @@ from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.items.histories import RIGHT, TIE, History, read_histories, same_pairs
 from ucurve.analysis.items.seen_before import with_frequencies
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import NUMBERED, LineStyles
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import ReportSection
 from ucurve.errors import UserError, unknown_name
@@ -45,7 +44,11 @@ class Counts:
 
 @questions.section(questions.LEARNED, place=3)
 def column_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
-    """Draw the curves for each value of the columns that ``curves_by`` names; none without it."""
+    """Draw the curves for each value of the columns that ``curves_by`` names; none without it.
+
+    Raises:
+        UserError: when a column is not published in the pairs of any benchmark, or has too many values.
+    """
     for column in scored.study.settings.curves_by:
         heading = f"Curves by {column} on {scored.heading}"
         if not (histories := read_histories(scored)):
@@ -63,6 +66,9 @@ def column_table(histories: Iterable[History], column: str, rule: TiesRule) -> p
     some pair has, named ``True, False``. The columns of the table are those of ``learning.curve_table`` with ``value``
     in place of ``phenomenon``, and ``n``, its items. A column of many numbers has five parts of about as many pairs as
     values.
+
+    Raises:
+        UserError: when there is no such column, or it has too many values.
     """
     every = list(histories)
     groups = every[0].shared.group(column)
@@ -146,22 +152,6 @@ def value_rows(
     return table[table["n"] > 0]
 
 
-def draw_column(
-    table: pd.DataFrame, column: str, name: str, title: str, more: str = "", look: LineStyles = NUMBERED
-) -> Drawing:
-    """Draw the rows of ``column_table``, a panel for each value: those with the most items where there are many."""
-    sizes = table.drop_duplicates("value").set_index("value")["n"]
-    kept = sizes.nlargest(MOST_DRAWN).index
-    drawn = [value for value in sizes.index if value in kept]
-    rows = table[table["value"].isin(drawn)]
-    titles = {value: f"{_cut(value)} ({sizes[value]:,})" for value in drawn}
-    note = f"Accuracy against training tokens for each value of {column} (its pairs), {title}. {band_note(table)}"
-    if len(sizes) > len(drawn):
-        note += f" The {MOST_DRAWN} values with the most pairs of {len(sizes)}; the CSV has all."
-    figure = replace(learning_figure(rows, look), by="value", titles=titles.__getitem__)
-    return picture(figure, name, f"Learning curves by {column}", note + more, table)
-
-
 def _cut(value: str) -> str:
     return value if len(value) <= _TITLE else value[: _TITLE - 1] + "…"
 
@@ -177,7 +167,19 @@ def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: 
     binned = " Its numbers are divided into parts of about as many pairs (quantiles)." if groups.are_parts else ""
     without = int((groups.of[same[0].items] < 0).sum())
     about_groups = binned + (f" {without:,} pairs have no value and are in no curve." if without else "")
-    yield draw_column(table, column, name, scored.title, about_groups, scored.study.look)
+    # A panel for each value: those with the most items where there are many.
+    sizes = table.drop_duplicates("value").set_index("value")["n"]
+    kept = sizes.nlargest(MOST_DRAWN).index
+    drawn = [value for value in sizes.index if value in kept]
+    rows = table[table["value"].isin(drawn)]
+    titles = {value: f"{_cut(value)} ({sizes[value]:,})" for value in drawn}
+    about = (
+        f"Accuracy against training tokens for each value of {column} (its pairs), {scored.title}. {band_note(table)}"
+    )
+    if len(sizes) > len(drawn):
+        about += f" The {MOST_DRAWN} values with the most pairs of {len(sizes)}; the CSV has all."
+    figure = replace(learning_figure(rows, scored.study.look), by="value", titles=titles.__getitem__)
+    yield picture(figure, name, f"Learning curves by {column}", about + about_groups, table)
 
 
 def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> bool:

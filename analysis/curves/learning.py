@@ -128,10 +128,3 @@ def value_figure(table: pd.DataFrame, column: str, look: LineStyles = NUMBERED) 
     if table[column].nunique() > MOST_LINES:
         return replace(figure, by=column, menus=menus[:-1])
     return replace(figure, line=column, menus=menus, counted=())
-
-
-def note_one_function(scored: BenchmarkScores, table: pd.DataFrame) -> str:
-    """Say so where the chart of ``curve_tables`` has one linking function of several."""
-    if table["linking"].nunique() == scored.rows["linking"].nunique():
-        return ""
-    return f" The chart has {scored.linking} alone: all linking functions would make more than {MOST_ROWS:,} rows."

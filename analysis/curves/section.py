@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
-from ucurve.analysis.curves.learning import curve_table, curve_tables, draw_learning_curves, note_one_function
+from ucurve.analysis.curves.learning import MOST_ROWS, curve_table, curve_tables, draw_learning_curves
 from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
 from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.frames import overall
@@ -74,4 +74,7 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
     table, every = curve_table(rows, scored.study.runs), curve_tables(scored)
     name, title = f"learning_curves_{scored.file_name}", scored.curve_title
     drawings = draw_learning_curves(table, name, title, scored.study.look, every)
-    return [replace(drawing, note=drawing.note + note_one_function(scored, every)) for drawing in drawings]
+    if every["linking"].nunique() == scored.rows["linking"].nunique():
+        return drawings
+    more = f" The chart has {scored.linking} alone: all linking functions would make more than {MOST_ROWS:,} rows."
+    return [replace(drawing, note=drawing.note + more) for drawing in drawings]

@@ -34,6 +34,9 @@ def read_table(
     """Read some columns of a CSV file in blocks; the rows that ``where`` leaves out never take memory all at once.
 
     A name becomes categorical and is never missing, an empty number becomes NaN.
+
+    Raises:
+        UserError: with file and line, when a column is missing or a line is broken.
     """
     # Arrow's own message about a column that is not there says neither file nor line.
     with path.open(encoding="utf-8", errors="replace", newline="") as file:

@@ -50,6 +50,10 @@ def score_frame(runs: Iterable[Run], where: pyarrow.dataset.Expression | None = 
     ``phenomenon``, ``paradigm``, ``split``, ``ties_rule``, ``n`` (pairs), ``ties``, ``accuracy``, ``ci_low``,
     ``ci_high`` and ``clusters`` (different edits); names are categorical, accuracies fractions of 1.
     ``where`` keeps rows, such as ``AGGREGATES``; the others never take memory.
+
+    Raises:
+        UserError: with file and line, when a file is broken.
+        DamagedError: when one is not what was written.
     """
     frames = []
     for run in runs:
@@ -65,6 +69,10 @@ def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
 
     The columns are ``run``, ``line``, ``step``, ``tokens``, ``loss`` (nats per token) and ``bits_per_byte``. Losses of
     masked tokens are left out, as they are of other predictions than those of the next token.
+
+    Raises:
+        UserError: with file and line, when a file is broken.
+        DamagedError: when that of a finished run is missing or not what was written.
     """
     told = [run for run in runs if run.facts is None or run.facts.objective == "causal"]
     frames = [_read_metrics(run) for run in told if (run.folder / METRICS).is_file() or _digest(run) is not None]
@@ -75,6 +83,10 @@ def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """Read the held-out losses of runs that have some: ``run``, ``line``, ``HELD_OUT_COLUMNS``, one row per step.
 
     Losses of masked tokens are left out (see ``metric_frame``).
+
+    Raises:
+        UserError: with file and line, when a file is broken.
+        DamagedError: when one is missing or not what was written.
     """
     frames = []
     for run in runs:
@@ -128,6 +140,9 @@ def one_ties_rule(frame: pd.DataFrame, first: Mapping[str, TiesRule | None] | No
     """Keep of each benchmark and scorer the rows of one rule for ties that all runs were scored under.
 
     That in ``first`` (by benchmark) is preferred, then ``half``, ``wrong`` and ``right``.
+
+    Raises:
+        UserError: naming runs and rules, when the runs of a benchmark share no rule.
     """
     parts = []
     for benchmark, scorers in targets(frame):

@@ -106,6 +106,10 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
 
     A pattern is a path with ``*``, ``?`` and ``[...]`` as wildcards; a folder that has just the name written is meant
     literally.
+
+    Raises:
+        UserError: when a pattern matches no run folder, or a file of a run is broken.
+        DamagedError: when ``run.json`` or a manifest is not what was written.
     """
     folders = {folder.resolve(): folder for pattern in patterns for folder in _match_runs(pattern)}
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))

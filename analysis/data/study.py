@@ -315,7 +315,11 @@ class BenchmarkScores:
 
 
 def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
-    """Read what the figures and tables need, and check the names that were asked for."""
+    """Read what the figures and tables need, and check the names that were asked for.
+
+    Raises:
+        UserError: when a file is broken, the linking function or benchmark is unknown, or there is nothing to draw.
+    """
     for text in describe_copies(runs):
         log_line(text)
     scores = without_ngrams(score_frame(runs, AGGREGATES | OVERALL_MEANS))

@@ -112,7 +112,12 @@ class History:
 
 @lru_cache(maxsize=1)  # several sections need them, one benchmark after the other
 def read_histories(scored: BenchmarkScores) -> list[History]:
-    """Read the verdicts of all runs with scores of single pairs, under the linking function of the study."""
+    """Read the verdicts of all runs with scores of single pairs, under the linking function of the study.
+
+    Raises:
+        UserError: when a file is broken, or its scores are not of the pairs beside them.
+        DamagedError: when a file is not what was written.
+    """
     study, tables = scored.study, dict[int, Pairs]()
     found = find_stored(study.runs, scored.curve_rows(), scored.benchmark, scored.linking)
     histories = []

@@ -52,6 +52,8 @@ def fit_logistic(covariate: Array, accuracy: Array) -> Array | None:
     model that knows nothing guesses. The parameters are the ceiling (a fraction from chance to 1), the slope per decade
     and log10 of the covariate half way up; None for fewer than five points, a covariate that does not vary, or where no
     fit is found.
+
+    Both are float64[languages], accuracies as fractions.
     """
     from scipy.optimize import curve_fit
 

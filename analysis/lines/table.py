@@ -77,6 +77,8 @@ def tokens_at_bits(tokens: Array, bits: Array, level: float) -> float:
     """Return the tokens at which a loss curve first comes down to a level, between checkpoints on the log axis.
 
     NaN where the curve does not come down to it, or is below it from the first checkpoint on.
+
+    ``tokens``, ascending and above 0, and ``bits`` per byte are float64[checkpoints].
     """
     below = np.flatnonzero(bits <= level)
     if not len(below) or below[0] == 0:

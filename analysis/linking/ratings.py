@@ -90,6 +90,10 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
     """Read which rated sentences are ``good`` and ``bad`` of a pair: their places in the file of ratings, int64[pairs].
 
     Of a sentence rated twice, the first counts.
+
+    Raises:
+        UserError: naming file and line, when the file is missing or broken, a sentence has no rating, or there are
+            fewer than three pairs.
     """
     rows = read_rows(path, "rating_pairs", _PAIR_COLUMNS)
     place_of = {sentence: place for place, sentence in reversed(list(enumerate(sentences)))}
@@ -104,7 +108,11 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
 
 
 def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], pairs: Path | None) -> pd.DataFrame:
-    """Correlate stored scores of rated sentences (``fit.on=ratings``) at the last checkpoint, mean over a line."""
+    """Correlate stored scores of rated sentences (``fit.on=ratings``) at the last checkpoint, mean over a line.
+
+    Raises:
+        UserError: when a file is missing or broken, or no run has scores of the sentences.
+    """
     if not ratings.is_file():
         raise UserError(f"ratings: no file {ratings}")
     human = read_ratings(ratings)

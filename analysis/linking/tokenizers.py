@@ -130,7 +130,12 @@ _NOTE = (
 
 
 def tokenizer_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Count tokens by kind, NaN where a run does not say (``all``: its vocabulary), and runs, by tokenizer and text."""
+    """Count tokens by kind, NaN where a run does not say (``all``: its vocabulary), and runs, by tokenizer and text.
+
+    Raises:
+        UserError: when a ``tokenizer/statistics.json`` is broken.
+        DamagedError: when one is not what was written.
+    """
     rows = [
         {"tokenizer": run.facts.tokenizer, "data": run.facts.data, **_read_token_counts(run.folder, run.facts)}
         for run in runs

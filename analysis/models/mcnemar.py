@@ -31,7 +31,10 @@ _BEST = (
 
 
 def better_counts(credit: Array) -> Array:
-    """Count for credits [pairs, models] of 0, 0.5 or 1 the pairs on which model i (row) gets more than j (column)."""
+    """Count for credits [pairs, models] of 0, 0.5 or 1 the pairs on which model i (row) gets more than j (column).
+
+    The credits are float64 without NaN; the counts are float64[models, models].
+    """
     right, tied, wrong = ((credit == value).astype(np.float64) for value in (1.0, 0.5, 0.0))
     counts: Array = right.T @ (tied + wrong) + tied.T @ wrong
     return counts

@@ -229,7 +229,10 @@ def _account_of(row: Row, members: Sequence[BesideNgrams], cluster: str) -> Iter
 
 
 def dip_places(tokens: Array, mean: Array, start: float, end: float) -> tuple[int, int]:
-    """Return the checkpoints nearest to the start of a dip and at the bottom of the smoothed curve in it."""
+    """Return the checkpoints nearest to the start of a dip and at the bottom of the smoothed curve in it.
+
+    ``tokens`` of the trained checkpoints and their ``mean`` accuracy are float64[T]; ``start`` and ``end`` are tokens.
+    """
     smooth = smoothing_weights(np.log10(tokens)) @ mean
     first, last = (int(np.abs(tokens - one).argmin()) for one in (start, end))
     return first, first + int(smooth[first : last + 1].argmin())

@@ -122,7 +122,12 @@ class BesideNgrams:
     _places: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def at(self, step: int) -> AtCheckpoint:
-        """Return what the n-gram models gave at a checkpoint; empty where it has no n-gram scores."""
+        """Return what the n-gram models gave at a checkpoint; empty where it has no n-gram scores.
+
+        Raises:
+            UserError: when a file is broken, or its pairs are not those of the benchmark.
+            DamagedError: when a file is not what was written.
+        """
         if step not in self._known:
             self._known[step] = self._read(step)
         return self._known[step]

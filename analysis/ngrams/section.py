@@ -53,14 +53,11 @@ _ACCOUNT = (
 )
 
 
-def ngram_curves(agreement: pd.DataFrame) -> pd.DataFrame:
-    """Average the runs of each line: the model's accuracy, and for each order what it has in common with the model."""
-    lines = agreement.groupby(["line", "phenomenon", "order", "step"], sort=False)
-    return lines[["tokens", *_VALUES]].mean().assign(runs=lines["run"].nunique()).reset_index()
-
-
 def draw_ngram_curves(curves: pd.DataFrame, name: str, title: str) -> list[Drawing]:
-    """Draw the rows of ``ngram_curves``: overall and by phenomenon; several lines of runs have figures of their own."""
+    """Draw means over the runs of lines, overall and by phenomenon; several lines of runs have figures of their own.
+
+    ``curves`` has ``line``, ``phenomenon``, ``order``, ``step``, ``tokens``, ``runs`` and the means of ``_VALUES``.
+    """
     lines = list(dict.fromkeys(curves["line"]))
     drawings = []
     for place, line in enumerate(lines):
@@ -103,7 +100,10 @@ def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     if not lines:
         return
     agreement = pd.concat([one.agreement for members in lines.values() for one in members], ignore_index=True)
-    drawings = draw_ngram_curves(ngram_curves(agreement), f"ngram_curves_{scored.file_name}", scored.title)
+    # Means over the runs of each line, of the model's accuracy and of what each order has in common with it.
+    of_lines = agreement.groupby(["line", "phenomenon", "order", "step"], sort=False)
+    curves = of_lines[["tokens", *_VALUES]].mean().assign(runs=of_lines["run"].nunique()).reset_index()
+    drawings = draw_ngram_curves(curves, f"ngram_curves_{scored.file_name}", scored.title)
     accounts = account_table(significant_dips(classes), lines, scored.study.settings.cluster)
     runs = dict(zip(classes["line"], classes["runs"], strict=True)) if len(classes) else {}
     partial = [

@@ -132,7 +132,11 @@ def _stored_choices(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame
 
 @questions.section(questions.PEOPLE, place=2)
 def human_sections(study: Study) -> Iterable[ReportSection]:
-    """Tabulate people's agreement with every benchmark that has answers of people."""
+    """Tabulate people's agreement with every benchmark that has answers of people.
+
+    Raises:
+        UserError: when the file of ``human=`` is broken or has no paradigm of any benchmark.
+    """
     if study.scores.empty:
         return
     tables = [(scored.benchmark, load_human_agreement(scored)) for scored in study.benchmarks()]

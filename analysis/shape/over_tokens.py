@@ -37,11 +37,14 @@ BELOW_NUMBERS = ("p_below", "p_below_these_runs", "below_from", "below_share")
 
 
 def below_chance(tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids, clusters: Ids) -> dict[str, float]:
-    """Test whether a curve ends below chance; the arguments are those of ``estimate_curve``.
+    """Test whether a curve ends below chance.
 
     ``p_below`` is over pairs and, with several seeds, seeds, ``p_below_these_runs`` over pairs only; ``below_from`` are
     the tokens of the checkpoint from which on the smoothed curve lies below 50 %, NaN where it does not end there, and
     ``below_share`` these tokens as a share of the last ones. With fewer than 4 clusters of pairs both p are NaN.
+
+    ``tokens`` are float64[T], above 0 and ascending; ``half_points`` uint8[S, T, I], by seed, checkpoint and item;
+    ``strata`` (paradigms) and ``clusters`` int64[I].
     """
     weights = smoothing_weights(np.log10(tokens))
     level = estimate_level(np.einsum("t,sti->si", weights[-1], half_points) / HALVES, strata, clusters)

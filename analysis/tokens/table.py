@@ -69,6 +69,8 @@ def sum_regions(regions: dict[str, Regions], surprisal: Values) -> pd.DataFrame:
     it), ``after`` (what follows the region) and ``length`` (tokens of the region) are there for ``_good`` and ``_bad``;
     ``margin`` is by how much the bad member is less probable, the sum of ``margin_before``, ``margin_critical`` and
     ``margin_after``.
+
+    ``surprisal`` is float64[tokens] of all sentences.
     """
     scored, columns, before = np.nan_to_num(surprisal), dict[str, Values | Ids](), dict[str, Values]()
     for side, region in regions.items():
