@@ -99,7 +99,7 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
         rows += [{**of_curve, **change} for change in _change_rows(changes, significant=p <= LEVEL)]
     table = pd.DataFrame(rows)
     table["beside_loss"] = [_beside_loss(row, table) for row in table.to_dict("records")]
-    table["place"] = pd.factorize(table["line"])[0]
+    table["place"] = pd.factorize(table["line"])[0]  # lines keep their order, not that of the alphabet
     return table.sort_values(["place", "tokens"], kind="stable", ignore_index=True)[list(_COLUMNS)]
 
 

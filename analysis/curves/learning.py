@@ -62,7 +62,7 @@ def draw_learning_curves(
 ) -> list[Drawing]:
     """Draw the rows of ``curve_table``: overall and, where the benchmark has phenomena, with a panel for each.
 
-    ``every`` are the same rows with those of other linking functions (``charts.curve_tables``), for a menu on pages.
+    ``every`` are the same rows with those of other linking functions (``curve_tables``), for a menu on pages.
     """
     note = f"Accuracy against training tokens, {title}. {band_note(table)}"
     rows = table if every is None else every

@@ -116,6 +116,7 @@ def item_summary(items: pd.DataFrame) -> pd.DataFrame:
     (right at the last checkpoint), ``lost`` (right once, not at the last) and ``relearned``; the median of
     ``right_for_good_tokens`` over all items, missing where half of them never are; and the means of the other columns.
     """
+    # A pair that is never right for good counts as later than all others in the median.
     marked = items[["run", "line", "phenomenon", "paradigm", *_MEANS]].assign(
         ever_right=items["times_right"] > 0,
         always_right=items["times_right"] == items["checkpoints"],

@@ -167,6 +167,7 @@ def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     best = pd.concat([part for part in tests if len(part)] or tests[:1], ignore_index=True)
     groups, table = _tabulate_groups(points, known, last), language_table(points, known)
     content: list[TableView | Drawing] = [_group_view(groups, best, file_name), _language_view(table, file_name)]
+    # The best model over all pairs is the one that others are compared with.
     every = groups[groups["group"] == EVERY].sort_values("over_pairs", ascending=False, kind="stable")
     ranked = [str(name) for name in every["model"]]
     if len(ranked) > 1:

@@ -110,6 +110,7 @@ def _name_own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
     of_tokenizer = tuned.groupby([*condition, "tokenizer"])["linking"].transform("nunique")
     of_setting = tuned.groupby(condition)["linking"].transform("nunique")
     most = of_tokenizer.groupby([tuned[name] for name in condition]).transform("max")
+    # Each tokenizer has one, and they are not all the same.
     renamed = tuned.index[(most == 1) & (of_setting > 1)]
     return cells.assign(linking=cells["linking"].mask(cells.index.isin(renamed), _OWN))
 

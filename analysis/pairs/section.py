@@ -122,6 +122,7 @@ def keep_unseen(good: pd.DataFrame, mink: pd.DataFrame, size: int) -> pd.Series:
     ``mink`` is MIN-K% PROB of the good sentences, a column per model. A paradigm with fewer different sentences keeps
     them all.
     """
+    # A sentence counts as seen as soon as one model knows it.
     ranked = good.assign(most=mink.max(axis=1)).sort_values("most", kind="stable")
     kept = ranked.drop_duplicates(["paradigm", "good"]).groupby("paradigm", sort=False).head(size)
     return pd.Series(good.index.isin(kept.index), index=good.index)

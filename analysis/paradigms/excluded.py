@@ -29,7 +29,7 @@ _NOTE = (
 
 
 def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Join means over paradigms of a benchmark and of what was left out of it (``accuracy.by_level``) at one step."""
+    """Join means over paradigms of a benchmark and of what was left out of it (``phenomena.by_level``) at one step."""
     parts = {"included": _overall_rows(included), "excluded": _overall_rows(excluded)}
     renamed = [
         part.rename(columns={"accuracy": name, "paradigms": f"paradigms_{name}"}) for name, part in parts.items()

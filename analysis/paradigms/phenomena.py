@@ -72,7 +72,7 @@ def _average_levels(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
-    """Lay out ``accuracy.by_level`` by phenomenon and model, the phenomena under one linking function.
+    """Lay out ``by_level`` by phenomenon and model, the phenomena under one linking function.
 
     Phenomena come first, in the order of the alphabet; then the overall rows: the mean over paradigms under
     ``linking``, ``slln_lp``, ``lp`` and ``mean_lp``, as in the paper, and under ``linking`` the means over pairs and
@@ -112,6 +112,7 @@ def with_human(table: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
     """Add people's agreement (``human``, ``human_pooled``) to the phenomena and to the overall means over paradigms."""
     agreement = human.rename(columns={"macro": "human", "pooled": "human_pooled"})
     merged = table.merge(agreement[["phenomenon", "human", "human_pooled"]], on="phenomenon", how="left")
+    # People's agreement is over paradigms or answers; beside another mean it would not compare.
     other = (merged["phenomenon"] == "all") & (merged["aggregate"] != "paradigms")
     merged[["human", "human_pooled"]] = merged[["human", "human_pooled"]].mask(other)
     return merged
@@ -123,6 +124,7 @@ def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     linkings = list(dict.fromkeys((scored.linking, *OVERALL_LINKINGS)))
     rows = line_means(last_paradigm_rows(scored, linkings))
     own = rows[rows["linking"] == scored.linking]
+    # The other functions may have been scored at later steps too.
     rows = rows[rows["step"] == rows["line"].map(own.groupby("line")["step"].first())]
     if scored.linking not in set(rows["linking"]) or rows["phenomenon"].nunique() < 2:
         return
