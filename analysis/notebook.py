@@ -15,11 +15,10 @@ from ucurve.analysis.curves.flops import flops_table, with_references
 from ucurve.analysis.curves.learning import band_note, curve_table, curve_tables, overall_figure, value_figure
 from ucurve.analysis.curves.loss import loss_figure, loss_table
 from ucurve.analysis.curves.outliers import outlier_table
-from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.files import PAIR_COLUMNS
 from ucurve.analysis.data.frames import last_scored, overall
 from ucurve.analysis.data.groups import ALL, columns, crossed_columns
-from ucurve.analysis.data.look import look_of
+from ucurve.analysis.data.look import describe_unknown, look_of, mark_unknown
 from ucurve.analysis.data.pair_scores import under_linking
 from ucurve.analysis.data.runs import Run, describe_runs, table_html, table_text
 from ucurve.analysis.data.study import BenchmarkScores, Study

@@ -6,8 +6,8 @@ from dataclasses import replace
 from ucurve.analysis.curves.flops import draw_flops_curves, flops_table
 from ucurve.analysis.curves.learning import MOST_ROWS, curve_table, curve_tables, draw_learning_curves
 from ucurve.analysis.curves.loss import draw_loss_curves, loss_table
-from ucurve.analysis.data.comparable import describe_unknown, mark_unknown
 from ucurve.analysis.data.frames import overall
+from ucurve.analysis.data.look import describe_unknown, mark_unknown
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.paradigms.human import reference_lines
 from ucurve.analysis.plotting.figures import Drawing

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from ucurve.analysis.data.comparable import describe_unknown, mark_unknown, unknown_mark
 from ucurve.analysis.data.frames import BINS_PER_DECADE, stack, with_gaps
+from ucurve.analysis.data.look import describe_unknown, mark_unknown, unknown_mark
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures.described import ACCURACY, FLOPS, Across, LineFigure, Up

@@ -28,6 +28,26 @@ from ucurve.eval.metrics.significance import holm
 SIZE, LINE = "size", "line"  # what is averaged
 ALL_LINES = "all lines"
 _OF = {SIZE: "the runs that differ only in size", LINE: "all lines that were trained and scored here"}
+_CLASSES = table_columns(  # of the mean over sizes; of that over all lines the report has no table
+    Column("line", "Models"),
+    Column("sizes", "Sizes", "count"),
+    "phenomenon",
+    "shape",
+    "p",
+    "depth",
+    "place",
+    Column("holm_sizes", "Sizes differ in it: p (Holm)", "p"),
+    "end",
+    *interval_columns("percent", "depth"),
+    *interval_columns("count", "place"),
+    "start",
+    "runs",
+    "items",
+    "effective_items",
+    "drawn",
+    "checkpoints",
+    "variation",
+)
 _NOTE = (
     "Mean over {of}, at equal tokens, each {one} with equal weight, tested like "
     "the curve of one model. The claim is about these {one}s; seeds vary within {one}s. All {one}s are scored on the "
@@ -151,37 +171,13 @@ def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[Repo
     drawings = draw_shapes(scored, found, name, f"Shapes of the mean over {one}s", figure)
     texts = (count_classes(found.classes), *_tell_turns(found.classes, one), *found.notes)
     if one == SIZE:
-        view = class_view(found, name, _class_columns(one), note)
+        view = class_view(found, name, _CLASSES, note)
         yield ReportSection(heading, (*texts, view, *depths), not_shown=tuple(drawings))
         return
     # The report of a grid is long: of the mean over all lines it has the sentences.
     files = {name: found.classes} | {name: table for own in depths for name, table in own.files.items()}
     mean = f"{note.partition('. ')[0]}."
     yield ReportSection(heading, (" ".join([mean, *texts]),), files, not_shown=tuple(drawings))
-
-
-def _class_columns(one: str) -> tuple[Column, ...]:
-    many = f"{one.capitalize()}s"
-    return table_columns(
-        Column("line", "Models"),
-        Column(f"{one}s", many, "count"),
-        "phenomenon",
-        "shape",
-        "p",
-        "depth",
-        "place",
-        Column(f"holm_{one}s", f"{many} differ in it: p (Holm)", "p"),
-        "end",
-        *interval_columns("percent", "depth"),
-        *interval_columns("count", "place"),
-        "start",
-        "runs",
-        "items",
-        "effective_items",
-        "drawn",
-        "checkpoints",
-        "variation",
-    )
 
 
 def _depths_view(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[TableView]:

@@ -137,7 +137,32 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     found = read_shapes(scored)
     if found is None:
         return
-    yield _shape_section(scored, found)
+    heading, name = f"The shape of learning on {scored.heading}", f"shapes_{scored.file_name}"
+    if found.classes.empty:
+        yield ReportSection(heading, found.notes)
+        return
+    note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_LIMITS}{_BELOW}"
+    view = class_view(found, name, _CLASSES, note + _MILESTONES, "rank")
+    over = "pairs" if set(found.classes["variation"]) == {ITEMS_ONLY} else "pairs and, with several runs, seeds"
+    figure_note = (
+        f"Line: curve smoothed on the log axis (sd {SMOOTHING} decades); band: holds the whole curve "
+        f"with 95 %, over {over}; dots: accuracy of the checkpoints, step 0 set apart; triangle: the dip of a U, down, "
+        "or the bump of an inverted U, up."
+    )
+    drawings = draw_shapes(scored, found, name, "Shapes of learning", figure_note, "Smoothed accuracy")
+    texts = [" ".join([count_classes(found.classes), *describe_limits(found.classes)]), *found.notes]
+    if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
+        texts.insert(
+            1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
+        )
+    rest = (view, *_paradigms_below(scored, found))
+    # The first screen (``ucurve.analysis.overview``) may have pictures of all curves of the first benchmark.
+    first = scored.study.benchmarks()[0]
+    is_first = (scored.benchmark, scored.scorer) == (first.benchmark, first.scorer)
+    if is_first and found.classes["phenomenon"].nunique() <= MOST_PICTURED + 1:
+        yield ReportSection(heading, (*texts, *rest), not_shown=tuple(drawings))
+    else:
+        yield ReportSection(heading, (*texts, *drawings, *rest))
 
 
 def classified_curves(shapes: Shapes) -> pd.DataFrame:
@@ -163,33 +188,6 @@ def draw_shapes(
     draw = partial(draw_smoothed, note=note, look=scored.study.look)
     note = f"{accuracy} against training tokens, {scored.title}. {note}"
     return overall_and_phenomena(classified_curves(found), name, what, note, draw)
-
-
-def _shape_section(scored: BenchmarkScores, found: Shapes) -> ReportSection:
-    heading, name = f"The shape of learning on {scored.heading}", f"shapes_{scored.file_name}"
-    if found.classes.empty:
-        return ReportSection(heading, found.notes)
-    note = f"{scored.title}. {test_note(found.classes, scored.study.settings.flat_margin)}{_LIMITS}{_BELOW}"
-    view = class_view(found, name, _CLASSES, note + _MILESTONES, "rank")
-    over = "pairs" if set(found.classes["variation"]) == {ITEMS_ONLY} else "pairs and, with several runs, seeds"
-    figure_note = (
-        f"Line: curve smoothed on the log axis (sd {SMOOTHING} decades); band: holds the whole curve "
-        f"with 95 %, over {over}; dots: accuracy of the checkpoints, step 0 set apart; triangle: the dip of a U, down, "
-        "or the bump of an inverted U, up."
-    )
-    drawings = draw_shapes(scored, found, name, "Shapes of learning", figure_note, "Smoothed accuracy")
-    texts = [" ".join([count_classes(found.classes), *describe_limits(found.classes)]), *found.notes]
-    if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
-        texts.insert(
-            1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
-        )
-    rest = (view, *_paradigms_below(scored, found))
-    # The first screen (``ucurve.analysis.overview``) may have pictures of all curves of the first benchmark.
-    first = scored.study.benchmarks()[0]
-    is_first = (scored.benchmark, scored.scorer) == (first.benchmark, first.scorer)
-    if is_first and found.classes["phenomenon"].nunique() <= MOST_PICTURED + 1:
-        return ReportSection(heading, (*texts, *rest), not_shown=tuple(drawings))
-    return ReportSection(heading, (*texts, *drawings, *rest))
 
 
 def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableView]:
