@@ -37,22 +37,24 @@ def legend_of(figure: LineFigure) -> dict[str, Artist]:
 def draw_panel(axes: Axes, figure: LineFigure, rows: pd.DataFrame | None = None, *, is_one: bool) -> None:
     """Draw the rows of a panel, or all, and set its axes, which are those of all panels of the figure."""
     rows = figure.on_paper if rows is None else rows
-    _set_across(axes, figure, is_one=is_one)
+    values = figure.on_paper[figure.x.column]
+    if figure.x.scale == "tokens":
+        TokenAxis(values).apply(axes, most_ticks=7 if is_one else 3, minor=is_one)
+    elif figure.x.scale == "log":
+        log_axis(axes, values, _TICK_LABELS[figure.x.column], most_ticks=7 if is_one else 4, minor=is_one)
+    elif figure.x.scale == "falling":
+        axes.set_xlim(values.max() + 0.1, values.min() - 0.1)
     for name, style in figure.styles.items():
         line = rows[rows[figure.line] == name].sort_values("step" if "step" in rows else figure.x.column, kind="stable")
         parts = [(width, line[line["part"] == part]) for part, width in figure.widths.items()] or [(None, line)]
         for width, part in parts:
-            _draw_line(axes, figure, part, style, width)
+            joined = part if figure.dots is None else part[part[figure.dots[0]] != figure.dots[1]]
+            x = _places(figure, joined)
+            if style.has_band and LOW in joined:
+                axes.fill_between(x, joined[LOW], joined[HIGH], color=style.color, alpha=0.18, linewidth=0)
+            axes.plot(x, joined[figure.y.column], color=style.color, linestyle=style.dashes, linewidth=width)
             _draw_points(axes, figure, part, style, _LARGE if is_one else _SMALL)
     _set_up(axes, figure)
-
-
-def _draw_line(axes: Axes, figure: LineFigure, rows: pd.DataFrame, style: LineStyle, width: float | None) -> None:
-    joined = rows if figure.dots is None else rows[rows[figure.dots[0]] != figure.dots[1]]
-    x = _places(figure, joined)
-    if style.has_band and LOW in joined:
-        axes.fill_between(x, joined[LOW], joined[HIGH], color=style.color, alpha=0.18, linewidth=0)
-    axes.plot(x, joined[figure.y.column], color=style.color, linestyle=style.dashes, linewidth=width)
 
 
 def _draw_points(axes: Axes, figure: LineFigure, rows: pd.DataFrame, style: LineStyle, size: float) -> None:
@@ -70,16 +72,6 @@ def _draw_points(axes: Axes, figure: LineFigure, rows: pd.DataFrame, style: Line
 def _places(figure: LineFigure, rows: pd.DataFrame) -> ArrayLike:
     values = rows[figure.x.column]
     return TokenAxis(figure.on_paper["tokens"]).places(values) if figure.x.scale == "tokens" else values
-
-
-def _set_across(axes: Axes, figure: LineFigure, *, is_one: bool) -> None:
-    values = figure.on_paper[figure.x.column]
-    if figure.x.scale == "tokens":
-        TokenAxis(values).apply(axes, most_ticks=7 if is_one else 3, minor=is_one)
-    elif figure.x.scale == "log":
-        log_axis(axes, values, _TICK_LABELS[figure.x.column], most_ticks=7 if is_one else 4, minor=is_one)
-    elif figure.x.scale == "falling":
-        axes.set_xlim(values.max() + 0.1, values.min() - 0.1)
 
 
 def _set_up(axes: Axes, figure: LineFigure) -> None:

@@ -182,7 +182,13 @@ class Sheet:
         self.figure.subplots_adjust(
             bottom=bottom / total, right=1 - _RIGHT / width, top=1 - top / total, hspace=_BETWEEN_ROWS / height
         )
-        self.panels = self._make_panels(panels, across)
+        grid = self.figure.subplots(self._rows, across, sharex=True, sharey=True, squeeze=False)
+        every: list[Axes] = list(grid.flat)
+        for spare in every[panels:]:
+            spare.set_axis_off()
+        for axes in every[max(0, panels - across) : panels]:  # with nothing below them
+            axes.xaxis.set_tick_params(labelbottom=True)
+        self.panels = every[:panels]
 
     def finish(self, x_label: str, y_label: str) -> Figure:
         """Add labels, note and legend, and return the figure."""
@@ -226,15 +232,6 @@ class Sheet:
     @property
     def _legend_height(self) -> float:
         return _LEGEND_LINE * math.ceil(len(self._legend) / self._per_row) + _EDGE
-
-    def _make_panels(self, count: int, across: int) -> list[Axes]:
-        grid = self.figure.subplots(self._rows, across, sharex=True, sharey=True, squeeze=False)
-        panels = list(grid.flat)
-        for spare in panels[count:]:
-            spare.set_axis_off()
-        for axes in panels[max(0, count - across) : count]:  # with nothing below them
-            axes.xaxis.set_tick_params(labelbottom=True)
-        return panels[:count]
 
 
 def _panel_width(width: float, across: int, left: float) -> float:

@@ -15,7 +15,7 @@ from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import MEANS_OVER, BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.figures import Drawing
-from ucurve.analysis.plotting.style import LineStyle, LineStyles, TokenAxis, readable
+from ucurve.analysis.plotting.style import LineStyles, TokenAxis, readable
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
@@ -280,7 +280,18 @@ def draw_smoothed(table: pd.DataFrame, panels: Panels, note: str, look: LineStyl
             draw_line(axes, style, x, line["smoothed"], (line["band_low"], line["band_high"]))
             axes.plot(x, line["accuracy"], style.marker, color=style.color, markersize=1.2, alpha=0.6, mew=0)
             if len(line) and line["class"].iloc[0] in TURNS:
-                _mark_turn(axes, line, style)
+                trained = line[line["tokens"] > 0]
+                place, is_dip = float(line["place"].iloc[0]), line["class"].iloc[0] == "U-shaped"
+                height = np.interp(np.log10(place), np.log10(trained["tokens"]), trained["smoothed"])
+                axes.plot(
+                    [place],
+                    [height],
+                    "v" if is_dip else "^",
+                    color=style.color,
+                    markersize=4,
+                    markeredgecolor="black",
+                    markeredgewidth=0.5,
+                )
         name_shapes(axes, rows)
 
     return draw_over_tokens(drawn, panels, draw, note, line_legend(styles, table), across=across, title_lines=2)
@@ -316,18 +327,3 @@ def _describe_classes(rows: pd.DataFrame) -> str:
 def _abbreviate(shape: str) -> str:
     short = shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
     return short.removeprefix("undetermined (").removesuffix(")") if short.startswith("undetermined (") else short
-
-
-def _mark_turn(axes: Axes, rows: pd.DataFrame, style: LineStyle) -> None:
-    trained = rows[rows["tokens"] > 0]
-    place, is_dip = float(rows["place"].iloc[0]), rows["class"].iloc[0] == "U-shaped"
-    height = np.interp(np.log10(place), np.log10(trained["tokens"]), trained["smoothed"])
-    axes.plot(
-        [place],
-        [height],
-        "v" if is_dip else "^",
-        color=style.color,
-        markersize=4,
-        markeredgecolor="black",
-        markeredgewidth=0.5,
-    )
