@@ -46,7 +46,9 @@ def draw_panel(axes: Axes, figure: LineFigure, rows: pd.DataFrame | None = None,
         axes.set_xlim(values.max() + 0.1, values.min() - 0.1)
     for name, style in figure.styles.items():
         line = rows[rows[figure.line] == name].sort_values("step" if "step" in rows else figure.x.column, kind="stable")
-        parts = [(width, line[line["part"] == part]) for part, width in figure.widths.items()] or [(None, line)]
+        parts: list[tuple[float | None, pd.DataFrame]] = [(None, line)]
+        if figure.widths:
+            parts = [(width, line[line["part"] == part]) for part, width in figure.widths.items()]
         for width, part in parts:
             joined = part if figure.dots is None else part[part[figure.dots[0]] != figure.dots[1]]
             x = _places(figure, joined)
