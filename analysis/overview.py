@@ -137,8 +137,11 @@ def _extremes(row: Row, shapes: Shapes) -> list[tuple[float, float]]:
 def _find_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> pd.DataFrame:
     """Find at most two such pairs, each with the ``history`` (its place) and the ``step`` in which it was so wrong."""
     (start, _), (end, _) = _extremes(row, shapes)[slice(0, 2) if _turn_of(row) == "dip" else slice(1, 3)]
-    own = [(place, one, one.checkpoints["tokens"].tolist()) for place, one in enumerate(histories)
-           if one.run.line == row["line"]]  # fmt: skip
+    own = [
+        (place, one, one.checkpoints["tokens"].tolist())
+        for place, one in enumerate(histories)
+        if one.run.line == row["line"]
+    ]
     changed = stack(
         one.changes(tokens.index(start), tokens.index(end)).assign(
             history=place, step=one.checkpoints["step"].iloc[tokens.index(end)]

@@ -45,9 +45,11 @@ def flops_chart(table: pd.DataFrame, title: str, note: str, look: LineStyles = N
     base = alt.Chart().encode(x=across, y=axes.percent_axis(bottom))
     tips = parts.tips(["line", "model", "phenomenon", "accuracy", "band", "flops", "runs", "step", "tokens"])
     marks = [
-        axes.level_line(50), *([] if levels.empty else [_reference_lines(levels, menus)]),
-        *_flops_lines(base, lines), parts.rings(base, lines, tips),
-    ]  # fmt: skip
+        axes.level_line(50),
+        *([] if levels.empty else [_reference_lines(levels, menus)]),
+        *_flops_lines(base, lines),
+        parts.rings(base, lines, tips),
+    ]
     chart = parts.with_band_text(parts.layered(marks, menus, lines, numbers), ".2f")
     data = {CURVES: parts.nest(_in_percent(points), names, numbers)}
     if not levels.empty:

@@ -49,8 +49,11 @@ def loss_sections(study: Study) -> Iterator[ReportSection]:
 
 def _describe_cost(study: Study) -> Iterator[str]:
     """Say how many FLOPs finished runs took, by the usual estimate."""
-    costs = {run.label: 6.0 * run.parameters * run.facts.tokens_budget for run in study.runs
-             if run.has_ended and run.facts and run.parameters}  # fmt: skip
+    costs = {
+        run.label: 6.0 * run.parameters * run.facts.tokens_budget
+        for run in study.runs
+        if run.has_ended and run.facts and run.parameters
+    }
     if costs:
         each = sorted(set(costs.values()))
         span = f"{each[0]:.2g}" if len(each) == 1 else f"{each[0]:.2g} to {each[-1]:.2g}"

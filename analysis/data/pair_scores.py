@@ -121,9 +121,12 @@ def _read_items(run: Run, stored: StoredScores, rule: TiesRule, cluster: str) ->
         row[:] = HALVES * pair_credits(stored.read(place, pairs), stored.linking, rule)[kept]
     chosen = stored.checkpoints
     return Items(
-        run.label, chosen["step"].to_numpy(np.int64), chosen["tokens"].to_numpy(np.float64), half_points,
-        named[kept].reset_index(drop=True),
-    )  # fmt: skip
+        run=run.label,
+        steps=chosen["step"].to_numpy(np.int64),
+        tokens=chosen["tokens"].to_numpy(np.float64),
+        half_points=half_points,
+        pairs=named[kept].reset_index(drop=True),
+    )
 
 
 def under_linking(scored: BenchmarkScores, name: str) -> BenchmarkScores:

@@ -333,9 +333,7 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     if not scores.empty:
         scores = _choose_rows(runs, scores, settings)
     over_pairs = scores["paradigm"] == "all"
-    study = Study(
-        runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, UserTables()
-    )  # fmt: skip
+    study = Study(runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, UserTables())
     # The user's tables are checked against the benchmarks, which only a study knows.
     return replace(study, user_tables=_read_user_tables(study))
 

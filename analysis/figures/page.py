@@ -78,11 +78,23 @@ def lay_out(
     numbers = dict.fromkeys((figure.x.column, y.column, *(name for name in (LOW, HIGH, *_NUMBERS) if name in rows)))
     place = rows[figure.x.column]
     return Layout(
-        figure.x, y, columns, line, figure.panel, of_levels, _ends(figure.x, place),
-        percent_bottom(figure.lowest(drawn)) if bottom is None else bottom, bool(place.eq(0).any()),
-        bool(LOW in rows and rows[LOW].notna().any()), bool("whole" in rows and not rows["whole"].all()),
-        figure.has_markers, figure.dots, tuple(figure.widths.items()), tuple(numbers), clickable,
-    )  # fmt: skip
+        x=figure.x,
+        y=y,
+        columns=columns,
+        line=line,
+        panels=figure.panel,
+        levels=of_levels,
+        ends=_ends(figure.x, place),
+        bottom=percent_bottom(figure.lowest(drawn)) if bottom is None else bottom,
+        has_untrained=bool(place.eq(0).any()),
+        has_band=bool(LOW in rows and rows[LOW].notna().any()),
+        has_partial=bool("whole" in rows and not rows["whole"].all()),
+        has_markers=figure.has_markers,
+        dots=figure.dots,
+        widths=tuple(figure.widths.items()),
+        numbers=tuple(numbers),
+        is_clickable=clickable,
+    )
 
 
 def rows_of(figure: LineFigure, layout: Layout) -> Rows:
@@ -112,12 +124,13 @@ def draw_layout(layout: Layout, *, is_one: bool = True) -> LayeredChart:
         *parts.tips(dict.fromkeys((*numbers, layout.x.column))),
     ]
     marks = [
-        *_level(layout), *_untrained(layout)[: 2 if is_one else 1],  # in panels no label
+        *_level(layout),
+        *_untrained(layout)[: 2 if is_one else 1],  # in panels no label
         *_band_and_line(joined, layout, _up(layout, LOW, height) if layout.has_band else None, choices),
         *([_levels(line).encode(opacity=parts.opacity(line))] if layout.levels else []),
         *_points(base, layout, _SIZE if is_one else _SIZE_IN_PANELS),
         parts.rings(base, line, tips, [line.name, "step"] if layout.is_clickable else None),
-    ]  # fmt: skip
+    ]
     chart = _with_place(parts.layered(marks, layout.menus, line, layout.numbers), layout)
     return parts.with_band_text(chart, ".2f" if layout.y.is_percent else ".4~f") if layout.has_band else chart
 

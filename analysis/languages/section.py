@@ -181,10 +181,11 @@ def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
         content += [drawing] if drawing else []
         if drawing is None:
             yield ReportSection(
-                f"Accuracy and frequency of the languages of {languages.family}", (),
+                f"Accuracy and frequency of the languages of {languages.family}",
+                (),
                 left_out=f"a curve takes different frequencies of {FEWEST} languages; languages= has those of "
                 f"{known['frequency'].count()} of the {len(last)} that were scored",
-            )  # fmt: skip
+            )
     yield ReportSection(f"Languages of {languages.family}", tuple(content))
 
 

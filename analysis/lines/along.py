@@ -141,9 +141,10 @@ def tell_along(along: pd.DataFrame) -> tuple[object, ...]:
     widths = np.maximum(along["high"] - along["low"], _LEAST_ERROR)  # 0 where all runs of both lines are equal
     first = along.iloc[int((along["difference"] / widths).abs().argmax())]
     return (
-        _ranges(along["tokens"], along["low"] > 0), _ranges(along["tokens"], along["high"] < 0),
+        _ranges(along["tokens"], along["low"] > 0),
+        _ranges(along["tokens"], along["high"] < 0),
         *first[["difference", "low", "high", "tokens"]],
-    )  # fmt: skip
+    )
 
 
 def _ranges(tokens: pd.Series, holds: pd.Series) -> str:

@@ -181,9 +181,10 @@ def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) ->
     of_runs = {str(label): rows for label, rows in own.groupby("run", sort=False)}
     of_curves = [  # in the order of the runs, as lines are elsewhere
         (run.label, phenomenon, curve)
-        for run in runs for phenomenon, curve in of_runs[run.label].groupby("phenomenon", sort=False)
+        for run in runs
+        for phenomenon, curve in of_runs[run.label].groupby("phenomenon", sort=False)
         if curve["accuracy"].notna().any()
-    ]  # fmt: skip
+    ]
     parts = []
     for equal_in, of_levels in levels.items():
         if len({line[label] for _, places in of_levels for label in places}) < 2:

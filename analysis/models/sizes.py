@@ -158,9 +158,14 @@ def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[
         "do not count have no point."
     )
     drawing = draw_lines(
-        table.rename(columns={"predicate": "panel"}), "level", f"complexity_{name}",
-        f"Accuracy and complexity on {scored.heading}", note, ("Level of complexity", "Accuracy (%)"), line="line",
-    )  # fmt: skip
+        table.rename(columns={"predicate": "panel"}),
+        "level",
+        f"complexity_{name}",
+        f"Accuracy and complexity on {scored.heading}",
+        note,
+        ("Level of complexity", "Accuracy (%)"),
+        line="line",
+    )
     steps = steps_of_complexity(points, levels)
     columns = (
         Column("predicate", "Predicate"),

@@ -181,9 +181,13 @@ def read_beside_ngrams(scored: BenchmarkScores) -> Iterator[BesideNgrams]:
         return
     runs = [run for run in scored.study.runs if _steps_by_order(run, scored.benchmark)]
     found = read_runs(
-        runs, scored.curve_rows(), scored.benchmark, scored.linking, scored.ties_rule,
+        runs,
+        scored.curve_rows(),
+        scored.benchmark,
+        scored.linking,
+        scored.ties_rule,
         scored.study.settings.cluster,
-    )  # fmt: skip
+    )
     yield from (BesideNgrams(run, items, scored, linking) for run, items in found if items is not None)
 
 

@@ -19,9 +19,16 @@ _LINE = 75  # letters of a line of a page; a wider table is made smaller
 _TURNED = 2  # lines; a table that is wider than these is turned by 90 degrees too
 _PACKAGES = {"table": (), "sidewaystable": ("rotating",), "longtable": ("longtable",)}
 _ESCAPES = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "`": r"\textasciigrave{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "Δ": r"$\Delta$", "α": r"$\alpha$",
-} | {letter: rf"\{letter}" for letter in "&%#$_{}"}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "`": r"\textasciigrave{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "Δ": r"$\Delta$",
+    "α": r"$\alpha$",
+} | {letter: rf"\{letter}" for letter in "&%#$_{}"}
 _CHINESE = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 _READ_BY_PDFTEX = r"\x00-\u017f\u2010-\u2026"  # letters of western and central Europe, dashes and quotation marks
 

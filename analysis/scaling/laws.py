@@ -95,8 +95,10 @@ def fit_logistic_law(flops: Array, values: Array, start: Array | None = None) ->
 POWER_LAW = Law("E + A·C^-b", ("E", "A", "b"), power_law, fit_power_law)
 LOGISTIC_LAW = Law(
     "0.5 + (top - 0.5) / (1 + exp(-slope·(log10 C - middle)))",
-    ("top", "slope", "middle"), logistic_law, fit_logistic_law,
-)  # fmt: skip
+    ("top", "slope", "middle"),
+    logistic_law,
+    fit_logistic_law,
+)
 
 
 def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int = 0) -> tuple[pd.DataFrame, ...]:

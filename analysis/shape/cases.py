@@ -130,9 +130,14 @@ def find_curves(
     nothing = pd.DataFrame()
     estimates = {one.key: one.curve for one in found if one.curve is not None}
     return Shapes(
-        _classify(pd.DataFrame([one.row for one in found])) if found else nothing, nothing, stack(_curve_tables(found)),
-        nothing, tuple(notes), estimates, {one.key: one.contrasts for one in found},
-    )  # fmt: skip
+        classes=_classify(pd.DataFrame([one.row for one in found])) if found else nothing,
+        paradigms=nothing,
+        curves=stack(_curve_tables(found)),
+        run_onsets=nothing,
+        notes=tuple(notes),
+        estimates=estimates,
+        contrasts={one.key: one.contrasts for one in found},
+    )
 
 
 def _curve_tables(found: Iterable[_Tested]) -> list[pd.DataFrame]:

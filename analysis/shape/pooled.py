@@ -70,10 +70,16 @@ def group_runs(runs: Iterable[tuple[str, Array]], strata: Ids, clusters: Ids) ->
     own_items = sum(count * one @ one.T for count, one in zip(counts, of_groups, strict=True))
     own_items += counts.sum() * np.eye(len(own_items)) * _least(len(strata))
     return Groups(
-        tuple(means), counts, np.stack([np.mean(own, axis=0) for own in means.values()]), of_groups,
-        apart.T @ apart / max(1, freedom), (products - own_items) / freedom if freedom else np.zeros_like(own_items),
-        freedom, len(strata), design,
-    )  # fmt: skip
+        names=tuple(means),
+        runs=counts,
+        means=np.stack([np.mean(own, axis=0) for own in means.values()]),
+        deviations=of_groups,
+        run_cov=apart.T @ apart / max(1, freedom),
+        rest_cov=(products - own_items) / freedom if freedom else np.zeros_like(own_items),
+        freedom=freedom,
+        items=len(strata),
+        design=design,
+    )
 
 
 def _least(items: int) -> float:
@@ -91,10 +97,17 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
     item_cov = deviations @ deviations.T + np.eye(len(tokens)) * groups.least
     of_a_run = float((1 / groups.runs).sum()) / count**2
     return Curve(
-        tokens, groups.means.mean(axis=0), 1 + groups.freedom, groups.items, item_cov, of_a_run * groups.run_cov,
-        of_a_run * groups.rest_cov, cluster_freedom(deviations, groups.design), groups.design.effective,
-        groups.design.count,
-    )  # fmt: skip
+        tokens=tokens,
+        mean=groups.means.mean(axis=0),
+        seeds=1 + groups.freedom,
+        items=groups.items,
+        item_cov=item_cov,
+        seed_cov=of_a_run * groups.run_cov,
+        rest_cov=of_a_run * groups.rest_cov,
+        item_freedom=cluster_freedom(deviations, groups.design),
+        effective_items=groups.design.effective,
+        clusters=groups.design.count,
+    )
 
 
 def estimate_curve(
@@ -127,10 +140,18 @@ def curve_of_groups(groups: Groups, places: Array, mix: Array | None = None) -> 
     deviations = adjust @ groups.deviations[:, 0]
     item_cov = deviations @ deviations.T + np.eye(len(places)) * groups.least
     return Curve(
-        places, adjust @ groups.means[:, 0], 1 + freedom, groups.items, item_cov, (adjust * of_seeds) @ adjust.T,
-        (adjust * groups.rest_cov[0, 0] / groups.runs) @ adjust.T, cluster_freedom(deviations, groups.design),
-        groups.design.effective, groups.design.count, most_turns=1,
-    )  # fmt: skip
+        tokens=places,
+        mean=adjust @ groups.means[:, 0],
+        seeds=1 + freedom,
+        items=groups.items,
+        item_cov=item_cov,
+        seed_cov=(adjust * of_seeds) @ adjust.T,
+        rest_cov=(adjust * groups.rest_cov[0, 0] / groups.runs) @ adjust.T,
+        item_freedom=cluster_freedom(deviations, groups.design),
+        effective_items=groups.design.effective,
+        clusters=groups.design.count,
+        most_turns=1,
+    )
 
 
 def at_mean_mix(places: Array, mix: Array) -> Array:

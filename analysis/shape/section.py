@@ -126,9 +126,8 @@ def read_items(scored: BenchmarkScores) -> tuple[tuple[Run, Items | None], ...]:
     """Read the credits of every pair of a benchmark that has curves; None for a run without stored scores of pairs."""
     rows, study = scored.curve_rows(), scored.study
     return tuple(
-        read_runs(study.runs, rows, scored.benchmark, scored.linking, scored.ties_rule,
-                  study.settings.cluster)
-    )  # fmt: skip
+        read_runs(study.runs, rows, scored.benchmark, scored.linking, scored.ties_rule, study.settings.cluster)
+    )
 
 
 @questions.section(questions.SHAPES, place=1, page="docs/shape.md")
@@ -208,9 +207,8 @@ def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableVi
 def test_note(classes: pd.DataFrame, margin: float) -> str:
     """Describe how the classes of a table were found, and how its lines may be interpreted."""
     variations, runs = set(classes["variation"]), set(classes["runs"])
-    over = "pairs" if variations == {ITEMS_ONLY} else "pairs and seeds" if ITEMS_ONLY not in variations else (
-        "pairs and, where a line has several runs, over seeds"
-    )  # fmt: skip
+    several = "pairs and, where a line has several runs, over seeds" if ITEMS_ONLY in variations else "pairs and seeds"
+    over = "pairs" if variations == {ITEMS_ONLY} else several
     drawn = set(classes["drawn"]) - {"pairs"}
     text = "Draws are of pairs of these templates, not of templates: another template may have another curve. "
     if "edits" in drawn:

@@ -47,16 +47,20 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         return
     parts = _PARTS | (_BEFORE if table["margin_before"].any() else {})
     surprisal = overall_and_phenomena(
-        table, f"critical_region_{scored.file_name}", "Surprisal of the critical region",
+        table,
+        f"critical_region_{scored.file_name}",
+        "Surprisal of the critical region",
         f"Surprisal of the critical region in bits, mean over pairs, {scored.title}. {_REGION} {_band(table)}",
         lambda rows: _region_figure(rows, _MEMBERS, Up("bits", "Surprisal (bits)"), scored.study.look),
-    )  # fmt: skip
+    )
     margins = overall_and_phenomena(
-        table, f"critical_margin_{scored.file_name}", "Margin inside and after the critical region",
+        table,
+        f"critical_margin_{scored.file_name}",
+        "Margin inside and after the critical region",
         "Surprisal of the bad sentence minus that of the good one in bits, mean over pairs: in the critical region, "
         f"and in the tokens after it, which both sentences have (spill-over), {scored.title}. {_band(table)}",
         lambda rows: _region_figure(rows, parts, Up("bits", "Margin (bits)", level=0), scored.study.look),
-    )  # fmt: skip
+    )
     heading = f"Critical regions on {scored.heading}"
     last = table[table["step"] == table.groupby("line", sort=False)["step"].transform("max")].reset_index(drop=True)
     note = (
