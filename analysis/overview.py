@@ -136,7 +136,8 @@ def _extremes(row: Row, shapes: Shapes) -> list[tuple[float, float]]:
 
 def _find_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> pd.DataFrame:
     """Find at most two such pairs, each with the ``history`` (its place) and the ``step`` in which it was so wrong."""
-    (start, _), (end, _) = _extremes(row, shapes)[slice(0, 2) if _turn_of(row) == "dip" else slice(1, 3)]
+    way_down = slice(0, 2) if _turn_of(row) == "dip" else slice(1, 3)
+    (start, _), (end, _) = _extremes(row, shapes)[way_down]
     own = [
         (place, one, one.checkpoints["tokens"].tolist())
         for place, one in enumerate(histories)

@@ -112,7 +112,8 @@ def _left_over(axis: tuple[float, ...], curves: Array) -> tuple[float, float]:
     directions = _directions(axis, most).reshape(-1, most, len(axis))[best].astype(np.float64)
     followed = np.einsum("smt,smu,su->st", directions, directions, rest, optimize=True)
     left = rest - followed
-    return float((left**2).sum(axis=1).mean()), float((left[:, 1:] * left[:, :-1]).sum(axis=1).mean())
+    squares, products = left**2, left[:, 1:] * left[:, :-1]
+    return float(squares.sum(axis=1).mean()), float(products.sum(axis=1).mean())
 
 
 @lru_cache(maxsize=8)
@@ -187,7 +188,9 @@ def _places(tokens: tuple[float, ...], count: int) -> Ids:
     logs = np.log10(tokens)
     sets = np.array(list(combinations(_tried(tokens).tolist(), count)), dtype=np.int64).reshape(-1, count)
     stops = np.pad(sets, ((0, 0), (1, 1)), constant_values=(0, len(logs) - 1))
-    apart = (np.diff(logs[stops], axis=1) >= LEAST_APART - _NEAR).all(axis=1) & (np.diff(stops, axis=1) > 1).all(axis=1)
+    far = np.diff(logs[stops], axis=1) >= LEAST_APART - _NEAR
+    with_one_between = np.diff(stops, axis=1) > 1
+    apart = far.all(axis=1) & with_one_between.all(axis=1)
     return np.asarray(sets[apart])
 
 

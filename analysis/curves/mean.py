@@ -37,7 +37,8 @@ def mean_curves(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """
     rows = with_gaps(scores[scores["step"] >= 0], runs)
     lines = {run.label: run.line_without("size") for run in runs}
-    rows = rows.assign(line=rows["run"].map(lines), model=rows["run"].map({run.label: run.size for run in runs}))
+    sizes = {run.label: run.size for run in runs}
+    rows = rows.assign(line=rows["run"].map(lines), model=rows["run"].map(sizes))
     parts = [
         _average_line(part).assign(line=str(line), phenomenon=str(phenomenon))
         for (line, phenomenon), part in rows.groupby(["line", "phenomenon"], sort=False)

@@ -61,7 +61,9 @@ def draw_panel(axes: Axes, figure: LineFigure, rows: pd.DataFrame | None = None,
 
 def _draw_points(axes: Axes, figure: LineFigure, rows: pd.DataFrame, style: LineStyle, size: float) -> None:
     """Draw the points of a line; open ones stand for only some of its runs."""
-    dots = rows[rows[figure.dots[0]] == figure.dots[1]] if figure.dots else rows[: None if figure.has_markers else 0]
+    dots = rows if figure.has_markers else rows[:0]
+    if figure.dots:
+        dots = rows[rows[figure.dots[0]] == figure.dots[1]]
     x, whole = _places(figure, dots), dots.get("whole", pd.Series(data=True, index=dots.index))
     for is_whole, face in ((True, style.color), (False, "white")):
         points = dots[figure.y.column].where(whole == is_whole)

@@ -205,4 +205,5 @@ def differences_between(found: pd.DataFrame, levels: Sequence[str], lines: str) 
             table.append((*key, f"{one} - {other}", *contrast(sides, DIFFERENCE), p_of_contrast(sides, DIFFERENCE)))
     rows = pd.DataFrame(table, columns=[*levels, "phenomenon", "of", "difference", "low", "high", "p"])
     family = [*(rows[name] for name in levels), rows["phenomenon"] == "all"]
-    return rows.assign(p_holm=rows.dropna(subset=["p"]).groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
+    tested = rows.dropna(subset=["p"]).groupby(family)["p"]
+    return rows.assign(p_holm=tested.transform(lambda p: holm(p.to_numpy())))

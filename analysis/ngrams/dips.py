@@ -195,11 +195,13 @@ def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]
 
 def _account_of(row: Row, members: Sequence[BesideNgrams], cluster: str) -> Iterator[pd.DataFrame]:
     items = [one.items for one in members]
-    steps = np.array(sorted(set.intersection(*(set(one.steps[one.tokens > 0].tolist()) for one in items))))
+    trained = (set(one.steps[one.tokens > 0].tolist()) for one in items)
+    steps = np.array(sorted(set.intersection(*trained)))
     tokens = items[0].tokens[np.searchsorted(items[0].steps, steps)]
     phenomena = items[0].pairs["phenomenon"].to_numpy()
     chosen = np.ones(len(phenomena), dtype=bool) if row["phenomenon"] == "all" else phenomena == row["phenomenon"]
-    credit = np.mean([one.half_points[np.searchsorted(one.steps, steps)][:, chosen] for one in items], axis=0) / HALVES
+    of_runs = [one.half_points[np.searchsorted(one.steps, steps)][:, chosen] for one in items]
+    credit = np.mean(of_runs, axis=0) / HALVES
     start, bottom = dip_places(tokens, credit.mean(axis=1), row["dip_start"], row["dip_end"])
     at_start, at_bottom = ([one.at(int(steps[place])) for one in members] for place in (start, bottom))
     orders = sorted(set.intersection(*(set(one.verdicts) for one in at_bottom)))

@@ -53,11 +53,13 @@ def clustered_errors(design: Array, residuals: Array, clusters: npt.NDArray[np.i
         own = shares > _WHOLE
         widened = np.where(own, 0.0, 1 / np.sqrt(1 - np.where(own, 0.0, shares)))[:, None]
         turned = terms @ directions  # [clusters, terms, directions]
-        alone |= (np.abs(turned) > np.sqrt(1 - _WHOLE) * lengths[:, None]).swapaxes(1, 2)[own].any(axis=0)
+        is_whole = np.abs(turned) > np.sqrt(1 - _WHOLE) * lengths[:, None]
+        alone |= is_whole.swapaxes(1, 2)[own].any(axis=0)
         scores = (residuals[rows][:, None] @ part) @ directions
         variance += ((turned * widened * scores).sum(axis=2) ** 2).sum(axis=0)
         pulled = (turned * (widened * shares[:, None])) @ directions.mT
-        kept, lost = (turned**2 * (widened**2 * shares[:, None])).sum(axis=2), (pulled**2).sum(axis=2)
+        kept = (turned**2 * (widened**2 * shares[:, None])).sum(axis=2)
+        lost = (pulled**2).sum(axis=2)
         trace += (kept - lost).sum(axis=0)
         squares += (kept**2 - 2 * kept * lost).sum(axis=0)
         by_term = pulled.swapaxes(0, 1)

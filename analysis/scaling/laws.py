@@ -68,7 +68,8 @@ def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Ar
         return rooted, slopes * scale[:, None]
 
     begin = _power_start(places, values) if start is None else _centered(start, center)
-    low, high = np.array([target.min() - 10, target.min() - 20, 1e-3]), np.array([target.max(), target.max() + 5, 3.0])
+    low = np.array([target.min() - 10, target.min() - 20, 1e-3])
+    high = np.array([target.max(), target.max() + 5, 3.0])
     found = _fit_within(model, begin, low, high)
     return np.array([np.exp(found[0]), np.exp(found[1] + found[2] * center), found[2]])
 
@@ -89,7 +90,8 @@ def fit_logistic_law(flops: Array, values: Array, start: Array | None = None) ->
         return CHANCE + (top - CHANCE) * rise - values, slopes
 
     begin = _logistic_start(places, values) if start is None else start
-    return _fit_within(model, begin, np.array([0.0, 0.05, places.min() - 3]), np.array([1.0, 20.0, places.max() + 3]))
+    low, high = np.array([0.0, 0.05, places.min() - 3]), np.array([1.0, 20.0, places.max() + 3])
+    return _fit_within(model, begin, low, high)
 
 
 POWER_LAW = Law("E + A·C^-b", ("E", "A", "b"), power_law, fit_power_law)

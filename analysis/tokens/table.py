@@ -210,7 +210,9 @@ def _describe_tokens(benchmark: str, checkpoint: Checkpoint, pairs: Collection[i
     sentences, members = checkpoint.sentences, checkpoint.sentences.members
     if pairs is not None and (unknown := set(pairs) - set(members["pair"])):
         raise UserError(f"{benchmark}: there is no pair {min(unknown)}")
-    rows = np.flatnonzero(members["pair"].isin(list(pairs)) if pairs is not None else np.ones(len(members), dtype=bool))
+    every = np.ones(len(members), dtype=bool)
+    wanted = every if pairs is None else members["pair"].isin(list(pairs)).to_numpy(dtype=bool)
+    rows = np.flatnonzero(wanted)
     tables = []
     for side in SIDES:
         region = checkpoint.regions[side]
