@@ -210,8 +210,9 @@ def _describe_tokens(benchmark: str, checkpoint: Checkpoint, pairs: Collection[i
     sentences, members = checkpoint.sentences, checkpoint.sentences.members
     if pairs is not None and (unknown := set(pairs) - set(members["pair"])):
         raise UserError(f"{benchmark}: there is no pair {min(unknown)}")
-    every = np.ones(len(members), dtype=bool)
-    wanted = every if pairs is None else members["pair"].isin(list(pairs)).to_numpy(dtype=bool)
+    wanted = np.ones(len(members), dtype=bool)
+    if pairs is not None:
+        wanted = members["pair"].isin(list(pairs)).to_numpy(dtype=bool)
     rows = np.flatnonzero(wanted)
     tables = []
     for side in SIDES:
