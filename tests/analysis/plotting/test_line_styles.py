@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
-from ucurve.analysis.charts.parts import Column, with_markers
+from ucurve.analysis.charts.parts import NameColumn, with_markers
 from ucurve.analysis.plotting.facets import line_legend
 from ucurve.analysis.plotting.style import COLORS, NUMBERED, LineStyles, styles_by_factor
 
@@ -94,7 +94,7 @@ def test_a_legend_tells_lines_apart_that_differ_in_the_marker_alone() -> None:
     look = LineStyles(styles_by_factor([lines], factors))
     samples = line_legend(look(lines)).values()
     assert len({(one.get_color(), one.get_linestyle(), one.get_marker()) for one in samples}) == len(lines)
-    column = Column("line", "Line", tuple(lines), tuple(look(lines).values()))
+    column = NameColumn("line", "Line", tuple(lines), tuple(look(lines).values()))
     shape = with_markers(alt.Chart().mark_point(), column).to_dict()["encoding"]["shape"]
     assert dict(zip(shape["scale"]["domain"], shape["scale"]["range"], strict=True))["neox, char, b"] == "square"
     assert shape["legend"] is not None
