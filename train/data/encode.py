@@ -47,6 +47,7 @@ def make_recipe(folder: Path, tokenizer: "PreTrainedTokenizerBase", dtype: str) 
     """Choose how to encode with the tokenizer that was loaded from a folder."""
     from_file = tokenizer.is_fast and (folder / "tokenizer.json").is_file()
     if from_file:
+        # transformers may change what the file says when it loads a folder.
         from_file = _read_pipeline(_load_backend(folder)) == _read_pipeline(tokenizer.backend_tokenizer)
     return Recipe(folder, end_of_document(tokenizer), dtype, from_file)
 
@@ -64,6 +65,7 @@ def encode(recipe: Recipe, texts: list[str]) -> Encoded:
     texts = texts if mark is None else texts[:-1]
     begins = np.array([not isinstance(text, Continuation) for text in texts], dtype=bool)
     ids = _encoder(recipe)(texts)
+    # int64[documents]: where each ends, with its separator in front
     ends = np.cumsum(begins + np.array([len(one) for one in ids], dtype=np.int64))
     tokens = np.empty(ends[-1] if len(ends) else 0, dtype=recipe.dtype)
     for one, end in zip(ids, ends, strict=True):
@@ -118,6 +120,7 @@ def character_encoder(pipeline: dict[str, Any]) -> Encoder | None:
 def _rust_encoder(backend: "Tokenizer") -> Encoder:
     backend.no_truncation()
     backend.no_padding()
+    # Text that looks like a special token is encoded as text.
     backend.encode_special_tokens = True
     return lambda texts: [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
 

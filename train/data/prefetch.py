@@ -23,7 +23,10 @@ class Batches(Protocol):
 
 
 class Prefetcher:
-    """Hands out the batches of a run, the next one being prepared meanwhile; its errors are raised by ``of_step``."""
+    """Hands out the batches of a run, the next one being prepared meanwhile; its errors are raised by ``of_step``.
+
+    What a batch holds depends on its step alone, so that preparing it early changes nothing.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Prefetcher:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # A batch that nobody will ask for is not begun.
         self._thread.shutdown(cancel_futures=True)
 
     def of_step(self, step: int) -> "Batch":

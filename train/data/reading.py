@@ -76,6 +76,7 @@ class _DroppedList:
 
     def _begin_part(self) -> None:
         self._raw = self._path.open("ab")
+        # Without name and time in the header, the same text gives the same bytes.
         self._file = gzip.GzipFile(fileobj=self._raw, mode="wb", compresslevel=1, filename="", mtime=0)
 
     def add(self, step: str, document: int, text: str) -> None:

@@ -45,21 +45,26 @@ from ucurve.training.data.unfinished import kept_if_unfinished, restore_progress
 from ucurve.training.tokenizer.folder import tokenizer_files
 from ucurve.training.tokenizer.vocabulary import count_unknown_bytes, token_bytes, vocabulary_size
 
-_FORMAT = 2
+_FORMAT = 2  # a part of the key, so that streams of other formats are built again
 DROPPED = "dropped.jsonl.gz"  # in the folder of a stream: the documents and sentences that interventions dropped
 _LEAST_HELD_OUT, _ENOUGH_HELD_OUT = 100, 1_000  # tokens: the mean loss is uncertain by about a tenth, or by 3 %
 _LARGEST_SHARE = 0.1  # of the documents that is proposed for held-out text
-_SHARD_TOKENS = 2**26
+_SHARD_TOKENS = 2**26  # 128 MiB of 16-bit ids
 _TOKENS_BETWEEN_LINES = 50_000_000
-_TOKENS_AT_ONCE = 2**22
+_TOKENS_AT_ONCE = 2**22  # that are read back when a stream is gone on with
 
 
 def build_token_store(
     corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None = None, read_all: bool = True
 ) -> TokenStore:
-    """Tokenize a corpus and its held-out text unless the cache holds their tokens, with hashes that match, already.
+    """Tokenize a corpus and its held-out text unless the cache holds their tokens already.
 
-    Without ``read_all`` the sizes of the files are enough, for a stream that nothing is trained on.
+    The cached stream is used if corpus (names and bytes of its files, unit, field) and tokenizer are unchanged and its
+    hashes match. Processes that need the same stream build it once.
+
+    Args:
+        read_all: whether the bytes of a cached stream are checked. Without it only its index and the sizes of its files
+            are, which is enough where nothing is trained on it.
     """
     if corpus.parts:
         return _join(corpus, tokenizer_folder, cache, processes, read_all)
@@ -147,7 +152,12 @@ def _save_array(path: Path, array: NDArray[np.generic]) -> None:
 
 
 def epoch_tokens(length: int, sequence: int, where: str) -> int:
-    """Return the tokens of one epoch of a stream, which has whole sequences only."""
+    """Return the tokens of one epoch of a stream, which has whole sequences only.
+
+    Raises:
+        UserError: when the stream holds no whole sequence.
+    """
+    # The last sequence needs one more token, its last target.
     usable = (length - 1) // sequence * sequence
     if usable <= 0:
         raise UserError(
@@ -158,7 +168,11 @@ def epoch_tokens(length: int, sequence: int, where: str) -> int:
 
 
 def check_budget(length: int, sequence: int, tokens: int, max_epochs: int, where: str) -> None:
-    """Check that a token budget does not repeat a stream of some length more often than allowed."""
+    """Check that a token budget does not repeat a stream of some length more often than allowed.
+
+    Raises:
+        UserError: when the stream holds no whole sequence, or the budget means more than ``max_epochs`` epochs.
+    """
     usable = epoch_tokens(length, sequence, where)
     if tokens <= usable * max_epochs:
         return
@@ -171,7 +185,11 @@ def check_budget(length: int, sequence: int, tokens: int, max_epochs: int, where
 
 
 def check_part_budgets(size: StreamSize, settings: CorpusSettings, sequence: int, tokens: int) -> None:
-    """Check that a token budget repeats no part of a mixture or of stages more often than the part allows."""
+    """Check that a token budget repeats no part of a mixture or of stages more often than the part allows.
+
+    Raises:
+        UserError: naming the part.
+    """
     assert settings.joining is not None, "one corpus has no parts"
     counts = settings.joining.count(tokens // sequence, sequence)
     for part, of_part, count in zip(settings.parts, size.parts, counts, strict=True):
@@ -247,6 +265,7 @@ def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, proce
     files = sorted(path.name for pattern in ("*.npy", DROPPED) for path in folder.glob(pattern))
     if interventions is not None:
         index["interventions"] = [one.model_dump() for one in interventions.facts()]
+    # The shards are not among them; their tokens have one hash together.
     index["files"] = {name: sha256_file(folder / name) for name in (DOCUMENTS, *files)}
     write_json(folder / INDEX, index | {"index_sha256": sha256_json(index)})
     log_line(f"{writer.length:,} tokens in {writer.documents:,} documents")
@@ -308,6 +327,7 @@ class StreamWriter:
 
     def append(self, encoded: Encoded) -> None:
         """Add documents to the end of the stream."""
+        # int64[documents]: where each document begins in the stream
         self._write(DOCUMENTS, (self.length + encoded.starts).astype("<i8").tobytes())
         self._hash.update(encoded.tokens.tobytes())
         self.unigram_counts += np.bincount(encoded.tokens, minlength=len(self.unigram_counts))
@@ -332,7 +352,7 @@ class StreamWriter:
                 tokens = shard[first : first + _TOKENS_AT_ONCE]
                 self._hash.update(tokens.tobytes())
                 self.unigram_counts += np.bincount(tokens, minlength=len(self.unigram_counts))
-        self.documents = (self._folder / DOCUMENTS).stat().st_size // 8
+        self.documents = (self._folder / DOCUMENTS).stat().st_size // 8  # each is an int64
         self._next_line += self.length // _TOKENS_BETWEEN_LINES * _TOKENS_BETWEEN_LINES
 
     def sizes(self) -> dict[str, int]:
@@ -353,6 +373,7 @@ class StreamWriter:
     def _fill_shard(self, tokens: NDArray[np.generic]) -> int:
         if not self._shards or self._shards[-1]["tokens"] == _SHARD_TOKENS:
             self._shards.append({"file": f"shard-{len(self._shards):05d}.bin", "tokens": 0})
+        # A shard that a kill has left short is filled up.
         shard = self._shards[-1]
         taken = min(len(tokens), _SHARD_TOKENS - shard["tokens"])
         self._write(shard["file"], tokens[:taken].tobytes())

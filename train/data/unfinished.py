@@ -23,12 +23,14 @@ def kept_if_unfinished(target: Path, temporary: Path) -> Iterator[Path]:
             shutil.rmtree(folder)
         raise
     (folder / _PROGRESS).unlink(missing_ok=True)
+    # The folder takes the place of the empty one that was given.
     temporary.rmdir()
     folder.rename(temporary)
 
 
 def save_progress(folder: Path, key: str, sizes: Mapping[str, int], read: Mapping[str, Any]) -> None:
     """Save how far a stream is: the sizes that its files have, and what has been read for them."""
+    # The files must be on disk before the record that gives their sizes.
     for name in sizes:
         sync_file(folder / name)
     write_json(folder / _PROGRESS, {"key": key, "sizes": dict(sizes), "read": dict(read)})
@@ -44,6 +46,7 @@ def restore_progress(folder: Path, key: str) -> Mapping[str, Any] | None:
     for name, file in files.items():
         if known and name in sizes:
             with file.open("r+b") as opened:
+                # What was written after the record is cut off and made again.
                 opened.truncate(sizes[name])
         else:
             file.unlink()

@@ -27,6 +27,7 @@ class GraphedGradients:
 
     def __call__(self, share: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss and the norm of the gradient of a share; where its shape changes, all begins again."""
+        # A graph replays fixed shapes, and the length of the sequences may change within a run.
         if share.shape != self._shape:
             self._shape, self._steps, self._recorded = share.shape, 0, None
         self._steps += 1
@@ -44,6 +45,7 @@ class GraphedGradients:
             self._recorded = _Recorded(self._compute, self._parameters, share)
         except RuntimeError as error:  # also of too little memory
             log_line(f"steps are not recorded as a CUDA graph, and small models are slower without one: {error}")
+            # Operations are not computed while they are recorded, so these gradients hold no values.
             for parameter in self._parameters:
                 parameter.grad = None
 
@@ -60,8 +62,10 @@ class _Recorded:
 
     def replay(self, share: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Compute the gradients of a share by the recorded operations."""
+        # The graph reads and writes the memory that it was recorded with.
         self._share.copy_(share)
         self._graph.replay()
+        # The optimizer has set ``grad`` to None; the graph still writes into the same tensors.
         for parameter, gradient in zip(self._parameters, self._gradients, strict=True):
             parameter.grad = gradient
         return self._result

@@ -42,7 +42,11 @@ from ucurve.training.optim import OptimizerSettings
 
 
 class DeepSpeedEngine:
-    """An ``Engine`` on one or several processes under DeepSpeed, for which everything is float32."""
+    """An ``Engine`` on one or several processes under DeepSpeed, for which everything is float32.
+
+    Products in bfloat16 are computed inside the model, as in ``TorchEngine``, so that both engines compute the same in
+    every precision.
+    """
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class DeepSpeedEngine:
         self._micro_batch = MicroBatch(engine.micro_batch, device, processes)
         self._scale = processes.size  # DeepSpeed averages gradients over the processes; here they are parts of a sum
         self._clip = optimizer.clip
+        # There is one optimizer, because ``check_processes`` refuses Muon under DeepSpeed.
         [self._optimizer] = make_optimizers(model, optimizer)
         config = build_config(engine, optimizer.clip)
         self._plain = engine.zero_stage == 0
@@ -122,16 +127,20 @@ class DeepSpeedEngine:
     def _accumulate(self, share: torch.Tensor, keys: torch.Tensor | None) -> torch.Tensor:
         """Add up gradients over the micro batches of this process; the last one sums them over the processes."""
         targets = count_targets(self._processes, share)
+        # float64[2]: all targets, and the tokens between documents
         total = torch.zeros(2, dtype=torch.float64, device=self.device)
         micro_batches = split_inputs(self._micro_batch, share, keys)
         for left, inputs in zip(reversed(range(len(micro_batches))), micro_batches, strict=True):
+            # DeepSpeed exchanges gradients at the boundary only.
             self._engine.set_gradient_accumulation_boundary(left == 0)
             loss, of_separators = self._engine(*inputs)
+            # The loss is divided by all targets already; DeepSpeed would divide it by the micro batches again.
             self._engine.backward(loss * (self._scale / targets), scale_wrt_gas=False)
             total += torch.stack((loss.detach(), of_separators))
         return total
 
     def _step_unpartitioned(self, reduced: torch.Tensor, number: int) -> StepResult:
+        # Under ZeRO 0 each process has whole gradients, which are clipped here as in ``TorchEngine``.
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
         result = read_result(reduced, norm, number)
         self._engine.step()
@@ -161,6 +170,7 @@ class DeepSpeedEngine:
         for name, parameter in self.model.named_parameters():
             weight = state[f"weights/{name}"].to(self.device)
             parameter.data.copy_(weight)
+            # ZeRO steps flat copies of the weights, which have to be loaded besides the model's own.
             safe_set_full_fp32_param(parameter, weight)
             for key in MOMENTS if taken is not None else ():
                 safe_set_full_optimizer_state(parameter, state[f"optimizer/{key}/{name}"].to(self.device), key)
@@ -179,6 +189,7 @@ def import_deepspeed(device: str) -> ModuleType:
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     import deepspeed
 
+    # DeepSpeed sets the level of its logger while it is imported.
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     if device == "cpu":
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # gloo does; this would need a compiler

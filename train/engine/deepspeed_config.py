@@ -25,6 +25,7 @@ _SET_BY_THE_RUN = {
     "from the device's own partitions",
     "zero_optimization.offload_param": "offloading belongs to ZeRO 3, which is not supported",
 }
+# Other keys are refused, so that a misspelled one is an error and not without effect.
 _ALLOWED = (
     "comms_logger",
     "communication_data_type",
@@ -41,7 +42,11 @@ _ALLOWED = (
 
 
 def read_override(path: str | None) -> Config:
-    """Read the file of ``engine.config``, JSON or YAML; None is an empty one."""
+    """Read the file of ``engine.config``, JSON or YAML; None is an empty one.
+
+    Raises:
+        UserError: when it cannot be read, or sets a key that it may not set.
+    """
     if path is None:
         return {}
     where = f"engine.config={path}"
@@ -56,7 +61,10 @@ def read_override(path: str | None) -> Config:
 
 
 def build_config(settings: EngineSettings, clip: float) -> Config:
-    """Build DeepSpeed's configuration."""
+    """Build DeepSpeed's configuration.
+
+    It counts one micro batch in a step, because the engine marks the last one itself and may change their number.
+    """
     base: Config = {
         "train_micro_batch_size_per_gpu": 1,  # the engine marks the last micro batch itself and may change their number
         "gradient_accumulation_steps": 1,

@@ -111,6 +111,7 @@ class LossModule(nn.Module):
         The sequences have ``keys`` by which a model with dropout drops units; without keys any.
         """
         if self.drops and keys is None:
+            # A pass that only tries out the memory belongs to no step, and any keys do.
             keys = inputs.new_zeros(len(inputs))
         if self.plain:
             return summed_loss(self.model, inputs, targets, self._plain_states, keys=keys)
@@ -159,6 +160,7 @@ class TorchEngine:
         self._optimizers = make_optimizers(model, optimizer)
         self._micro_batch = MicroBatch(micro_batch, device, self._processes)
         alone = device.type == "cuda" and self._several is None
+        # Dropout needs other keys in each step, which a recorded graph would not take.
         graphed = self._module.compiled and alone and not self._module.drops
         self._gradients = (
             GraphedGradients(self._clipped_gradients, list(model.parameters()), device)
@@ -197,8 +199,10 @@ class TorchEngine:
         They are those of ``LossModule.forward``, which says what the keys are. With several processes it is the
         gradient of the global batch, whose parts are sent during the last backward pass.
         """
+        # Gradients are averaged over the processes, so each process divides by its part of the targets.
         targets = count_targets(self._processes, share) / self._processes.size
-        total = torch.zeros(2, dtype=torch.float64, device=self.device)
+        total = torch.zeros(2, dtype=torch.float64, device=self.device)  # float64[2]
+        # Gradients are exchanged once in a step, during the backward pass of the last micro batch.
         *others, last = split_inputs(self._micro_batch, share, keys)
         with contextlib.nullcontext() if self._several is None else self._several.no_sync():
             for inputs in others:
@@ -237,10 +241,12 @@ def split_inputs(
 def count_targets(processes: Processes, share: torch.Tensor) -> int | torch.Tensor:
     """Return how many targets the global batch has; on the device where sequences have different numbers of them."""
     if share.ndim == 2:
+        # All processes have as many sequences, and of one length.
         return share[:, 1:].numel() * processes.size
     count = (share[:, 1] != NOT_PREDICTED).sum()
     if processes.size > 1:
         dist.all_reduce(count)
+    # A batch may mask no token at all; its loss is then 0, and not 0 / 0.
     return count.clamp(min=1)
 
 
@@ -250,6 +256,7 @@ def copy_to_device(windows: NDArray[np.int64], device: torch.device) -> torch.Te
     if device.type != "cuda":
         return ids.to(device)
     with torch.cuda.device(device):  # the current device is one of each thread
+        # Only a copy from pinned memory runs beside the work of the device.
         return ids.pin_memory().to(device, non_blocking=True)
 
 
@@ -291,7 +298,7 @@ def _average_in_bfloat16(
 
 def reduce_loss(processes: Processes, sums: torch.Tensor, flags: tuple[bool, ...] = ()) -> torch.Tensor:
     """Return both sums of the loss over all processes, float64, followed by how many of them have set each flag."""
-    values = torch.zeros(2 + len(flags), dtype=torch.float64, device=sums.device)
+    values = torch.zeros(2 + len(flags), dtype=torch.float64, device=sums.device)  # one exchange for all of them
     values[:2] = sums
     for place in (2 + number for number, flag in enumerate(flags) if flag):
         values[place].fill_(1.0)  # copied to the device, it would make the processor wait
@@ -301,7 +308,11 @@ def reduce_loss(processes: Processes, sums: torch.Tensor, flags: tuple[bool, ...
 
 
 def read_result(reduced: torch.Tensor, norm: torch.Tensor, number: int) -> StepResult:
-    """Read ``reduce_loss`` and the norm from the device: the only time in a step that the processor waits for it."""
+    """Read ``reduce_loss`` and the norm from the device: the only time in a step that the processor waits for it.
+
+    Raises:
+        DivergedError: when one of them is not finite.
+    """
     grad_norm, loss, of_separators, *flags = torch.cat((norm.double()[None], reduced)).tolist()
     check_finite(loss, "the loss", number)
     check_finite(grad_norm, "the norm of the gradient", number)

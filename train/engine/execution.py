@@ -69,7 +69,11 @@ class Execution:
 
 
 def check_processes(settings: RunRequest, processes: Processes) -> None:
-    """Check the engine against the number of processes, as far as that is possible without torch."""
+    """Check the engine against the number of processes, as far as that is possible without torch.
+
+    Raises:
+        UserError: naming what does not fit, and what would.
+    """
     read_override(settings.engine.config)
     several = processes.size > 1
     by_deepspeed = choose_kind(settings.engine, processes) == "deepspeed"
@@ -104,7 +108,11 @@ def check_processes(settings: RunRequest, processes: Processes) -> None:
 
 
 def choose_execution(settings: RunRequest, processes: Processes) -> Execution:
-    """Choose engine and device for settings that ``check_processes`` has passed, and connect the processes."""
+    """Choose engine and device for settings that ``check_processes`` has passed, and connect the processes.
+
+    Raises:
+        UserError: when the engine cannot run on the device, naming what would fit.
+    """
     import torch
 
     if settings.optimizer.kind == "muon" and not hasattr(torch.optim, "Muon"):
@@ -114,6 +122,7 @@ def choose_execution(settings: RunRequest, processes: Processes) -> Execution:
     device = choose_device(settings.engine.device)
     if device.type == "cuda":
         device = torch.device("cuda", processes.local_rank if device.index is None else device.index)
+        # NCCL works on the current device of a process, which has to be another one in each.
         torch.cuda.set_device(device)
         if settings.engine.precision == "bfloat16" and not torch.cuda.is_bf16_supported(including_emulation=False):
             raise UserError(
@@ -139,7 +148,11 @@ def choose_kind(engine: EngineSettings, processes: Processes) -> Literal["torch"
 
 
 def choose_device(name: str) -> "torch.device":
-    """Return the device that ``engine.device`` names."""
+    """Return the device that ``engine.device`` names.
+
+    Raises:
+        UserError: when a CUDA device is asked for that is not there.
+    """
     import torch
 
     if name == "auto":
@@ -154,7 +167,12 @@ def choose_device(name: str) -> "torch.device":
 
 
 def choose_compile(setting: bool | Literal["auto"], device: "torch.device") -> bool:
-    """Tell whether the model is compiled: on demand, or by default on CUDA where it is possible."""
+    """Tell whether the model is compiled: on demand, or by default on CUDA where it is possible.
+
+    Raises:
+        UserError: when it is demanded and there is no compiler.
+    """
+    # The compiler of torch writes C++ code and has it built by one of these.
     compilers = [os.environ.get("CXX"), "c++", "g++", "clang++"]
     possible = any(name and shutil.which(name) for name in compilers)
     if device.type == "cuda":
@@ -170,6 +188,7 @@ _DATA_SHEETS = {
     "B200": (2250.0, 75.0),
     "GH200": (989.0, 67.0),
     "H200": (989.0, 67.0),
+    # It stands before "H100", which is a part of its name.
     "H100 PCIe": (756.0, 51.0),
     "H100": (989.0, 67.0),
     "A100": (312.0, 19.5),

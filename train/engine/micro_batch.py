@@ -33,6 +33,7 @@ class CudaMemory:
 
     def free(self) -> int:
         """Return how much new tensors can take; see ``DeviceMemory.free``."""
+        # PyTorch keeps the memory of freed tensors, which the driver counts as used.
         unused = torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
         return int(_USED_SHARE * (torch.cuda.mem_get_info(self._device)[0] + unused))
 
@@ -126,6 +127,7 @@ class MicroBatch:
     def _take(self, size: int, share: torch.Tensor) -> None:
         """Take micro batches of at most so many sequences, as equal as possible."""
         if size < len(share):
+            # Of 10 sequences of which 8 fit, 5 and 5 are computed, so that the passes have one shape.
             self._size = -(-len(share) // -(-len(share) // size))
             log_line(f"micro batches of {self._size} sequences, of {len(share)}, fit into the device's memory")
 
@@ -145,11 +147,16 @@ class MicroBatch:
             self.halve(share, failure)
 
     def halve(self, share: torch.Tensor, failure: str) -> None:
-        """Take half as many sequences at once from now on."""
+        """Take half as many sequences at once from now on.
+
+        Raises:
+            RunError: when that is not possible.
+        """
         size = self._sequences(share)
         if not self.is_auto or size == 1:
             raise self.too_large(share, failure)
         self._size = -(-size // 2)
+        # The blocks of the larger size are given back, so that smaller ones find room.
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         log_line(f"micro batches of {size} sequences do not fit into the device's memory; going on with {self._size}")

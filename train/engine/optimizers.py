@@ -83,6 +83,7 @@ def parameter_groups(model: nn.Module, settings: OptimizerSettings) -> tuple[lis
 def reserved_bytes(model: nn.Module, optimizers: Optimizers) -> int:
     """Return what a step needs beside its passes: gradients that are added up, and moments that are not made yet."""
     made = any(optimizer.state for optimizer in optimizers)
+    # AdamW keeps two moments of each parameter beside its gradient.
     copies = 1 if made else 3
     return copies * sum(one.numel() * one.element_size() for one in model.parameters())
 
@@ -115,9 +116,14 @@ def restore_plain(model: nn.Module, optimizers: Optimizers, state: dict[str, tor
 def check_state_complete(
     state: dict[str, torch.Tensor], model: nn.Module, settings: OptimizerSettings, step: int
 ) -> None:
-    """Check that a resume state has every weight and every moment; training without one would not be the same run."""
+    """Check that a resume state has every weight and every moment; training without one would not be the same run.
+
+    Raises:
+        RunError: naming one of the parts that are missing.
+    """
     kinds = kinds_of_parameters(model)
     wanted = {GENERATOR, *(f"weights/{name}" for name, _ in model.named_parameters())}
+    # Before the first step an optimizer has no moments.
     if step > 0 or any(name.startswith("optimizer/") for name in state):
         for name, parameter in model.named_parameters():
             keys = _STATE_KEYS[settings.kind if kinds[parameter] == "hidden" else "adamw"]

@@ -40,7 +40,11 @@ class Processes:
         return windows[self.rank * count : (self.rank + 1) * count]
 
     def run_on_rank0(self, work: Callable[[], Result]) -> Result:
-        """Run ``work`` in rank 0 while the others wait; return its result, a small plain value, or its error in all."""
+        """Run ``work`` in rank 0 while the others wait; return its result, a small plain value, or its error in all.
+
+        Raises:
+            UserError, RunError: in every process, what rank 0 raised.
+        """
         if self.size == 1:
             return work()
         outcome: tuple[BaseException | None, Result | None] = (None, None)
@@ -48,6 +52,7 @@ class Processes:
         if self.is_rank0:
             try:
                 outcome = (None, work())
+            # Interruptions count too: the others must not wait for a value that never comes.
             except BaseException as raised:
                 error, outcome = raised, (_describe(raised, self.rank), None)
         failure, result = self.broadcast(outcome)
@@ -70,7 +75,11 @@ class Processes:
         return result
 
     def gather(self, value: Result, error: BaseException | None = None) -> list[Result]:
-        """Return the pickled values of all processes, in the order of their ranks, or raise the first error in all."""
+        """Return the pickled values of all processes, in the order of their ranks, or raise the first error in all.
+
+        Raises:
+            UserError, RunError: in every process, when one of them gives an error; it is that of the lowest rank.
+        """
         failures: list[tuple[BaseException | None, Result]] = [(None, value)]
         if self.size > 1:
             import torch.distributed as dist
@@ -78,6 +87,7 @@ class Processes:
             failures *= self.size
             own = None if error is None else _describe(error, self.rank)
             dist.all_gather_object(failures, (own, value), group=_control())
+        # Any other error is a mistake in the program; it keeps its own traceback in the process that made it.
         if error is not None and not (self.size > 1 and isinstance(error, UcurveError | OSError)):
             raise error
         failure = next((failure for failure, _ in failures if failure is not None), None)
@@ -114,7 +124,11 @@ class Processes:
 
 
 def read_processes(environment: Mapping[str, str]) -> Processes:
-    """Read rank and world size from the variables of a launcher; without WORLD_SIZE there is one process."""
+    """Read rank and world size from the variables of a launcher; without WORLD_SIZE there is one process.
+
+    Raises:
+        UserError: when some of the variables are missing, or hold no numbers.
+    """
     if environment.get("WORLD_SIZE", "1") == "1":
         return Processes()
     missing = [name for name in _VARIABLES if name not in environment]
@@ -141,7 +155,9 @@ def connect(processes: Processes, device: str) -> None:
     if processes.size > 1:
         dist.init_process_group(backend)
         return
+    # Port 0 lets the system choose a free one, so that several runs fit on one machine.
     store = dist.TCPStore("127.0.0.1", 0, world_size=1, is_master=True)  # type: ignore[attr-defined]
+    # DeepSpeed reads these variables of a launcher, and would ask MPI for them if they were missing.
     os.environ.update(RANK="0", WORLD_SIZE="1", LOCAL_RANK=index or "0")
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(store.port))
     dist.init_process_group(backend, store=store, rank=0, world_size=1)
@@ -155,6 +171,7 @@ def _disconnect() -> None:
     import torch.distributed as dist
 
     if dist.is_initialized():
+        # Destroying a group waits for its threads only if nothing else holds the group.
         _control.cache_clear()
         dist.destroy_process_group()
 

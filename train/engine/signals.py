@@ -38,7 +38,11 @@ def handle_signals(
 
 
 class Interrupted(SystemExit):
-    """Ends the process with code 75 or 130; it is not an ``Exception``, so that a grid does not start the next cell."""
+    """Ends the process; the same command continues the run.
+
+    The exit code is 75 after the signals of a scheduler, so that the job is requeued, and 130 after Ctrl-C. It is not
+    an ``Exception``, so that a grid does not start the next cell.
+    """
 
     def __init__(self, message: str, exit_code: int = REQUEUE) -> None:
         super().__init__(message, exit_code)  # what another process makes it from
@@ -94,6 +98,7 @@ class StopSignals:
     def _note(self, number: int, _: FrameType | None) -> None:
         if os.getpid() != self._process:  # a forked worker, which has nothing to save
             signal.signal(number, signal.SIG_DFL)
+            # The worker ends as by a signal that nobody handles, so that whoever waits for it sees the signal.
             os.kill(os.getpid(), number)
             return
         if number == signal.SIGHUP:

@@ -67,6 +67,7 @@ class _SeededDropout(TorchFunctionMode):
         """Return whether each unit stays, bool[shape]; two of 32 bits are decided by one number of the stream."""
         units = math.prod(shape) // len(self._keys)
         places = torch.arange((units + 1) // 2, device=self._keys.device)
+        # Each call has 2 ** 32 numbers of the stream for itself.
         numbers = _mix((self._keys + (self._calls << 32))[:, None] + places)
         self._calls += 1
         bits = numbers.view(torch.int32)[:, :units]
@@ -86,6 +87,7 @@ class _SeededDropout(TorchFunctionMode):
         """Compute what ``torch.nn.functional.scaled_dot_product_attention`` does, which says what is what."""
         if enable_gqa:
             key, value = (one.repeat_interleave(query.shape[1] // one.shape[1], 1) for one in (key, value))
+        # Torch's own kernels would draw the units themselves, so the weights of attention are computed here.
         scores = (query * (query.shape[-1] ** -0.5 if scale is None else scale)) @ key.transpose(-2, -1)
         if is_causal:
             attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()

@@ -14,8 +14,8 @@ _MULTIPLY, _DIVIDE = ("logit_scale", "lm_head_multiplier"), ("logits_scaling",)
 _CAP = ("final_logit_softcapping", "logits_soft_cap", "output_logit_soft_cap")
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 _UNUSED_DROPOUT = ("classifier", "summary", "qa_", "seq_classif_")  # of layers that a language model does not have
-_POSITIONS = 8
-_TOLERANCE = 1e-4
+_POSITIONS = 8  # tokens of the sequences on which a new model is tried
+_TOLERANCE = 1e-4  # of the largest value
 
 
 def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False) -> None:

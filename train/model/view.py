@@ -109,8 +109,9 @@ def compute_in_view(
     if way is None and both_sides is None:
         return forward(ids)
     begins = ids == model.config.bos_token_id
-    begins[:, 0] = True
+    begins[:, 0] = True  # what is left of a document
     column = torch.arange(ids.shape[1], device=ids.device)
+    # int64[sequences, length], which count from 0 in each document
     positions = column - torch.where(begins, column, 0).cummax(1).values
     causal = not is_masked(model)
     if way == "rows":
@@ -121,7 +122,8 @@ def compute_in_view(
         seen = seen | both_sides[:, None, None]
     if way is None:
         return forward(ids, attention_mask=seen[:, None])
-    documents = begins.cumsum(1)
+    documents = begins.cumsum(1)  # int64[sequences, length]
+    # bool[sequences, length, length]: what each token sees
     seen = seen & (documents[:, :, None] == documents[:, None, :])
     return forward(ids, attention_mask=seen[:, None], position_ids=positions)
 
@@ -136,7 +138,7 @@ def _in_rows(
 ) -> torch.Tensor:
     """Give ``forward`` each document as a row: those of one length together, or those up to one power of two."""
     documents, places, tokens = begins.flatten().cumsum(0) - 1, positions.flatten(), ids.flatten()
-    lengths = documents.bincount()
+    lengths = documents.bincount()  # tokens of each document
     sizes = 2 ** lengths.double().log2().ceil().long() if fills_up else lengths
     values, found = [], []
     for size in sizes.unique().tolist():

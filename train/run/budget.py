@@ -35,11 +35,23 @@ def resolve_budget(request: RunRequest, store: TokenStore) -> tuple[RunSettings,
         counter=counted.counter,
         version=counted.version,
     )
+    # Rounded down, a run never sees more words than were asked for.
     return request.with_tokens(words * epoch // counted.words), facts
 
 
 def expect_budget(request: RunRequest, stream: StreamSize | None) -> tuple[RunSettings, str]:
-    """Find or estimate the tokens of a budget in words without writing or fetching anything, with a note on them."""
+    """Find or estimate the tokens of a budget in words without writing or fetching anything, with a note on them.
+
+    Args:
+        request: with the commits of what comes from the hub, as far as they are known.
+        stream: the size of the token stream, where the cache has it.
+
+    Returns:
+        The settings with a number of tokens, and a note on it: empty for a budget in tokens.
+
+    Raises:
+        UserError: when the words are more passes through the corpus than ``data.max_epochs`` allows.
+    """
     if isinstance(request, RunSettings):
         return request, ""
     words, counter = request.counted_words
@@ -59,6 +71,7 @@ def expect_budget(request: RunRequest, stream: StreamSize | None) -> tuple[RunSe
         f"at most, for {words:,} words ({counter}) at {most:.3g} a word, one for each character "
         f"({source}); known when the corpus is counted and tokenized"
     )
+    # Rounded up, it stays an upper limit.
     return request.with_tokens(math.ceil(words * most)), note
 
 
@@ -78,8 +91,10 @@ def list_budget_warnings(request: RunRequest, stream: StreamSize | None = None) 
     length, warnings = request.batch.length, _list_few_steps(request)
     for data, known, tokens in _shares(request.data, stream, request.steps * request.batch.tokens, length):
         most, has = _find_length(data, known)
+        # An epoch has whole sequences and a last target, as ``epoch_tokens`` counts.
         times = tokens / max((most - 1) // length * length, 1)
         if most and times > data.max_epochs:
+            # Only ``char`` has a token for each character; with fewer tokens a text is repeated more often.
             least = "" if known is not None or request.tokenizer.kind == "char" else "at least "
             key = "data.max_epochs" if data == request.data else f"max_epochs of the part {data.run_name}"
             warnings.append(

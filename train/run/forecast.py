@@ -54,6 +54,7 @@ def _expect_seconds(plan: Plan, on_accelerator: bool) -> tuple[float, str]:
     """Return the seconds of all steps and where they are from: a run's rate on this machine, or an assumption."""
     parameters, tokens = plan.parameters.total, plan.own_steps * plan.settings.batch.tokens
     runs = [] if on_accelerator else _measured_here(Path(plan.settings.paths.runs))
+    # By ratio: half the size and twice the size are equally near.
     by_size = sorted(runs, key=lambda run: abs(math.log(run.parameters / parameters)))
     nearest = next((run for run in by_size if _computes_alike(run.folder, plan.settings)), None)
     if nearest is None:
@@ -61,6 +62,7 @@ def _expect_seconds(plan: Plan, on_accelerator: bool) -> tuple[float, str]:
         flops = _ACCELERATOR_FLOPS if on_accelerator else _CORE_FLOPS * count_processes()
         assumed = f"{flops:.0e} FLOPs a second" if on_accelerator else per_core
         return plan.flops(tokens) / flops, f"assumed at {assumed}, no run like it here, so perhaps 3 times off"
+    # By 6ND the time of a token grows in proportion to the parameters.
     seconds = tokens / nearest.tokens_per_second * parameters / nearest.parameters
     apart = max(nearest.parameters / parameters, parameters / nearest.parameters)
     sure = "" if apart <= _SIMILAR else ", of another size, so perhaps 3 times off"

@@ -33,7 +33,10 @@ _LOGIT_BYTES = 2**30  # of float32 logits of one pass elsewhere
 
 
 class HeldOutLog:
-    """Measures the loss of stored checkpoints on the held-out text for ``held_out.csv``, which rank 0 writes."""
+    """Measures the loss of stored checkpoints on the held-out text for ``held_out.csv``, which rank 0 writes.
+
+    The loss is that of exactly the weights that are stored. A missing or changed line is computed again from them.
+    """
 
     def __init__(self, run: PreparedRun, record: RunRecord, device: torch.device, processes: Processes) -> None:
         self._run, self._record, self._device, self._processes = run, record, device, processes
@@ -42,6 +45,9 @@ class HeldOutLog:
         """Write the line of a checkpoint and return its losses by name, if there is held-out text.
 
         Every process calls this and measures its share.
+
+        Raises:
+            DamagedError: when the line of an earlier step is missing and its checkpoint is not what was written.
         """
         if self._run.store.held_out is None:
             return {}
@@ -95,6 +101,7 @@ class HeldOutLog:
             rank, size = self._processes.rank, self._processes.size
             return window_losses(model, inputs, targets, batch.length, self._run.document_token, rank, size)
 
+        # An error in one process is raised in all of them before results are exchanged.
         parts = self._processes.gather(self._processes.run_on_all(measure_own))
         loss_sum, of_separators = add_up({number: sums for part in parts for number, sums in part.items()}).tolist()
         predicted = targets[targets != NOT_PREDICTED]
@@ -103,6 +110,7 @@ class HeldOutLog:
         if masking is not None:
             return ",".join(map(repr, (*cells, len(predicted))))
         size = store.held_out.facts.bytes
+        # Both are bits per byte of the text: of its own tokens, and of the tokens between documents.
         bits = [nats / math.log(2) / size for nats in (loss_sum - of_separators, of_separators)]
         return ",".join(map(repr, (*cells, *bits, len(predicted), size)))
 
@@ -130,6 +138,7 @@ def window_losses(
     predicted = len(inputs)
     positions = _POSITIONS if model.device.type == "cpu" else _LOGIT_BYTES // (4 * model.config.vocab_size)
     whole, at_once = predicted // length * length, max(1, positions // length) * length
+    # The last pass is what is left of the text, a window that is shorter than the others.
     passes = [
         (start, end) for start, end in itertools.pairwise([*range(0, whole, at_once), whole, predicted]) if start < end
     ]
@@ -137,11 +146,12 @@ def window_losses(
     for number in range(first, len(passes), every):
         start, end = passes[number]
         given, wanted = (torch.from_numpy(part[start:end]).to(model.device) for part in (inputs, targets))
-        windows = given.view(-1, min(length, end - start))
+        windows = given.view(-1, min(length, end - start))  # int64[windows, length]
+        # float32[windows * length, V]
         logits = compute_in_view(model, windows, lambda ids, **keys: model(ids, **keys).logits).float().flatten(0, 1)
         cross_entropies = torch.nn.functional.cross_entropy(
             logits, wanted, ignore_index=NOT_PREDICTED, reduction="none"
         )
-        of_separators = cross_entropies[wanted == separator]
+        of_separators = cross_entropies[wanted == separator]  # float32[separators]
         losses[number] = np.array([float(part.double().sum()) for part in (cross_entropies, of_separators)])
     return losses

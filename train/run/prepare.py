@@ -113,7 +113,11 @@ def expect_run(request: RunRequest) -> ExpectedRun:
 
 
 def check_inputs(settings: RunRequest) -> RunRequest:
-    """Check what can be checked without making anything or importing torch; return the settings with their commits."""
+    """Check what can be checked without making anything or importing torch; return the settings with their commits.
+
+    Raises:
+        UserError: naming what does not fit, or what the hub does not give.
+    """
     check_writable(settings)
     check_same_configuration(settings)
     refuse_busy(settings.folder)
@@ -128,7 +132,11 @@ def check_inputs(settings: RunRequest) -> RunRequest:
 
 
 def check_start(request: RunRequest, tokenizer: Path, vocabulary: int) -> None:
-    """Check that the checkpoint that a run starts from has its tokenizer and as many parameters of each kind."""
+    """Check that the checkpoint that a run starts from has its tokenizer and as many parameters of each kind.
+
+    Raises:
+        UserError: naming what of the checkpoint does not fit.
+    """
     start, run = request.started_from, request.start_run
     if start is None:
         return
@@ -155,7 +163,11 @@ def check_start(request: RunRequest, tokenizer: Path, vocabulary: int) -> None:
 
 
 def pin_sources(settings: RunRequest, online: bool = True) -> RunRequest:
-    """Return the settings with the commits of corpus and tokenizer; offline, those unknown to the cache stay None."""
+    """Return the settings with the commits of corpus and tokenizer; offline, those unknown to the cache stay None.
+
+    Raises:
+        UserError: when the hub is needed and does not give them, or ``config.yaml`` is broken.
+    """
     # A run that goes on keeps those it began with, also when their branches have moved, and does not ask the hub.
     if (settings.folder / CONFIGURATION).exists():
         return pin_as(settings, settings.folder)
@@ -171,7 +183,11 @@ def pin_as(settings: _Request, run: Path) -> _Request:
 
 
 def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
-    """Build the tokenizer and the token shards where they are missing, and check everything that depends on them."""
+    """Build the tokenizer and the token shards where they are missing, and check everything that depends on them.
+
+    Raises:
+        UserError: naming what of tokenizer, corpus and budget does not fit.
+    """
     cache, facts = Path(request.paths.cache), read_run_facts(request.folder)
     folder, tokenizer = build_checked_tokenizer(request)
     check_start(request, folder, vocabulary_size(tokenizer))
@@ -185,6 +201,7 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     else:
         check_budget(store.length, settings.batch.length, plan.tokens, settings.data.max_epochs, where)
     check_text_has_bytes(store, where)
+    # The copy in the run folder was recorded with its hashes and stays as it is.
     if folder != request.folder / TOKENIZER:
         save_unigram_counts(store, folder)
     masking = make_masking(settings, store, tokenizer) if settings.has_masks else None

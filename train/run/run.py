@@ -36,7 +36,10 @@ from ucurve.training.tokenizer.build import say_script
 def train_run(settings: RunRequest) -> None:
     """Train, score and record one run, or continue it; every process of the run calls this.
 
-    A ``UserError`` leaves the run folder as it was; after other errors ``run.json`` says failed or interrupted.
+    Raises:
+        UserError: for a mistake of the user; the run folder is as it was.
+        RunError: when the run cannot go on; ``run.json`` says failed if training had begun.
+        Interrupted: on a signal; ``run.json`` says interrupted if training had begun.
     """
     processes = read_processes(os.environ)
     check_processes(settings, processes)
@@ -118,7 +121,7 @@ def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
 def _write_static_files(run: PreparedRun, record: RunRecord, first_start: bool) -> None:
     """Write tokenizer and configuration; at the first start, files found there do not count as written."""
     folder = run.folder
-    remove_leftovers(folder)
+    remove_leftovers(folder)  # of a process that was killed while it wrote
     remove_leftovers(folder / CHECKPOINTS)
     if first_start or not (folder / TOKENIZER).exists():
         with new_folder(folder / TOKENIZER) as temporary:
@@ -191,7 +194,7 @@ def _describe_parts(run: PreparedRun) -> tuple[PartFacts, ...] | None:
 
 
 def _train(run: PreparedRun, execution: Execution, signals: StopSignals, record: RunRecord) -> None:
-    from ucurve.training.run.trainer import Trainer
+    from ucurve.training.run.trainer import Trainer  # it imports torch
 
     if execution.processes.is_rank0:
         log_line(f"{run.folder.name}: {execution.describe(run.plan.settings)}")
@@ -204,6 +207,7 @@ def _train(run: PreparedRun, execution: Execution, signals: StopSignals, record:
 @contextlib.contextmanager
 def _garbage_frozen() -> Iterator[None]:
     """Keep what exists now out of garbage collection; going through it would take most of a second in some steps."""
+    # What is garbage now would otherwise be kept until the end of training.
     gc.collect()
     gc.freeze()
     try:

@@ -34,6 +34,9 @@ class Saver:
 
     A thread writes copies; its errors are raised in every process by the next method. ``use_checkpoint`` is called in
     every process with the step of a checkpoint that is whole.
+
+    What the thread writes is a copy, so that training may change the weights meanwhile. Without a place for copies all
+    is written at once.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class Saver:
         self, step: int, state: dict[str, torch.Tensor], metrics: "MetricsLog | None", began: float
     ) -> None:
         assert metrics is not None, "rank 0 has the lines"
+        # The hash is taken now, because the next steps add lines while the state is written.
         owner = self._run.owner | {"metrics_sha256": metrics.sha256}
         held = state if self._copied is None else self._copied.take_state(state)
 
@@ -132,7 +136,10 @@ class Saver:
 
 
 class StateClock:
-    """When the next state is due: without a given interval, when fifty times the cost of the last one has passed."""
+    """When the next state is due: without a given interval, when fifty times the cost of the last one has passed.
+
+    States then cost at most 2 % of the time.
+    """
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds = seconds
@@ -197,9 +204,10 @@ class HostCopy:
         import torch
 
         held = {one: _pinned(torch.empty_like(one, device="cpu")) for one in model.parameters()}
+        # With the memo, ``deepcopy`` takes these parameters and copies none of those on the device.
         memo = {id(one): torch.nn.Parameter(values, one.requires_grad) for one, values in held.items()}
         self.model: PreTrainedModel = copy.deepcopy(model, memo)
-        torch.nn.Module.to(self.model, "cpu")
+        torch.nn.Module.to(self.model, "cpu")  # the buffers, which are not in the memo
         self._held = {f"weights/{name}": parameter.data for name, parameter in self.model.named_parameters()}
 
     def take_weights(self, model: "PreTrainedModel") -> "PreTrainedModel":
@@ -215,6 +223,7 @@ class HostCopy:
             if name not in self._held:
                 self._held[name] = _pinned(torch.empty_like(value, device="cpu"))
             self._held[name].copy_(value, non_blocking=True)
+        # The thread that writes reads host memory, and the copies may still be on their way to it.
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         return {name: self._held[name] for name in state}

@@ -49,11 +49,11 @@ class WandbTracker(Tracker):
             project=settings.tracker.project,
             mode=settings.tracker.mode,
             name=settings.run_name,
-            id=settings.run_name,
+            id=settings.run_name,  # by which a run that goes on is found again
             resume="allow",
             dir=str(run),
             config=plain(asdict(settings)),
-            reinit="create_new",
+            reinit="create_new",  # one process trains many runs of a grid
             settings={"quiet": True},  # else its history of each cell stands between the tables of a grid
         )
         super().__init__(started)
@@ -85,7 +85,11 @@ class TrackioTracker(Tracker):
 
 
 def check_tracker(settings: TrackerSettings) -> None:
-    """Check that the tracker asked for is installed."""
+    """Check that the tracker asked for is installed.
+
+    Raises:
+        UserError: naming the extra to install.
+    """
     kind = settings.kind
     if kind != "none" and importlib.util.find_spec(kind) is None:
         wanted = "'ucurve[trackio]'" if kind == "trackio" else kind

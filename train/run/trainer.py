@@ -64,7 +64,13 @@ class Trainer:
         self._peak = device_peak(execution.device, self._settings.engine.precision)
 
     def train(self) -> None:
-        """Take the steps that are left; ``DivergedError`` and ``Interrupted`` leave a state of the last good step."""
+        """Take the steps that are left.
+
+        Raises:
+            DivergedError: when a loss is not finite, with the state of the last good step saved.
+            Interrupted: on a signal or Ctrl-C, with the state of the last step saved.
+            RunError: when the run cannot continue.
+        """
         scheduled, kept = set(self._plan.checkpoint_steps), set(self._settings.kept_steps)
         done = self._restore()
         self._processes.run_on_rank0(lambda: self._record.begin(done))
@@ -95,6 +101,7 @@ class Trainer:
                 flags = self._flags_after(result, saver)
                 if flags.state_due or flags.stop or step in kept:
                     saver.save_state(step, None if log is None else log.metrics)
+                # After the last step nothing is left to interrupt, and the run is finished as usual.
                 if flags.stop and step < self._plan.steps:
                     saver.wait()
                     (by_hand,) = self._processes.any_rank(self._signals.by_hand)
@@ -111,6 +118,7 @@ class Trainer:
         try:
             result = self._engine.step(share, rate, step, lambda: self._flags(saver))
         except DivergedError:
+            # The weights are still those of the step before; see ``DivergedError``.
             saver.save_state(step - 1, None if log is None else log.metrics)
             saver.wait()
             raise
@@ -183,6 +191,7 @@ class Trainer:
         if not stop or step == self._plan.steps:  # else the state comes first; the next checkpoint adds a missing line
             held_out = self._held_out.measure(step)
         folder, settings = self._run.folder, self._settings.eval
+        # The loop saves the state before it stops; scores that are missing are made when the run has finished.
         with contextlib.suppress(Interrupted):
             score_in_all(
                 self._processes,
@@ -224,6 +233,7 @@ class Pace:
         passed = now - self._last_step
         if self._new_checkpoints:
             self._of_checkpoints.append((passed - seconds) / self._new_checkpoints)
+        # Without a checkpoint in between, the time since the last step counts, with that of saving states.
         self._of_steps.append(seconds if self._new_checkpoints else passed)
         self._steps -= 1
         self._checkpoints -= self._new_checkpoints
@@ -266,8 +276,9 @@ class StepLog:
         tokens = self._batch_tokens
         values: dict[str, float] = {"step": step, "tokens": step * tokens}
         if isinstance(self._batches, Batches):
+            # These are the nats of one bit per byte of this batch.
             nats_of_a_bit = math.log(2) * self._batches.count_bytes(step, windows)
-            loss = values["loss"] = result.loss_sum / tokens
+            loss = values["loss"] = result.loss_sum / tokens  # nats per token
             values["bits_per_byte"] = (result.loss_sum - result.separator_loss) / nats_of_a_bit
             values["separator_bits"] = result.separator_loss / nats_of_a_bit
         else:
@@ -290,7 +301,12 @@ class StepLog:
 
 
 def check_logs(run: Path, facts: RunFacts) -> None:
-    """Compare the metrics and the held-out losses of a finished run with the hashes in ``run.json``."""
+    """Compare the metrics and the held-out losses of a finished run with the hashes in ``run.json``.
+
+    Raises:
+        RunError: naming the file of metrics.
+        DamagedError: naming the file of held-out losses.
+    """
     path, advice = run / METRICS, "restore it from a copy"
     if not (path.is_file() and sha256_file(path) == facts.metrics_sha256):
         raise RunError(f"{path}: not what was written; {advice}")
@@ -298,7 +314,12 @@ def check_logs(run: Path, facts: RunFacts) -> None:
 
 
 def check_checkpoints(run: Path, plan: Plan) -> None:
-    """Check that every checkpoint of a finished run is there; those before the resume state cannot be trained again."""
+    """Check that every checkpoint of a finished run is there; those before the resume state cannot be trained again.
+
+    Raises:
+        RunError: naming the checkpoints that are missing.
+        DamagedError: naming a manifest that is not what was written.
+    """
     folders = [checkpoint_folder(run, step) for step in plan.checkpoint_steps]
     missing = [folder.name for folder in folders if not (folder / MANIFEST).exists()]
     if missing:

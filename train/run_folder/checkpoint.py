@@ -24,7 +24,11 @@ _PROBE_TOKENS = 32
 
 
 def write_checkpoint(run: Path, model: "PreTrainedModel", tokenizer: Path, facts: CheckpointFacts) -> Path:
-    """Write the float32 weights of a checkpoint, read it back, compare it with the model, and return its folder."""
+    """Write the float32 weights of a checkpoint, read it back, compare it with the model, and return its folder.
+
+    Raises:
+        RunError: when files or weights differ.
+    """
     folder = checkpoint_folder(run, facts.step)
     with new_folder(folder) as temporary:
         _save_model(model, temporary)
@@ -40,13 +44,18 @@ def write_checkpoint(run: Path, model: "PreTrainedModel", tokenizer: Path, facts
 
 
 def copy_checkpoint(source: Path, run: Path, facts: CheckpointFacts) -> None:
-    """Give a run the checkpoint of another run at the step of ``facts``, with a manifest of its own."""
+    """Give a run the checkpoint of another run at the step of ``facts``, with a manifest of its own.
+
+    Raises:
+        RunError: when the checkpoint is not what was written.
+    """
     folder = checkpoint_folder(source, facts.step)
     if problems := find_faults(folder):
         raise RunError(f"{folder} cannot be copied: {'; '.join(problems)}; restore it from a copy")
     with new_folder(checkpoint_folder(run, facts.step)) as temporary:
         for file in contents(folder):
             if file.name != MANIFEST:
+                # Files of a checkpoint are replaced and never changed, so that two runs may share them.
                 link_or_copy(file, temporary / file.name)
         write_manifest(temporary, describe_files(temporary, facts, read_manifest(folder).weights_sha256))
 
@@ -57,7 +66,7 @@ def _compute_probe(model: "PreTrainedModel") -> "torch.Tensor":
     import torch
 
     length = min(_PROBE_TOKENS, getattr(model.config, "max_position_embeddings", _PROBE_TOKENS))
-    tokens = torch.linspace(0, model.config.vocab_size - 1, length).long()[None]
+    tokens = torch.linspace(0, model.config.vocab_size - 1, length).long()[None]  # int64[1, length]
     logits: torch.Tensor = model(tokens.to(model.get_output_embeddings().weight.device)).logits
     return logits.float()
 
@@ -121,7 +130,11 @@ def other_shape(folder: Path | str | None) -> UserError:
 
 
 def take_weights(folder: Path, model: "PreTrainedModel") -> None:
-    """Give a model the weights of a checkpoint."""
+    """Give a model the weights of a checkpoint.
+
+    Raises:
+        UserError: when the model has another shape.
+    """
     import torch
 
     loaded, _ = _load_as(model, folder)
@@ -137,6 +150,7 @@ def take_weights(folder: Path, model: "PreTrainedModel") -> None:
 def _save_model(model: "PreTrainedModel", folder: Path) -> None:
     _hide_progress_bars()
     with disk_faults():
+        # All weights are in one file, whose hash is that of the weights.
         model.save_pretrained(folder, max_shard_size="1000GB")
 
 
@@ -153,12 +167,17 @@ def describe_files(folder: Path, facts: CheckpointFacts, weights_sha256: str | N
 
 
 def compare_logits(folder: Path, model: "PreTrainedModel") -> None:
-    """Compare the logits of a written checkpoint and of the live model on a few tokens, to find a wrong export."""
+    """Compare the logits of a written checkpoint and of the live model on a few tokens, to find a wrong export.
+
+    Raises:
+        RunError: when the checkpoint does not load, or the logits differ.
+    """
     try:
         loaded = _load_as(model, folder)[0].to(model.get_output_embeddings().weight.device)
     except UserError as error:
         raise RunError(f"a checkpoint does not load after it was written: {error}") from error
     distance = (_compute_probe(loaded) - _compute_probe(model)).norm().item()
+    # Written in this way, the check also fails on a distance that is not a number.
     if not distance <= 0:
         raise RunError(
             f"{folder}: the logits of the checkpoint read back differ from the live model's by {distance:.3g} (norm), "

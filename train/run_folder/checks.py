@@ -17,7 +17,11 @@ _LONGEST_NAME = 200  # a file system allows 255 bytes, and temporary names are l
 
 
 def check_writable(settings: RunRequest) -> None:
-    """Check that the folders can be written to and that the run's name fits into a file name."""
+    """Check that the folders can be written to and that the run's name fits into a file name.
+
+    Raises:
+        UserError: naming the folder or the name.
+    """
     for key, value in asdict(settings.paths).items():
         path = Path(value).absolute()
         there = next(parent for parent in (path, *path.parents) if parent.exists())
@@ -32,13 +36,22 @@ def check_writable(settings: RunRequest) -> None:
 
 
 def check_text_has_bytes(store: TokenStore, where: str) -> None:
-    """Check that the tokenizer knows some of the text; otherwise bits per byte would divide by zero."""
+    """Check that the tokenizer knows some of the text; otherwise bits per byte would divide by zero.
+
+    Raises:
+        UserError: naming the corpus.
+    """
     if not (store.unigram_counts * store.token_bytes).any():
         raise UserError(f"{where}: the tokenizer knows none of the text; every token is unknown or special")
 
 
 def check_same_configuration(settings: RunRequest) -> None:
-    """Check that the run folder, if it exists, holds a run of the same configuration; the error names the keys."""
+    """Check that the run folder, if it exists, holds a run of the same configuration.
+
+    Raises:
+        UserError: naming the keys that differ.
+        DamagedError: when the run is of this configuration, and ``config.yaml`` was changed.
+    """
     folder = settings.folder
     if not (folder / CONFIGURATION).exists():
         if folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
@@ -49,6 +62,7 @@ def check_same_configuration(settings: RunRequest) -> None:
     wanted = plain((recall_settings(settings) or settings).identity())
     keys = differing_keys(pick_identity(read_configuration(folder)), wanted)
     facts = read_run_facts(folder)
+    # The record says that this configuration was written, so the file has changed since.
     if keys and facts is not None and facts.config_sha256 == config_sha256(wanted):
         raise DamagedError(
             f"{folder / CONFIGURATION}: not what was written: {'; '.join(keys)}, and run.json says otherwise; restore "
@@ -62,7 +76,11 @@ def check_same_configuration(settings: RunRequest) -> None:
 
 
 def check_same_data(settings: RunSettings, store: TokenStore, facts: RunFacts) -> None:
-    """Check that a run was trained and measured on the same tokens."""
+    """Check that a run was trained and measured on the same tokens.
+
+    Raises:
+        UserError: giving both hashes.
+    """
     folder = settings.folder
     held_out = store.held_out.facts.sha256 if store.held_out else ""
     then_and_now = {
@@ -70,6 +88,7 @@ def check_same_data(settings: RunSettings, store: TokenStore, facts: RunFacts) -
         "has another held-out text: held_out.sha256": (facts.held_out.sha256 if facts.held_out else None, held_out),
     }
     for what, (then, now) in then_and_now.items():
+        # What was not recorded cannot differ.
         if then not in (None, now):
             raise UserError(
                 f"{folder} {what} {then[:12]} -> {now[:12] or 'none'} (data.path={settings.data.path}). Add name=SUFFIX"

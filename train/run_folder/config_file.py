@@ -19,6 +19,7 @@ _LOCAL = ("paths", "benchmark_root", "eval", "start")  # groups and keys that ho
 
 def configuration_text(settings: RunSettings) -> str:
     """Return what ``config.yaml`` of a run holds."""
+    # A run folder may be moved to another machine, where the home folder has another name.
     home = f"{Path.home()}/"
 
     def hide(path: str) -> str:
@@ -28,7 +29,11 @@ def configuration_text(settings: RunSettings) -> str:
 
 
 def load_settings(run: Path) -> RunSettings:
-    """Read the settings back from a run folder."""
+    """Read the settings back from a run folder.
+
+    Raises:
+        UserError: when ``config.yaml`` is missing or is not a configuration of a run.
+    """
     values = read_configuration(run)
     try:
         return read_settings(values)
@@ -37,12 +42,20 @@ def load_settings(run: Path) -> RunSettings:
 
 
 def stored_config_sha256(run: Path) -> str:
-    """Hash the part of ``config.yaml`` that determines the outcome, as the file holds it."""
+    """Hash the part of ``config.yaml`` that determines the outcome, as the file holds it.
+
+    Raises:
+        UserError: when the file is not a configuration of a run.
+    """
     return config_sha256(pick_identity(read_configuration(run)))
 
 
 def read_configuration(run: Path) -> Configuration:
-    """Read ``config.yaml`` without checking its values; ``~`` in paths is the home folder of whoever reads it."""
+    """Read ``config.yaml`` without checking its values; ``~`` in paths is the home folder of whoever reads it.
+
+    Raises:
+        UserError: when the file cannot be read or is not a configuration of a run.
+    """
     path = run / CONFIGURATION
     try:
         values = read_yaml(path, Configuration)
@@ -56,12 +69,17 @@ def read_configuration(run: Path) -> Configuration:
 
 
 def recall_settings(request: RunRequest) -> RunSettings | None:
-    """Return the settings of a run, those of a budget in words from its folder; None where it does not say them."""
+    """Return the settings of a run, those of a budget in words from its folder; None where it does not say them.
+
+    Raises:
+        UserError: when ``config.yaml`` is broken, or the tokens are less than one global batch.
+    """
     if isinstance(request, RunSettings):
         return request
     if not (request.folder / CONFIGURATION).exists():
         return None
     before = read_configuration(request.folder)
+    # A run of another number of words has another number of tokens.
     tokens = before.get("tokens")
     return request.with_tokens(tokens) if isinstance(tokens, int) and before.get("words") == request.words else None
 

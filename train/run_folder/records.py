@@ -16,11 +16,21 @@ from ucurve.training.identity import differing_keys
 
 
 class MetricsLog:
-    """Appends to ``metrics.jsonl``, less the lines after ``resumed_step``; the others hash to ``kept_sha256``."""
+    """Appends to ``metrics.jsonl``.
+
+    Args:
+        path: of the file.
+        resumed_step: the run continues after this step; the lines of later steps are dropped.
+        kept_sha256: SHA-256 of the lines that are kept, as they were written; None where it was not recorded.
+
+    Raises:
+        RunError: when the lines that are kept have another hash; the file is left as it is.
+    """
 
     def __init__(self, path: Path, resumed_step: int, kept_sha256: str | None = None) -> None:
         self._digest = hashlib.sha256()
         path.parent.mkdir(parents=True, exist_ok=True)
+        # An error before the end of this block leaves the old file as it is.
         with new_file(path) as temporary, temporary.open("wb") as kept:
             for line in _lines_until(path, resumed_step):
                 self._digest.update(line)
@@ -39,6 +49,7 @@ class MetricsLog:
 
     def append(self, metrics: Mapping[str, float]) -> None:
         """Write one line and flush it, so that a killed process loses none."""
+        # JSON has no number for NaN, which most other programs refuse to read.
         line = (json.dumps(dict(metrics), allow_nan=False) + "\n").encode()
         self._file.write(line)
         self._file.flush()
@@ -79,7 +90,11 @@ class RunRecord:
         self._change(files={**self._facts.files, name: digest})
 
     def record_tokenizer(self) -> None:
-        """Record the hashes of the run's tokenizer, or compare it with those that an earlier start recorded."""
+        """Record the hashes of the run's tokenizer, or compare it with those that an earlier start recorded.
+
+        Raises:
+            DamagedError: naming every file that is not what was written.
+        """
         place = self._run / TOKENIZER
         if not any(name.startswith(f"{TOKENIZER}/") for name in self._facts.files):
             found = {f"{TOKENIZER}/{path.name}": sha256_file(path) for path in contents(place)}
@@ -89,6 +104,7 @@ class RunRecord:
 
     def begin(self, done: int) -> None:
         """Record code revision, versions, hardware and engine for the steps after ``done``, unless nothing changed."""
+        # The steps of later sessions are taken again, so these sessions are dropped.
         kept = [session for session in self._facts.sessions if session.after_step < done]
         for text in describe_changes([*kept[-1:], self._facts.session(done)]):
             log_line(f"{self._run.name}: {text}")

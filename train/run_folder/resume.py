@@ -35,6 +35,7 @@ def save_state(
 
     with new_folder(state_folder(run, step)) as temporary:
         with disk_faults():
+            # safetensors takes contiguous tensors only.
             save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
         facts = owner | {"step": step, "state_sha256": sha256_file(temporary / _STATE)}
         STATE.write(temporary / STATE_FACTS, facts)
@@ -44,7 +45,11 @@ def save_state(
 
 
 def check_kept_states(run: Path, kept: Collection[int], finished: bool) -> None:
-    """Check that no state is to be kept that a run has passed without keeping it."""
+    """Check that no state is to be kept that a run has passed without keeping it.
+
+    Raises:
+        UserError: naming the step.
+    """
     newest = next((folder.name for folder in _states(run / RESUME)), "")
     for step in sorted(kept):
         passed = finished or step_name(step) < newest
@@ -53,7 +58,11 @@ def check_kept_states(run: Path, kept: Collection[int], finished: bool) -> None:
 
 
 def copy_state(source: Path, run: Path, step: int, owner: dict[str, str]) -> None:
-    """Give a run the state after ``step`` of another run, as one of its own."""
+    """Give a run the state after ``step`` of another run, as one of its own.
+
+    Raises:
+        RunError: when the other run has no whole state of that step.
+    """
     facts = _read_facts(state_folder(source, step))
     if facts is None or _is_torn(state_folder(source, step), facts):
         raise RunError(f"{state_folder(source, step)}: no whole resume state to go on from; restore it from a copy")
@@ -63,7 +72,11 @@ def copy_state(source: Path, run: Path, step: int, owner: dict[str, str]) -> Non
 
 
 def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
-    """Return the step of the newest state that is whole and of this ``owner``, or None; damaged ones are logged."""
+    """Return the step of the newest state that is whole and of this ``owner``, or None; damaged ones are logged.
+
+    Raises:
+        UserError: when a whole state belongs to another configuration or other data.
+    """
     folder = run / RESUME
     if not folder.is_dir():
         return None
