@@ -38,8 +38,12 @@ class Corpus:
         return tuple(Corpus(part.data) for part in self.settings.parts)
 
     def check_files(self) -> None:
-        """Check that there are files where some are named, without reading them."""
-        _ = self.files
+        """Check that there are files where some are named, without reading them.
+
+        Raises:
+            UserError: naming the path or the part.
+        """
+        _ = self.files  # which looks for them
         for part in self.settings.parts:
             try:
                 Corpus(part.data).check_files()
@@ -104,6 +108,9 @@ class Corpus:
 
         What ``held_out`` returned learns from them as they are before the interventions, which are those of the
         settings unless they are given, and which count what they change.
+
+        Raises:
+            UserError: when no document is left to train on.
         """
         settings = self.settings
         if self.parts:
@@ -115,6 +122,7 @@ class Corpus:
         if interventions is None and settings.interventions:
             interventions = Interventions(settings.interventions)
         documents = _change(self._documents(), held_out, interventions)
+        # A corpus without a document is an error, and not an empty stream.
         first = next(documents, None)
         if first is None:
             raise self.without_text()
@@ -145,11 +153,16 @@ class Corpus:
         return UserError(f"the corpus {settings.run_name!r} has no document with text{left}{apart}: {place}")
 
     def fingerprint(self) -> str:
-        """Return a hex SHA-256 of the files or of the dataset, of how documents are cut, set apart and changed."""
+        """Return a hex SHA-256 of the files or of the dataset, of how documents are cut, set apart and changed.
+
+        For the demo the files are its grammar and its engine; of a dataset of the hub its id, subset, split, limit and
+        commit are hashed. A local dataset folder has no commit: its path stands for its content.
+        """
         settings = self.settings
         if settings.joining is not None:
             return sha256_json([describe_joining(settings.joining), *(part.fingerprint() for part in self.parts)])
         parts = [_FORMAT, settings.kind, settings.unit, settings.text_field, self._content]
+        # Only a key that is set adds to the fingerprint, so that streams from before it was there keep theirs.
         parts += [self.share] if self.share else []
         return sha256_json(parts + [step.content() for step in settings.interventions])
 
@@ -204,6 +217,7 @@ def _demo_sources() -> list[str]:
     from ucurve.eval.templates import demo
 
     files = sorted(Path(demo.__file__).parent.rglob("*"))
+    # Python writes its bytecode beside the files, another one in each version.
     return [sha256_file(file) for file in files if file.is_file() and file.suffix != ".pyc"]
 
 
@@ -261,7 +275,11 @@ def _change(documents: Iterator[str], held_out: HeldOut | None, interventions: I
 
 
 def pin_corpus(settings: CorpusSettings, online: bool = True) -> CorpusSettings:
-    """Find the commits of datasets of the hub; offline, one that its cache does not know stays None."""
+    """Find the commits of datasets of the hub; offline, one that its cache does not know stays None.
+
+    Raises:
+        UserError: when neither the hub nor its cache knows the dataset or the revision.
+    """
     if settings.parts:
         parts = tuple(replace(part, data=pin_corpus(part.data, online)) for part in settings.parts)
         return replace(settings, parts=parts)

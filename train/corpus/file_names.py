@@ -32,6 +32,7 @@ FORMS: dict[str, Form] = {
     ".json": "json",
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
+# Older versions read these alone; runs are named after files without them, and other endings stay in the name.
 _FIRST_FORMS = (".txt", ".jsonl", ".parquet")
 _FIRST_COMPRESSIONS = (".gz", ".zst")
 ALLOWED_FILES = (
@@ -126,7 +127,7 @@ def keep_hashes(cache: Path) -> None:
     """Write the hashes of this process into a cache folder for later ones, if it can be written to."""
     there = _read(cache / FILE_HASHES)
     new = [[*file, digest] for file, digest in _remembered.items() if file not in there]
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # of a cache that may not be written to: files are hashed again
         if new:  # written in one piece, as other processes may write too
             with (cache / FILE_HASHES).open("ab") as record:
                 record.write("".join(f"{canonical_json([*line, sha256_json(line)])}\n" for line in new).encode())
@@ -144,6 +145,7 @@ def _read(record: Path) -> dict[_File, str]:
             *line, check = json.loads(text)
         except (ValueError, TypeError):
             continue
+        # A line may be cut off, or mixed with that of another process.
         if check == sha256_json(line):
             *file, digest = line
             found[tuple(file)] = digest
@@ -152,5 +154,6 @@ def _read(record: Path) -> dict[_File, str]:
 
 def _describe(path: Path) -> _File:
     there = path.stat()
+    # Names of files are bytes, which need not be UTF-8.
     name = os.fsencode(path.absolute()).decode("utf-8", "backslashreplace")
     return name, there.st_size, there.st_ino, there.st_mtime_ns, there.st_ctime_ns

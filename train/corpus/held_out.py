@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ucurve.training.corpus.readers import PIECE_CHARACTERS, Continuation
 
-SAMPLE_BYTES = 2**18
+SAMPLE_BYTES = 2**18  # of UTF-8
 DEFAULT_SHARE = 0.001
-_HASHES = 2**64
+_HASHES = 2**64  # as a hash has 8 bytes
 
 
 class SetApart:
-    """A share of the documents, chosen by hash, known when all documents have gone through ``watch``."""
+    """A share of the documents, chosen by hash, known when all documents have gone through ``watch``.
 
-    left_out = 0
+    A document is a training document or a held-out one for every run with this share, whatever its tokenizer and seeds.
+    """
+
+    left_out = 0  # copies of a document are set apart with it
 
     def __init__(self, share: float) -> None:
         self.share = share
@@ -36,6 +39,7 @@ class SetApart:
                 apart = number < self._bound
                 if apart:
                     self._sample.add(number, document)
+            # The later pieces of a long document go where its first one goes.
             if not apart:
                 yield document
 
@@ -83,6 +87,7 @@ class OtherText:
         return len(self._found) - len(self._unseen)
 
     def _hashed(self) -> Iterator[tuple[int, str]]:
+        # Of a long document only the first piece is taken, as only that one has a hash.
         return ((_hash_text(text), text) for text in self._read() if not isinstance(text, Continuation))
 
 
@@ -102,10 +107,12 @@ class _Sample:
         is_full = self._bytes >= SAMPLE_BYTES
         if number in self._hashes or (is_full and number > -self._highest_first[0][0]):
             return
+        # More of one text than the whole sample holds is never used.
         content = text.encode()[:SAMPLE_BYTES]
         heapq.heappush(self._highest_first, (-number, content))
         self._hashes.add(number)
         self._bytes += len(content)
+        # The text with the highest hash goes if the others fill the sample without it.
         while self._bytes - len(self._highest_first[0][1]) >= SAMPLE_BYTES:
             highest, dropped = heapq.heappop(self._highest_first)
             self._hashes.remove(-highest)
@@ -123,6 +130,7 @@ class _Sample:
         """Return the texts by ascending hash; the last one is cut where the bound is reached."""
         texts, left = [], SAMPLE_BYTES
         for _, content in sorted(self._highest_first, reverse=True):
+            # The cut may fall within a character, whose bytes are then left out.
             text = content[:left].decode(errors="ignore")
             left -= len(text.encode())
             texts += [text] if text.strip() else []

@@ -22,6 +22,7 @@ from ucurve.training.corpus.file_names import hash_file
 from ucurve.training.corpus.readers import Continuation, cut_document
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+# A word may have apostrophes and hyphens inside.
 _PIECES = {"word": re.compile(r"\w+(?:['’-]\w+)*"), "character": re.compile(r"\w")}
 _UNITS = {
     "drop": ("document", "sentence"),
@@ -51,6 +52,7 @@ class Intervention:
     def _pattern_is_one(cls, pattern: str | None) -> str | None:
         try:
             re.compile(pattern or "")
+        # Python raises the latter two for a huge repetition and for brackets nested very deep.
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"'{pattern}' is not a regular expression of Python ({error})") from error
         return pattern
@@ -82,7 +84,11 @@ class Intervention:
         return self
 
     def content(self) -> dict[str, object]:
-        """Return what the outcome depends on, in place of a file its hash."""
+        """Return what the outcome depends on, in place of a file its hash.
+
+        Raises:
+            UserError: when the file cannot be read.
+        """
         given = {key: value for key, value in asdict(self).items() if value is not None}
         return given if self.file is None else given | {"file": _hash_file(self.name, self.file)}
 
@@ -165,6 +171,7 @@ class Interventions:
                 texts = step.apply(texts, functools.partial(self._dropped, step.settings.name, self._documents))
             self._documents += 1
             for text in texts:
+                # With this newline, carriage returns stay as they are.
                 yield from cut_document(io.StringIO(text, newline="\n")) if is_cut else (text,)
 
     def state(self) -> dict[str, Any]:
@@ -268,7 +275,9 @@ def _read_file(name: str, path: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(lines) - hashes, hashes
 
 
+# A sentence includes the quotation marks and brackets that close after its end.
 _CLOSING = "\"'”’»」』）》)\\]"
+# Chinese has no space after the end of a sentence.
 _FULL_WIDTH_END = f"[。！？]+[{_CLOSING}]*"
 _SENTENCE = re.compile(rf".+?(?:{_FULL_WIDTH_END}|[.!?…]+[{_CLOSING}]*(?=\s)|$)\s*")
 _NO_SPACE_AFTER = re.compile(rf".*{_FULL_WIDTH_END}", re.DOTALL)

@@ -13,7 +13,7 @@ from ucurve.training.corpus.readers import Mark
 
 Result = TypeVar("Result")
 _CHARACTERS_AT_ONCE = 250_000
-_BATCHES_PER_PROCESS = 3
+_BATCHES_PER_PROCESS = 3  # pending at most; more would only hold text in memory
 
 
 def text_batches(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -33,10 +33,21 @@ def text_batches(texts: Iterable[str]) -> Iterator[list[str]]:
 def map_batches(
     work: Callable[[list[str]], Result], texts: Iterable[str], processes: int, what: str
 ) -> Iterator[Result]:
-    """Yield what ``work`` makes of each batch of the texts, in their order; messages say ``what`` a process does."""
+    """Yield what ``work`` makes of each batch of the texts, in their order.
+
+    A corpus of one batch is worked on in this process.
+
+    Args:
+        work: a function that can be sent to another process.
+        what: what a process does, for messages, as ``tokenizes``.
+
+    Raises:
+        RunError: when a worker process dies.
+    """
     batches = text_batches(texts)
     start = list(itertools.islice(batches, 2))
     batches = itertools.chain(start, batches)
+    # A corpus of one batch takes less time than starting processes.
     if processes == 1 or len(start) < 2:
         yield from map(work, batches)
         return
@@ -53,8 +64,10 @@ def map_batches(
             while pending:
                 yield pending.popleft().result()
         finally:
+            # Whoever stops reading does not wait for the batches that were not begun.
             pool.shutdown(cancel_futures=True)
 
 
 def _one_thread_each() -> None:
+    # There is a process for each core, and threads of tokenizers would compete for them.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"

@@ -38,7 +38,11 @@ class Mark(str):
 
 
 def read_documents(path: Path, unit: Unit, text_field: str) -> Iterator[str]:
-    """Yield the documents of one file, in order, without blank ones; a long text file in parts (``Continuation``)."""
+    """Yield the documents of one file, in order, without blank ones; a long text file in parts (``Continuation``).
+
+    Raises:
+        UserError: naming the file and the line that cannot be read.
+    """
     form = file_form(path)
     if form == "text" and unit == "line":
         yield from (_without_newline(line) for _, line in _lines(path) if line.strip())
@@ -57,7 +61,11 @@ def split_record(text: str, unit: Unit) -> Iterator[str]:
 
 
 def field_text(record: object, field: str, place: str) -> str:
-    """Return the text of a record."""
+    """Return the text of a record.
+
+    Raises:
+        UserError: when the record is not a mapping with text in the field.
+    """
     if not isinstance(record, dict):
         raise UserError(f"{place}: a record must be an object with a field {field!r}, not {_type_name(record)}")
     if field not in record:
@@ -97,7 +105,7 @@ def _texts_of_lines(lines: Iterable[tuple[int, str]], path: Path, field: str) ->
         place = f"{path}:{number}"
         try:
             record = json.loads(line)
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also for a number of thousands of digits, or as many brackets
             raise UserError(f"{place}: not a line of JSON ({error})") from error
         yield field_text(record, field, place)
 
@@ -118,7 +126,7 @@ def _table(path: Path, field: str) -> Iterator[str]:
         (line for _, line in _lines(path)),
         delimiter="\t" if tabs else ",",
         quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL,
-        strict=True,
+        strict=True,  # a quotation mark that is never closed is an error
     )
     first = 1
     try:
@@ -128,6 +136,7 @@ def _table(path: Path, field: str) -> Iterator[str]:
             return
         if field not in header:
             raise unknown_name("data.text_field", field, header, f"{path}:1")
+        # A field may hold line breaks; messages name the line in which its row begins.
         column, first = header.index(field), reader.line_num + 1
         for row in rows:
             if row and len(row) != len(header):
@@ -221,13 +230,14 @@ def _without_newline(line: str) -> str:
 
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
 
+# Compressed files begin with these bytes, whatever their names.
 _BEGINNINGS = {
     b"\x1f\x8b\x08": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ\x00": "xz",
     **{b"BZh%d1AY&SY" % level: "bz2" for level in range(1, 10)},
 }
-_POINTER = b"version https://git-lfs.github.com/spec/"
+_POINTER = b"version https://git-lfs.github.com/spec/"  # what a clone without Git LFS has in place of a large file
 
 
 def open_lines(path: Path) -> BinaryIO:

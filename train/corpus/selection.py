@@ -34,8 +34,16 @@ class Selection:
 def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
     """Find the text files that the paths name, sorted by their names below the folder they have in common.
 
-    Of a folder or glob the files of one family (``file_names.family``) are taken, without readmes, licences and other
-    splits, except from the first family or with an empty ``exclude``. A file named on its own is always taken.
+    Of a folder or glob the files of one family (``file_names.family``) are taken. Readmes, licences and files of other
+    splits are left out, except from the first family.
+
+    Args:
+        paths: files, folders (searched to any depth) and globs (``**`` for any depth).
+        exclude: patterns of file names that are left out of folders and globs; a file named on its own is always taken.
+            An empty list leaves nothing out but files and folders whose name starts with a dot.
+
+    Raises:
+        UserError: when a path does not exist, names a format that is not read, or yields no file.
     """
     found = [_select(path, exclude) for path in paths]
     files = {file.absolute() for selection in found for file in selection.files}
@@ -47,7 +55,8 @@ def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
 def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> list[Path]:
     """List the files of held-out text below the given folders and beside the training files.
 
-    Beside files of the first family only those named ``validation*`` count, of that family.
+    These are files named ``validation*``, and those that ``select_files`` leaves out as held-out text. Beside files of
+    the first family only the former count, and only those of that family.
     """
     places = [file for path in paths if Path(path).is_dir() for file in _below(Path(path))]
     places += [file for folder in {file.parent for file in training} for file in folder.glob("*") if file.is_file()]
@@ -68,12 +77,14 @@ def _select(path: str, exclude: Sequence[str]) -> Selection:
         if file_form(target) is None:
             raise UserError(f"data.path: {path}: not a format that is read; {ALLOWED_FILES}")
         return Selection((target,))
+    # A glob with ** may give a file and also the folder that holds it.
     there = list(dict.fromkeys(_list_files(path)))
     present = [file for file in there if not any(fnmatch.fnmatch(file.name, pattern) for pattern in exclude)]
     other = {file for file in present if is_about_the_corpus(file) or is_held_out(file) or is_test(file)}
-    doubtful = other if exclude else set()
+    doubtful = other if exclude else set()  # an empty list leaves nothing out
     families = [number for file in present if file not in doubtful and (number := family(file)) is not None]
     chosen = min(families, default=0)
+    # Files of the first family are taken whatever their names, as by versions that read no others.
     taken = [file for file in present if family(file) == chosen and (chosen == 0 or file not in doubtful)]
     rest = [file for file in present if file not in set(taken)]
     if not taken:
@@ -155,5 +166,6 @@ def _reason(file: Path) -> str:
 
 
 def _names(files: Sequence[Path]) -> str:
+    # Names of files are bytes, which need not be UTF-8.
     names = sorted(os.fsencode(file.name).decode("utf-8", "backslashreplace") for file in files)
     return ", ".join(names[:_NAMES_IN_A_NOTE]) + (", ..." if len(names) > _NAMES_IN_A_NOTE else "")

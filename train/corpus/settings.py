@@ -38,10 +38,10 @@ class CorpusSettings:
     subset: str | None = None
     split: str = "train"
     max_documents: PositiveInt | None = None
-    revision: str | None = None
+    revision: str | None = None  # a branch, tag or commit; the newest where None
     benchmarks: tuple[str, ...] = ()
     commit: str | None = None  # of a dataset of the hub, as ``pin_corpus`` found it; no key of conf/data/
-    holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0
+    holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0  # runs from before this key existed held nothing out
     words: WordCounter | None = None
     attention: Literal["stream", "document"] = "stream"
     interventions: tuple[Intervention, ...] = ()
@@ -113,6 +113,7 @@ class CorpusSettings:
         if self.name:
             return self.name
         if self.kind == "mixture":
+            # Weights need not add up to 1; the name has their shares in per cent.
             total = sum(part.weight or 0 for part in self.parts)
             return "_".join(f"{part.name}_{_in_name(f'{100 * (part.weight or 0) / total:.4g}')}" for part in self.parts)
         if self.kind == "stages":
@@ -194,6 +195,7 @@ def _complete_part(given: object) -> object:
     data = given.get("data")
     keys = {key: value for key, value in given.items() if key not in ("data", "weight", "tokens")}
     if isinstance(data, Mapping):
+        # What stands in the part itself goes before what stands below ``data``.
         keys = {**data, **keys}
     if not isinstance(data, str | Mapping | None):
         raise ValueError(f"data: got {data!r}; a choice of conf/data/ is expected")
@@ -201,6 +203,7 @@ def _complete_part(given: object) -> object:
     if choice is None and "kind" not in keys:
         raise ValueError("data: no corpus given; a part needs data=CHOICE, path=TEXTS or dataset=ID")
     if "kind" not in keys:
+        # A part does not go through Hydra, which composes the defaults of one corpus only.
         keys = _read_choice(str(choice)) | keys
     return {"data": keys} | {key: given[key] for key in ("weight", "tokens") if key in given}
 

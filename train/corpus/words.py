@@ -30,7 +30,11 @@ _LONG_WORD: dict[WordCounter, float] = {"jieba": 2.0, "whitespace": 6.0}
 
 @dataclass(frozen=True)
 class CountedWords:
-    """The words of all records of the training files, those that are held out included."""
+    """The words of a corpus.
+
+    Attributes:
+        words: in all records of the training files, those that are held out included.
+    """
 
     words: int
     counter: WordCounter
@@ -43,7 +47,11 @@ class CountedWords:
 
 
 def check_counter(counter: WordCounter) -> None:
-    """Check that the package that counts words is installed."""
+    """Check that the package that counts words is installed.
+
+    Raises:
+        UserError: naming the extra to install.
+    """
     if counter == "jieba" and importlib.util.find_spec("jieba") is None:
         raise UserError("data.words=jieba: the package jieba is not installed; install ucurve with the extra [words]")
 
@@ -52,6 +60,9 @@ def count_words(corpus: Corpus, counter: WordCounter, cache: Path, processes: in
     """Count the words of a corpus unless the cache holds their number already.
 
     Each record is counted whole, held-out ones included, as the 2026 Chinese BabyLM challenge counts (``jieba.cut``).
+
+    Raises:
+        UserError: when the counter is not installed, or a file cannot be read.
     """
     check_counter(counter)
     records = _records(corpus)
@@ -90,12 +101,14 @@ def most_tokens_per_word(corpus: Corpus, counter: WordCounter) -> tuple[float, s
 def _measure_beginning(settings: CorpusSettings, counter: WordCounter) -> float:
     """Measure one corpus once, for all cells of a grid."""
     batch = next(text_batches(_records(Corpus(settings)).documents()))
+    # A token for each character, and one before each document.
     return (sum(map(len, batch)) + len(batch)) / max(_count_batch(counter, batch), 1)
 
 
 def _records(corpus: Corpus) -> Corpus:
     """Return the same text with whole records as documents, unless interventions need others, none set apart."""
     unit = corpus.settings.unit if corpus.settings.interventions else "record"
+    # Text that is held out counts too, because it is part of the corpus that was chosen.
     return Corpus(replace(corpus.settings, unit=unit, holdout=0.0))
 
 
@@ -123,7 +136,7 @@ def _jieba_cut() -> Callable[[str], Iterable[str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of newer Pythons about the syntax of its files
         import jieba
-    jieba.setLogLevel(logging.WARNING)
+    jieba.setLogLevel(logging.WARNING)  # else it logs how it loads its dictionary
     segmenter = jieba.Tokenizer()
     with tempfile.TemporaryDirectory() as own:  # in the system's folder, another user could replace jieba's cache
         segmenter.tmp_dir = own

@@ -32,7 +32,11 @@ class Cell:
 
 
 def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
-    """Return the runs of a command line: one, or the cells of ``-m``, of an experiment's grid, or of both."""
+    """Return the runs of a command line: one, or the cells of ``-m``, of an experiment's grid, or of both.
+
+    Raises:
+        UserError: when a cell is not well formed, or two unlike cells have one name.
+    """
     expanded = [cell for one in composed for cell in _expand_own_grid(one)]
     found: list[Cell] = []
     problems: dict[str, list[str]] = {}
@@ -40,6 +44,7 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
         try:
             settings = read_request(one.values)
             if isinstance(settings, RunSettings):
+                # It raises an error for a schedule that does not fit the steps.
                 checkpoint_steps(settings.schedule, settings.steps, settings.seen_per_step)
             found.append(Cell(settings, one.overrides))
         except UserError as error:
@@ -56,6 +61,7 @@ def longest_first(cells: Sequence[Cell]) -> list[Cell]:
         settings = cell.settings
         vocabulary = settings.tokenizer.vocab_size or _VOCABULARY
         parameters = settings.model.design.count_parameters(vocabulary, settings.batch.length)
+        # A budget in words has no tokens yet; for an order its words are near enough.
         return (settings.tokens or settings.words or 0) * parameters.total
 
     return sorted(cells, key=size, reverse=True)
@@ -74,6 +80,9 @@ def block_axes(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str])
     """Return the values of every key of each block that the user leaves to it.
 
     With a group that the user overrides (``schedule=pythia``) the keys below it are the user's choice too.
+
+    Raises:
+        UserError: when an axis has no value, or a value is no plain one.
     """
     fixed = _given(overrides)
     found = []
@@ -124,6 +133,7 @@ def _expand_own_grid(one: Composed) -> list[Composed]:
     blocks = own_grid(one.values)
     if not blocks:
         return [one]
+    # Without the last override each cell would be expanded again.
     overrides = [(*one.overrides, *cell, "grid=[]") for cell in axis_cells(blocks, one.overrides)]
     return compose_cells("train", overrides)
 
@@ -137,6 +147,7 @@ def combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
 
 
 def _remove_duplicates(cells: list[Cell], replaced: Sequence[str]) -> list[Cell]:
+    # Two blocks may have the same cell, which is then one run.
     kept: dict[str, Cell] = {}
     twins = {cell.name: cell for cell in cells if kept.setdefault(cell.name, cell).settings != cell.settings}
     if twins:
@@ -170,6 +181,9 @@ def check_cells(cells: Sequence[Cell]) -> None:
     """Build the tokenizers of a grid and check that their contexts hold the pairs; one error names what does not fit.
 
     Cells that differ in neither tokenizer, text, context nor scoring are checked once.
+
+    Raises:
+        UserError: for all cells at once, naming them.
     """
     alike: dict[str, list[Cell]] = {}
     for cell, one in [(cell, cell.settings) for cell in cells]:
@@ -206,7 +220,7 @@ def list_costs(plans: Sequence[Plan], measure: Callable[[Plan], Mapping[str, flo
         known = {
             "parameters": plan.parameters.total,
             "flops": plan.flops(plan.own_steps * plan.settings.batch.tokens),
-            "disk_bytes": plan.disk_bytes,
+            "disk_bytes": plan.disk_bytes,  # of the whole run, unlike its FLOPs
         }
         costs.append(known | dict(measure(plan) if measure is not None else {}))
     totals = {key: sum(one[key] for one in costs) for key in costs[0]}

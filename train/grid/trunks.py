@@ -46,6 +46,7 @@ def find_trunks(cells: Sequence[Cell]) -> list[Trunk]:
         settings = cell.settings
         if isinstance(settings, RunSettings) and settings.rate.kind == "wsd" and settings.optimizer.warmup > 1:
             before = _at_peak(settings).identity()
+            # The budget and the schedule may differ; all else that determines the outcome must be the same.
             same = {key: value for key, value in before.items() if key not in ("tokens", "schedule")}
             groups.setdefault(sha256_json([same, settings.paths.runs]), []).append(settings)
     return [
@@ -56,6 +57,7 @@ def find_trunks(cells: Sequence[Cell]) -> list[Trunk]:
 
 
 def _at_peak(settings: RunSettings) -> RunSettings:
+    # A constant rate never reaches a minimum, which must not tell the runs apart.
     return replace(settings, rate=RateSettings("constant"), optimizer=replace(settings.optimizer, minimum=1.0))
 
 
@@ -140,6 +142,7 @@ def start_branch(settings: RunSettings, trunk: RunSettings) -> None:
     plan = replace(make_plan(pinned, facts.vocabulary), parent=point)
     with only_writer(settings.folder):
         remove_leftovers(settings.folder.parent, settings.folder.name)
+        # The folder appears whole or not at all.
         with new_folder(settings.folder) as folder:
             _write_branch(plan, trunk.folder, folder, facts)
 
@@ -181,6 +184,7 @@ def _write_branch(plan: Plan, trunk: Path, folder: Path, facts: RunFacts) -> Non
     for step in (*(kept for kept in settings.kept_steps if kept < parent.step), parent.step):
         copy_state(trunk, folder, step, owner)
     lines = (trunk / METRICS).read_text(encoding="utf-8").splitlines(keepends=True)
+    # The file has a line for each step.
     write_text(folder / METRICS, "".join(lines[: parent.step]))
     files = {name: digest for name, digest in facts.files.items() if name.startswith(f"{TOKENIZER}/")}
     write_text(folder / CONFIGURATION, configuration_text(settings))
@@ -190,6 +194,7 @@ def _write_branch(plan: Plan, trunk: Path, folder: Path, facts: RunFacts) -> Non
         steps = {str(step) for step in plan.checkpoint_steps if step <= parent.step}
         write_text(folder / HELD_OUT, "".join([header, *(line for line in losses if line.partition(",")[0] in steps)]))
         files[HELD_OUT] = sha256_file(folder / HELD_OUT)
+    # Runs that read other commits of the hub are other lines of a figure.
     commits = {"commits": settings.commits} if settings.commits else {}
     changed = {
         "name": settings.run_name,
@@ -201,7 +206,7 @@ def _write_branch(plan: Plan, trunk: Path, folder: Path, facts: RunFacts) -> Non
         "sessions": tuple(session for session in facts.sessions if session.after_step < parent.step),
         "parent": parent,
         "files": files,
-        "status": "interrupted",
+        "status": "interrupted",  # so that ``train_run`` goes on from its state
         "steps": None,
         "metrics_sha256": None,
     }

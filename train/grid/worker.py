@@ -56,6 +56,7 @@ class GridRun:
         self._train = train
         self._before = before or {}
         self._outcomes: dict[str, Outcome] = {}
+        # A cell that failed before this start is tried again, one that failed since is not.
         self._old_failures = {cell.name: read_failure(cell.settings.folder) for cell in self._cells}
         self._claims: dict[str, Claims] = {}
 
@@ -75,6 +76,7 @@ class GridRun:
                 self._claims[place] = stack.enter_context(cell_claims(Path(place)))
             while waiting:
                 busy = [cell for cell in waiting if not self._attempt(cell)]
+                # No cell could be begun in this round.
                 if len(busy) == len(waiting):
                     if not any(self._status_before(cell) == "running" for cell in busy):
                         break
@@ -106,6 +108,7 @@ class GridRun:
             return self._train_run(cell)
         except BusyError:
             return Outcome(cell.name, "running", "in another process")
+        # A cell that fails, in whatever way, does not stop the others.
         except Exception as error:
             failure = record_failure(cell.settings, error)
             log_line(f"{cell.name} failed; {failure.log} says why, and so will the summary")
@@ -183,6 +186,7 @@ def record_failure(settings: RunRequest, error: Exception) -> Failure:
     process, time = f"{socket.gethostname()}:{os.getpid()}", datetime.now(UTC).isoformat(timespec="seconds")
     log = failure_file(settings.folder).with_suffix(".log")
     failure = Failure(str(error) or type(error).__name__, str(log), process, time, uuid.uuid4().hex)
+    # The log is written before the record that names it.
     write_text(log, f"{time} {process} {settings.run_name}\n" + "".join(traceback.format_exception(error)))
     write_json(failure_file(settings.folder), asdict(failure))
     return failure
@@ -192,7 +196,7 @@ def read_failure(run: Path) -> Failure | None:
     """Return the last failure of a run folder's cell, if one can be read."""
     try:
         return Failure(**read_json_or_empty(failure_file(run)))
-    except TypeError:
+    except TypeError:  # of no record, or one of another version
         return None
 
 

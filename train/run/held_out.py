@@ -147,7 +147,7 @@ def window_losses(
         start, end = passes[number]
         given, wanted = (torch.from_numpy(part[start:end]).to(model.device) for part in (inputs, targets))
         windows = given.view(-1, min(length, end - start))  # int64[windows, length]
-        # float32[windows * length, V]
+        # Of float32, shape [windows * length, V].
         logits = compute_in_view(model, windows, lambda ids, **keys: model(ids, **keys).logits).float().flatten(0, 1)
         cross_entropies = torch.nn.functional.cross_entropy(
             logits, wanted, ignore_index=NOT_PREDICTED, reduction="none"

@@ -79,6 +79,10 @@ def build_tokenizer(
 
     It is built on the text before interventions, so that runs with and without them have the same tokens. One
     ``with_mask`` has the same tokens too, and after them a mask token, unless it is of the hub and has one.
+
+    Raises:
+        UserError: when corpus or tokenizer cannot be read, ``vocab_size`` is too small, or a tokenizer of the hub has
+            no token to separate documents.
     """
     corpus = Corpus(corpus_settings)
     folder = _folder(settings, corpus, folder_root, with_mask)
@@ -91,7 +95,11 @@ def build_tokenizer(
 
 
 def check_tokenizer(settings: TokenizerSettings) -> None:
-    """Check a tokenizer as far as possible before the corpus is read, writing and fetching nothing."""
+    """Check a tokenizer as far as possible before the corpus is read, writing and fetching nothing.
+
+    Raises:
+        UserError: when its folder is missing or holds none, or ``vocab_size`` is too small for any corpus.
+    """
     from ucurve.training.tokenizer.training import check_size
 
     _source(settings)
@@ -115,7 +123,11 @@ def say_script(settings: TokenizerSettings, data: CorpusSettings) -> None:
 
 
 def pin_tokenizer(settings: TokenizerSettings, online: bool = True) -> TokenizerSettings:
-    """Find the commit of a tokenizer of the hub and fetch its files; offline, an unknown commit stays None."""
+    """Find the commit of a tokenizer of the hub and fetch its files; offline, an unknown commit stays None.
+
+    Raises:
+        UserError: when it is neither a folder nor an id, or neither the hub nor its cache gives it.
+    """
     if settings.path is None:
         return settings
     if isinstance(_source(settings), dict):
@@ -129,7 +141,11 @@ def pin_tokenizer(settings: TokenizerSettings, online: bool = True) -> Tokenizer
 def expected_vocabulary(
     settings: TokenizerSettings, corpus_settings: CorpusSettings, folder_root: Path, with_mask: bool = False
 ) -> tuple[int, str]:
-    """Return the size of a vocabulary, of a tokenizer that is built already or else expected, with a note."""
+    """Return the size of a vocabulary, of a tokenizer that is built already or else expected, with a note.
+
+    Raises:
+        UserError: when no size can be expected, or the tokenizer or the corpus cannot be read.
+    """
     for mask in [with_mask] if settings.path else [with_mask, not with_mask]:  # which is one token more or less
         if (folder := find_tokenizer(settings, corpus_settings, folder_root, mask)) is not None:
             return int(read_statistics(folder)["tokens"]["all"]) + with_mask - mask, f"(of {folder})"
@@ -161,6 +177,7 @@ def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path, with_mask: 
     size = settings.vocab_size if settings.kind in ("word", "bpe") else None
     parts: list[object] = [_FORMAT, settings.kind, size, _source(settings), corpus.fingerprint()]
     if settings.kind in _CHARACTER_KINDS:
+        # A folder whose key lacks it holds every character, by an older rule.
         parts.append({"coverage": settings.coverage})
     if settings.kind == "hub":  # the ids are those of ``tokenizer.json`` and not of the class that the folder names
         parts.append({"ids": TOKENIZER, "document": settings.document_token})
@@ -236,6 +253,7 @@ _CHECKED_CHARACTERS = 300_000
 def tokenizer_statistics(tokenizer: "PreTrainedTokenizerBase", found: Survey) -> dict[str, object]:
     """Describe a tokenizer, by ``tokens`` (Table 4 of ZhoBLiMP), ``corpus`` and ``round_trip``."""
     sampled = sum(map(len, found.sample))
+    # Round trips are checked on an even part of the sample, as they take much longer than counting.
     every = math.ceil(sampled / _CHECKED_CHARACTERS)
     return {
         "tokens": count_tokens(tokenizer),

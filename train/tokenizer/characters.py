@@ -64,8 +64,11 @@ class UnknownCharacters:
 
 
 def survey(documents: Iterable[str], sample_characters: int) -> Survey:
-    """Count the characters of a corpus and keep an even sample of its documents, in memory that stays small."""
-    counts = np.zeros(CODE_POINTS, dtype=np.int64)
+    """Count the characters of a corpus and keep an even sample of its documents, in memory that stays small.
+
+    The sample has at most ``sample_characters``, or one document: every document, every second, every fourth and so on.
+    """
+    counts = np.zeros(CODE_POINTS, dtype=np.int64)  # by code point
     kept: list[str] = []
     pending: list[str] = []
     begun, stride, kept_characters, pending_characters = 0, 1, 0, 0
@@ -81,10 +84,12 @@ def survey(documents: Iterable[str], sample_characters: int) -> Survey:
             kept_characters += len(document)
         while kept_characters > sample_characters and len(kept) > 1:
             stride *= 2
+            # Every second document stays, so that the sample is even at any time.
             kept = kept[::2]
             kept_characters = sum(map(len, kept))
     counts += _count_code_points(pending)
     codes = np.flatnonzero(counts)
+    # ``lexsort`` sorts by its last key first: by frequency, then by code point.
     by_frequency = codes[np.lexsort((codes, -counts[codes]))]
     found = {chr(code): int(counts[code]) for code in by_frequency}
     return Survey(begun, int(counts.sum()), found, tuple(kept))

@@ -28,7 +28,11 @@ _WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder 
 
 
 def end_of_document(tokenizer: "PreTrainedTokenizerBase") -> int:
-    """Return the id of the token that precedes every document: eos, else bos, else sep, else cls."""
+    """Return the id of the token that precedes every document: eos, else bos, else sep, else cls.
+
+    Raises:
+        UserError: when the tokenizer has none of them.
+    """
     for number in (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.sep_token_id, tokenizer.cls_token_id):
         if number is not None:
             return int(number)
@@ -67,6 +71,9 @@ def load_foreign(
     """Load a tokenizer of a local folder or file or of the hub, so that text is never read as a special token.
 
     Of one that names no token for it, ``document_token`` separates documents.
+
+    Raises:
+        UserError: when there is no such tokenizer, or it has no token to separate documents.
     """
     with _foreign_folder(path, revision) as folder:
         tokenizer = load_tokenizer(folder, split_special_tokens=True)

@@ -34,7 +34,11 @@ _PIECES = f"[{HAN}]+|[\\p{{L}}\\p{{M}}&&[^{HAN}]]+|[\\p{{N}}&&[^{HAN}]]+|[^\\p{{
 
 
 def train(kind: str, found: Survey, vocab_size: int | None, coverage: float | None = None) -> Tokenizer:
-    """Train the tokenizer of a kind (``char``, ``word`` or ``bpe``) on what a survey of the corpus found."""
+    """Train the tokenizer of a kind (``char``, ``word`` or ``bpe``) on what a survey of the corpus found.
+
+    Raises:
+        UserError: when ``vocab_size`` is too small.
+    """
     if kind == "char":
         return train_char(found, coverage)
     assert vocab_size is not None, "settings require a size for kinds that merge"
@@ -51,7 +55,11 @@ def train_char(found: Survey, coverage: float | None = None) -> Tokenizer:
 
 
 def check_size(kind: str, vocab_size: int) -> None:
-    """Check that a vocabulary holds what a tokenizer of the kind (``word`` or ``bpe``) begins with on every corpus."""
+    """Check that a vocabulary holds what a tokenizer of the kind (``word`` or ``bpe``) begins with on every corpus.
+
+    Raises:
+        UserError: saying how many tokens are needed.
+    """
     given = f"tokenizer.vocab_size={vocab_size} is too small"
     if kind == "bpe" and vocab_size <= _BYTES:
         raise UserError(f"{given}: byte-level BPE needs {_BYTES + 1}")
@@ -69,6 +77,10 @@ def train_word(found: Survey, vocab_size: int, coverage: float | None = None) ->
     Merges stay within runs of Chinese characters, of other letters, of digits and of punctuation. The paper does not
     describe its pieces, but Table 4 counts 20,276 - 11,116 - 7,471 = 1,689 tokens without a Chinese character in its
     ``word`` and 12,142 - 11,116 = 1,026 in its ``char``: 663 of the merged tokens contain no Chinese character.
+
+    Raises:
+        UserError: when ``vocab_size`` does not hold the characters that the coverage asks for, or less than half of the
+            text would be known.
     """
     check_size("word", vocab_size)
     characters = _word_base(found, vocab_size, coverage)
@@ -97,7 +109,11 @@ def _word_base(found: Survey, vocab_size: int, coverage: float | None) -> list[s
 
 
 def train_bpe(found: Survey, vocab_size: int) -> Tokenizer:
-    """Train byte-level BPE: it covers every text, so it has no unknown token."""
+    """Train byte-level BPE: it covers every text, so it has no unknown token.
+
+    Raises:
+        UserError: when ``vocab_size`` does not hold the 256 bytes and the end-of-document token.
+    """
     check_size("bpe", vocab_size)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE())

@@ -21,7 +21,7 @@ _SPACE_MARK = "\u2581"
 def vocabulary_size(tokenizer: "PreTrainedTokenizerBase") -> int:
     """Return how many rows an embedding needs: one more than the largest token id."""
     ids: list[int] = list(tokenizer.get_vocab().values())
-    return max(len(tokenizer), max(ids) + 1)
+    return max(len(tokenizer), max(ids) + 1)  # ids may have gaps
 
 
 def token_bytes(tokenizer: "PreTrainedTokenizerBase") -> NDArray[np.int32]:
@@ -107,6 +107,7 @@ def _choose_decoder(tokenizer: "PreTrainedTokenizerBase") -> Callable[[str], byt
     if "WordPiece" in kinds:
         return lambda token: token.removeprefix("##").encode()
     if "Bytes" in kinds:
+        # ByT5 has a token for each byte, named by the character of its number.
         return lambda token: token.encode("latin-1")
     if kinds & {"Metaspace", "ByteFallback", "Replace"}:
         return _sentence_piece
@@ -122,6 +123,7 @@ def _decoder_kinds(tokenizer: "PreTrainedTokenizerBase") -> set[str]:
     if tokenizer.is_fast:
         decoder = json.loads(tokenizer.backend_tokenizer.to_str())["decoder"] or {}
         return {part["type"] for part in decoder.get("decoders", [decoder]) if part}
+    # Tokenizers of Python's own have no decoder and are known by what their classes keep.
     attributes = {
         "byte_decoder": "ByteLevel",
         "sp_model": "Metaspace",
