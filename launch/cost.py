@@ -74,16 +74,22 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
 
 
 def estimate_scoring_hours(plan: Plan, seconds: float, characters: int) -> float:
-    """Estimate, rather too high, the hours that scoring takes: characters as tokens, a third of a training step each.
+    """Estimate the hours that scoring the checkpoints of a run takes, from the ``seconds`` of a training step in float32.
 
-    The ``seconds`` are those of a step in float32. A forward pass has a third of the FLOPs of such a step, 2ND of 6ND.
+    Every one of the ``characters``, which are scored at each checkpoint, counts as a token. A forward pass has a third
+    of the FLOPs of a training step, 2ND of 6ND. Sentences that begin alike share work, and a tokenizer may have fewer
+    tokens than characters, so that the estimate is rather too high.
     """
     checkpoints = len(plan.checkpoint_steps) if plan.settings.eval.when != "never" else 0
     return checkpoints * characters * seconds / plan.settings.batch.tokens / 3 / 3600
 
 
 def measure_step(plan: Plan) -> float:
-    """Time optimizer steps on random tokens in this process, with the engine that ``train.py`` would take here."""
+    """Time optimizer steps on random tokens in this process, with the engine that ``train.py`` would take here.
+
+    A processor takes minutes for the global batch of a large model. There one and two micro batches are timed, and the
+    others of the batch take as long as the second.
+    """
     from ucurve.training.engine.execution import choose_execution
     from ucurve.training.engine.micro_batch import ON_PROCESSOR
     from ucurve.training.engine.processes import Processes
@@ -105,7 +111,7 @@ def measure_step(plan: Plan) -> float:
 
     micro_batch = settings.engine.micro_batch
     part = min(ON_PROCESSOR if micro_batch == "auto" else micro_batch, sequences)
-    # a processor takes minutes for a large batch: two micro batches are timed, the others take as long as the second
+    # A processor takes minutes for a large batch: two micro batches are timed, and the others take as long as one.
     if execution.kind != "torch" or execution.device.type != "cpu" or 2 * part > sequences:
         part = sequences
     seconds(part)  # the first step also allocates, and compiles

@@ -17,9 +17,12 @@ from ucurve.training.engine.signals import REQUEUE, handle_signals
 
 
 def relay(command: Sequence[str]) -> int:
-    """Run a launcher and return its exit code; 75 if it failed after a signal was passed on, 130 after Ctrl-C."""
+    """Run a launcher and return its exit code, or 75 if it failed after a signal was passed on.
+
+    A command that fails after Ctrl-C, which a terminal sends to it as well, gives 130.
+    """
     signalled: list[int] = []
-    # so that the launcher outlives a SIGUSR1 that the scheduler sends to all processes at once
+    # The launcher inherits this and so outlives a SIGUSR1 that a scheduler sends to all processes at once.
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     process = subprocess.Popen(command)
 
@@ -34,6 +37,7 @@ def relay(command: Sequence[str]) -> int:
     code = process.wait()
     if code and (interrupted or signalled):
         return INTERRUPTED if interrupted else REQUEUE
+    # A command that a signal killed ends as in a shell: with 128 and the signal's number.
     return code if code >= 0 else 128 - code
 
 
@@ -58,6 +62,7 @@ def _handles_usr1(process: int) -> bool:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
         return False
+    # ``SigCgt`` has a bit for each signal that the process catches; see proc(5).
     mask = next((line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:")), "0")
     return bool(int(mask, 16) >> (signal.SIGUSR1 - 1) & 1)
 

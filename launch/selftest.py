@@ -188,7 +188,7 @@ def _command(*words: str) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    # the number of threads changes the order of sums, and so the bytes
+    # The number of threads changes the order of sums, and so the bytes of the weights.
     return {**os.environ, "OMP_NUM_THREADS": "1"}
 
 

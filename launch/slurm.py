@@ -68,6 +68,7 @@ class Start:
             return f"{self.python} -m ucurve workers"
         if self.launcher == "deepspeed":
             return (
+                # Without the last option DeepSpeed adds --local_rank to the arguments of the script.
                 f"{relay} deepspeed --num_gpus {self.processes} --master_port ${{MASTER_PORT:-29500}} "
                 f"--no_local_rank {train}"
             )
@@ -116,11 +117,12 @@ def directives(settings: SlurmSettings, start: Start, runs: int) -> list[str]:
         f"--job-name={settings.name}",
         settings.array(min(_TASKS, runs)),
         f"--nodes={start.nodes}",
-        "--ntasks-per-node=1",
+        "--ntasks-per-node=1",  # the launcher starts the processes of a node
         f"--time={settings.time}",
         *[f"{option}={value}" for option, value in asked.items() if value],
         "--requeue",
-        "--open-mode=append",
+        "--open-mode=append",  # a requeued task goes on with its log
+        # B sends it to the script alone, which passes it on to the run.
         f"--signal=B:USR1@{settings.warning}",
         f"--output={settings.logs}/%A_%a.log",
         *settings.options,

@@ -58,7 +58,7 @@ def status_command(arguments: Sequence[str]) -> None:
     if not folders:
         raise UserError(f"runs={pattern}: no run folder there; give runs=PATTERN or the arguments of a grid")
     rows = [cell_status(folder, expected.get(folder)) for folder in folders]
-    first = {row.reason: row.cell for row in reversed(rows)}
+    first = {row.reason: row.cell for row in reversed(rows)}  # the first cell is put in last
     texts = [_format_status(row, first[row.reason]) for row in rows]
     print(format_rows([asdict(row) for row in rows], texts, settings.format))  # noqa: T201
     if settings.format == "text":
@@ -92,6 +92,7 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
 def _find_status(run: Path, facts: RunFacts, failure: Failure | None) -> tuple[Status, str | None]:
     if is_being_written(run):
         return "running", None
+    # A run record that is newer than the failure is of a later start.
     if failure is not None and failure_file(run).stat().st_mtime >= (run / RECORD).stat().st_mtime:
         return "failed", failure.reason
     if facts.status == "failed":

@@ -78,10 +78,11 @@ def _score_worker(arguments: list[str]) -> list[str]:
 
 
 def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]]) -> int:
-    """Start a command once in each environment, pass signals on, wait for all and return the highest exit code.
+    """Start a command once in each environment, wait for all and return the highest exit code.
 
-    A worker that a signal killed counts as 128 and the signal's number; one that a passed signal killed before it could
-    answer counts as a worker that saved its state: 130 for Ctrl-C, else 75.
+    SIGTERM, SIGUSR1, SIGHUP and Ctrl-C are passed on to every worker. The lines of workers are printed as they come,
+    after ``[number]``. A worker that a signal killed counts as 128 and the signal's number; one that a passed signal
+    killed before it could answer counts as a worker that saved its state: 130 for Ctrl-C, else 75.
     """
     workers: list[subprocess.Popen[str]] = []
     early: list[int] = []  # signals that come before all workers are started
@@ -125,6 +126,7 @@ def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]
 def _exit_code(code: int, passed: Collection[int]) -> int:
     if -code in passed:
         return INTERRUPTED if -code == signal.SIGINT else REQUEUE
+    # As in a shell, 128 and the signal's number stand for a worker that a signal killed.
     return code if code >= 0 else 128 - code
 
 
@@ -132,6 +134,7 @@ def _list_environments(settings: WorkersSettings, environment: Mapping[str, str]
     """Return the variables of each worker: the device it sees, and its share of the cores."""
     devices = [""] * settings.workers if settings.workers is not None else _list_devices(settings, environment)
     threads = max(1, (os.cpu_count() or 1) // len(devices))
+    # A number of threads that the user has set stays.
     return [{_THREADS: str(threads), **environment, _DEVICES: device} for device in devices]
 
 
@@ -143,6 +146,7 @@ def _list_devices(settings: WorkersSettings, environment: Mapping[str, str]) -> 
     if there < wanted:
         raise UserError(f"gpus={wanted}: {there} CUDA devices are visible here; workers=N starts N on the processor")
     visible = environment.get(_DEVICES)
+    # A scheduler may have given this process other devices than the first ones.
     return (visible.split(",") if visible else [str(number) for number in range(there)])[:wanted]
 
 

@@ -37,7 +37,11 @@ class BatchesSettings:
 
 
 def batches_command(values: Mapping[str, object]) -> None:
-    """Print or write the batches between two steps of a run."""
+    """Print or write the batches between two steps of a run.
+
+    Raises:
+        UserError: when the run, a step or the data does not fit.
+    """
     settings = check(BatchesSettings, values)
     if settings.after >= settings.to:
         raise UserError(
@@ -53,10 +57,12 @@ def batches_command(values: Mapping[str, object]) -> None:
     if settings.out is None:
         _write(sys.stdout, batches, settings)
         if settings.format == "text" and settings.to < steps:
+            # As many steps follow as were shown.
             after = min(2 * settings.to - settings.after, steps)
             following = command("batches", f"run={shlex.quote(settings.run)} from={settings.to} to={after}")
             log_line(f"next: {following}")
         return
+    # the csv module writes line ends of its own
     with new_file(settings.out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         _write(file, batches, settings)
 

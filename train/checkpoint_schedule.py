@@ -19,7 +19,10 @@ _PAPER_COUNT = 47  # ZhoBLiMP 5.3; the paper does not print the spacing
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class ScheduleSettings:
-    """The schedule, with ``count`` checkpoints for ``log`` and ``linear`` and ascending ``steps`` for ``list``."""
+    """The schedule, with ``count`` checkpoints for ``log`` and ``linear`` and ascending ``steps`` for ``list``.
+
+    ``fill_count`` says what ``log`` does without a count.
+    """
 
     kind: Kind
     count: PositiveInt | None = None
@@ -59,19 +62,31 @@ def checkpoint_steps(settings: ScheduleSettings, total_steps: int, seen_per_step
 
 
 def log_steps(count: int, total_steps: int) -> tuple[int, ...]:
-    """Return exactly ``count`` steps, evenly spaced on a log axis after step 0, or consecutive."""
+    """Return exactly ``count`` steps, evenly spaced on a log axis after step 0, or consecutive.
+
+    Raises:
+        UserError: when ``count`` is below 2 or more than ``total_steps + 1``.
+    """
     _check_count(count, total_steps)
+    # Step 0 has no logarithm, so ratios begin at step 1.
     steps = [0, 1] if count > 2 else [0]
     while len(steps) < count - 1:
         remaining = count - len(steps)
+        # Steps are whole numbers, so the ratio is computed again for those that remain, and the count is always met.
         ratio = (total_steps / steps[-1]) ** (1 / remaining)
+        # Each step is a new one and leaves room for those after it.
         steps.append(min(max(steps[-1] + 1, round(steps[-1] * ratio)), total_steps - remaining + 1))
     return (*steps, total_steps)
 
 
 def linear_steps(count: int, total_steps: int) -> tuple[int, ...]:
-    """Return exactly ``count`` evenly spaced steps."""
+    """Return exactly ``count`` evenly spaced steps.
+
+    Raises:
+        UserError: when ``count`` is below 2 or more than ``total_steps + 1``.
+    """
     _check_count(count, total_steps)
+    # This is index * total / (count - 1), rounded to the nearest step without a float.
     return tuple((2 * index * total_steps + count - 1) // (2 * (count - 1)) for index in range(count))
 
 
@@ -89,6 +104,7 @@ def babylm_steps(total_steps: int, seen_per_step: int | Fraction) -> tuple[int, 
     """
     total = total_steps * seen_per_step
     counts = [*range(1, 10), *range(10, 100, 10), *range(100, int(total // _BABYLM_UNIT) + 1, 100)]
+    # Rounded up, it is the first step that has seen so many.
     steps = {int(-(-count * _BABYLM_UNIT // seen_per_step)) for count in counts}
     return tuple(sorted({0, total_steps, *(step for step in steps if step < total_steps)}))
 
@@ -113,7 +129,11 @@ def names_by_words(steps: Sequence[int], words_per_step: Fraction) -> list[str]:
 
 
 def listed_steps(steps: Sequence[int], total_steps: int) -> tuple[int, ...]:
-    """Return the given steps with 0 and ``total_steps`` added."""
+    """Return the given steps with 0 and ``total_steps`` added.
+
+    Raises:
+        UserError: when no step is given, or they do not ascend, or one lies outside the run.
+    """
     if not steps:
         raise UserError("schedule.steps is empty; schedule=list wants ascending ones: 'schedule.steps=[0,10,100]'")
     for before, after in itertools.pairwise(steps):

@@ -36,8 +36,14 @@ from ucurve.training.tokenizer.folder import read_statistics
 
 
 def train_command(composed: Sequence[Composed]) -> None:
-    """Train the composed runs, or print their plans under ``dry_run``; a failed cell does not stop the others."""
+    """Train the composed runs, or print their plans under ``dry_run``; a failed cell does not stop the others.
+
+    Raises:
+        UserError: for a mistake in the configuration, before anything runs, or in the files that a single run names.
+        RunError: when a single run cannot continue, or a cell of a grid failed.
+    """
     cells = train_cells(composed)
+    # Under a launcher every process comes here, and rank 0 alone prints.
     if not cells[0].settings.dry_run and os.environ.get("RANK", "0") == "0":
         log_line(f"next: {_next_command([cell.settings for cell in cells])}")
 
@@ -97,6 +103,7 @@ def _run_grid(cells: Sequence[Cell]) -> None:
     try:
         run.work()
     finally:
+        # The summary is printed after a signal too.
         print(format_outcomes(run.outcomes), flush=True)  # noqa: T201 - the summary is what was asked for
     failed = [outcome.cell for outcome in run.outcomes if outcome.status == "failed"]
     if failed:
@@ -121,7 +128,11 @@ class BuildSettings:
 
 
 def build_command(values: Mapping[str, object]) -> None:
-    """Build the tokenizer a composed configuration asks for, with the counts of its training tokens beside it."""
+    """Build the tokenizer a composed configuration asks for, with the counts of its training tokens beside it.
+
+    Raises:
+        UserError: for a mistake in the configuration or in the files it names.
+    """
     settings = check(BuildSettings, values)
     Corpus(settings.data).say_notes()
     check_tokenizer(settings.tokenizer)

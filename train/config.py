@@ -62,6 +62,7 @@ class ModelSettings:
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "ModelSettings":
+        # Rotary positions turn a quarter of each head (``PythiaShape``) in pairs of numbers.
         if self.width % self.heads or (self.width // self.heads) % 8:
             raise ValueError(f"width {self.width} must be {self.heads} heads times a multiple of 8")
         return self
@@ -184,6 +185,7 @@ class EngineSettings:
     @field_validator("precision", mode="before")
     @classmethod
     def _choose_precision(cls, value: object, info: ValidationInfo) -> object:
+        # Fields are checked in their order, so the device is known here.
         return choose_precision(info.data.get("device", "cpu")) if value == "auto" else value
 
     @field_validator("compile", mode="before")
@@ -258,7 +260,10 @@ def _parse_tokens(value: object) -> int:
 
 @dataclass(frozen=True, config=STRICT)
 class RunRequest:
-    """One run as it is asked for, perhaps with a budget in words; with one in tokens it is a ``RunSettings``."""
+    """One run as it is asked for, perhaps with a budget in words; with one in tokens it is a ``RunSettings``.
+
+    How many tokens a number of words is depends on the tokenizer; ``train.run.budget`` finds it out.
+    """
 
     model: AnyModelSettings
     tokens: int | None  # None for a budget in words
@@ -415,7 +420,11 @@ class RunRequest:
         return pick_identity(asdict(self))
 
     def with_tokens(self, tokens: int) -> "RunSettings":
-        """Return the settings of a budget of so many tokens, with what follows from them."""
+        """Return the settings of a budget of so many tokens, with what follows from them.
+
+        Raises:
+            UserError: when they are less than one global batch.
+        """
         if tokens < self.batch.tokens:
             raise UserError(
                 f"tokens={self.budget}: so many words are {tokens:,} tokens of data={self.data.run_name} with "
@@ -489,6 +498,7 @@ class RunSettings(RunRequest):
     @property
     def seen_per_step(self) -> int | Fraction:
         """Tokens of one step, or words where the budget is in words."""
+        # A fraction is exact, so that a whole million of words is never missed by a rounding error.
         return self.batch.tokens if self.words is None else Fraction(self.batch.tokens * self.words, self.tokens)
 
     @property
@@ -502,6 +512,9 @@ def read_request(values: Configuration) -> RunRequest:
     """Check a composed configuration; with a budget in tokens the result is a ``RunSettings``.
 
     ``engine.precision=auto`` is what a run that exists was started in, on whatever machine it goes on.
+
+    Raises:
+        UserError: listing every problem.
     """
     values = values | _read_start(values)
     request = _read_request(values)
@@ -551,7 +564,11 @@ def _read_request(values: Configuration) -> RunRequest:
 
 
 def read_settings(values: Configuration) -> RunSettings:
-    """Check a configuration with a number of tokens, and fill in the number of checkpoints."""
+    """Check a configuration with a number of tokens, and fill in the number of checkpoints.
+
+    Raises:
+        UserError: listing every problem.
+    """
     settings = check(RunSettings, {"tokens": None} | _choose_objective(values))
     return settings.with_tokens(settings.tokens)
 

@@ -37,7 +37,11 @@ class EvalSettings(ScoreSettings):
 
 
 def check_benchmarks_exist(settings: EvalSettings) -> None:
-    """Check that every benchmark is there and complete."""
+    """Check that every benchmark is there and complete.
+
+    Raises:
+        UserError: naming the benchmark and the place of what is wrong.
+    """
     if settings.when != "never":
         load_benchmarks(settings, _cache)
 
@@ -45,7 +49,11 @@ def check_benchmarks_exist(settings: EvalSettings) -> None:
 def check_pairs_fit(
     settings: EvalSettings, tokenizer: "PreTrainedTokenizerBase", context: int, masked: bool = False
 ) -> None:
-    """Check that the model's context holds every sentence."""
+    """Check that the model's context holds every sentence.
+
+    Raises:
+        UserError: naming the pair that does not fit.
+    """
     if settings.when != "never" and settings.benchmarks:
         check_benchmarks(settings, tokenizer, context, _cache, masked)
 

@@ -19,6 +19,7 @@ _NOT_IDENTITY = (
     "start_with",
 )
 _NOT_IDENTITY_OF = {
+    # The text is compared by its hash (``check_same_data``), wherever it lies.
     "data": ("path", "max_epochs", "benchmarks", "commit"),
     "tokenizer": ("commit",),
     "engine": ("kind", "micro_batch", "device", "compile", "zero_stage", "config"),
@@ -68,6 +69,7 @@ def config_sha256(identity: Configuration) -> str:
 
 def differing_keys(before: Configuration, after: Configuration) -> list[str]:
     """Describe, as ``key: old -> new``, the keys in which two identities differ."""
+    # A key that one of them lacks counts as null, as in runs from before there was such a key.
     old, new = flatten(before), flatten(after)
     keys = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
     return [f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in keys]

@@ -12,7 +12,7 @@ from ucurve.training.model.parameters import Parameters, flops_6nd
 from ucurve.training.model.precision import describe_precision
 from ucurve.training.optim import learning_rate, muon_flops
 
-_BYTES_PER_WEIGHT = 4
+_BYTES_PER_WEIGHT = 4  # of float32
 _MOST_TOKENS_BETWEEN = 1_000  # start tokens; beyond it the plan warns
 _MOST_FLOPS = 2.0  # times 6ND; beyond it the plan warns
 _SPACES = {  # what a token is, where a reader may count words
@@ -125,7 +125,13 @@ def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
 
 
 def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = None, tokens_note: str = "") -> str:
-    """Return a plan as text, as ``dry_run=true`` prints it; the notes say where the numbers are from."""
+    """Return a plan as text, as ``dry_run=true`` prints it.
+
+    Args:
+        vocabulary_note: where the size of the vocabulary is from.
+        stream: the size of the token stream, where it is known.
+        tokens_note: where the tokens of a budget in words are from.
+    """
     settings, tokens = plan.settings, plan.tokens
     by_muon = settings.optimizer.kind == "muon"
     tied = "tied" if plan.parameters.tied else "not tied"
@@ -236,6 +242,7 @@ def count_start_tokens(plan: Plan, stream: StreamSize) -> int:
     """Return how often a run trains on the start token: exact for whole epochs, in proportion for other budgets."""
     seen = plan.part_tokens(plan.steps)
     if seen is None:
+        # Every document has one start token in the stream.
         return round(plan.tokens * stream.documents / stream.length)
     sizes = zip(seen.values(), stream.parts, strict=True)
     return round(sum(tokens * part.documents / part.length for tokens, part in sizes))

@@ -79,7 +79,15 @@ class SeenBatches:
 
 
 def open_batches(run: Path, cache: Path | None = None, data_path: str | None = None) -> SeenBatches:
-    """Open the batches of a run; a token stream that is missing or damaged is built again from the corpus."""
+    """Open the batches of a run; a token stream that is missing or damaged is built again from the corpus.
+
+    Args:
+        cache: folder of the token streams; None for the run's own.
+        data_path: where the corpus lies now; None for the run's own place.
+
+    Raises:
+        UserError: when the folder holds no run, its configuration was changed, or the stream cannot be had.
+    """
     seen = RunTokens.of(run)
     store = seen.find_stream(cache) or _rebuild(seen, cache or seen.cache, data_path)
     settings, tokenizer = load_settings(run), load_tokenizer(run / TOKENIZER)

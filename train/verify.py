@@ -55,7 +55,12 @@ _SHOWN = 5
 
 
 def verify_command(values: dict[str, object]) -> None:
-    """Verify a run folder, print the result, and say what to do next."""
+    """Verify a run folder, print the result, and say what to do next.
+
+    Raises:
+        UserError: when there is no such run.
+        RunError: naming every fault.
+    """
     settings = check(VerifySettings, values)
     run = Path(settings.run)
     verify_folder(run, settings.deep)
@@ -100,7 +105,11 @@ def run_notes(run: Path) -> list[str]:
 
 
 def run_faults(run: Path, deep: bool = False) -> list[str]:
-    """Return every fault of a run folder."""
+    """Return every fault of a run folder.
+
+    Raises:
+        UserError: when the folder holds no run.
+    """
     settings = load_settings(run)
     try:
         facts = read_run_facts(run)
@@ -109,6 +118,7 @@ def run_faults(run: Path, deep: bool = False) -> list[str]:
     if facts is None:
         return [f"{run / RECORD}: missing"]
     plan = make_plan(settings, facts.vocabulary)
+    # The hash is of the file as it is, which lacks keys that later versions have added.
     plan = replace(plan, config_sha256=stored_config_sha256(run), parent=facts.parent)
     problems = [] if facts.finished else [f"{run}: the run is {facts.status}, not finished"]
     files = _FILES | ({HELD_OUT} if facts.held_out else set())
@@ -184,6 +194,7 @@ def metrics_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
             values = parse_metrics(line)
             problem = _line_fault(values, last, plan.settings.batch.tokens)
             found += [f"{path}:{number}: {problem}"] if problem else []
+            # The count goes on after a line that cannot be read, so that it is one fault and not two.
             last = values["step"] if values is not None and isinstance(values.get("step"), int) else last + 1
     if facts.finished and last != plan.steps:
         found.append(f"{path}: ends at step {last}, the run has {plan.steps}")
@@ -215,6 +226,7 @@ def held_out_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
     expected = [str(step) for step in plan.checkpoint_steps]
     found = [line[0] if line else "" for line in lines]
     columns = plan.settings.held_out_columns
+    # A run that is not finished may lack the last lines.
     if tuple(header) != columns or found != (expected if facts.finished else expected[: len(found)]):
         return [f"{path}: not a line of {', '.join(columns)} for each checkpoint, in their order"]
     return [

@@ -103,13 +103,14 @@ def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str
             _draw_accuracy(axes, table, f"{readable(benchmark)} ({scorer})")
         for axes in panels[1 + len(curves) :]:
             axes.set_axis_off()
+        # The version of matplotlib would be another one on each machine.
         figure.savefig(path, dpi=_DPI, metadata={"Software": None})
 
 
 def _draw_accuracy(axes: Axes, table: pd.DataFrame, title: str) -> None:
     figure = replace(learning_figure(table), line="linking", menus=(), counted=())
     draw_panel(axes, figure, is_one=False)
-    axes.set_title(title, parse_math=False)
+    axes.set_title(title, parse_math=False)  # a name may hold a dollar sign
     axes.set(xlabel="Training tokens", ylabel="Accuracy (%)")
     legend = legend_of(figure)
     axes.legend(list(legend.values()), list(legend))

@@ -74,7 +74,12 @@ def publish_command(values: dict[str, object]) -> None:
 
 
 def publish_run(run: Path, out: Path, names: Sequence[str], repo: str | None = None) -> None:
-    """Write the revisions of a finished run into a new folder; with ``repo`` it is a cache of the hub too."""
+    """Write the revisions of a finished run into a new folder; with ``repo`` it is a cache of the hub too.
+
+    Raises:
+        UserError: when the folder is there, lies in the run, or weights were removed.
+        RunError: naming the faults of the run.
+    """
     if out.exists():
         raise UserError(f"out={out} is there already; publishing needs a new folder")
     if out.resolve().is_relative_to(run.resolve()):
@@ -97,7 +102,11 @@ def publish_run(run: Path, out: Path, names: Sequence[str], repo: str | None = N
 
 
 def revisions(run: Path, names: Literal["steps", "words"] = "steps") -> list[str]:
-    """Return the names of a run's revisions in the order of the steps: ``step0`` first, or ``chck_0M``."""
+    """Return the names of a run's revisions in the order of the steps: ``step0`` first, or ``chck_0M``.
+
+    Raises:
+        UserError: for names in words of a run whose budget is in tokens.
+    """
     steps = [read_manifest(folder).step for folder in checkpoints(run)]
     if names == "steps":
         return [f"step{step}" for step in steps]
@@ -120,7 +129,7 @@ def _lay_out_cache(out: Path, repo: str, names: list[str]) -> None:
         (place / name).mkdir(parents=True)
     for name in names:
         files = {path.name: sha256_file(path) for path in contents(out / name)}
-        commit = sha256_json(files)[:40]
+        commit = sha256_json(files)[:40]  # as long as a commit of Git
         (place / "refs" / name).write_text(commit, encoding="utf-8")
         snapshot = place / "snapshots" / commit
         if not snapshot.exists():

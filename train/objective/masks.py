@@ -45,6 +45,7 @@ class Masking:
 
         ``first`` is the number of the first one in the run. Targets are ``NOT_PREDICTED`` where nothing was chosen.
         """
+        # Each is uint64[sequences, length].
         order, action, other, share = draws(f"masks|{self.seed}", first * ids.shape[1], ids.shape, _DRAWS)
         chosen = self._choose(ids, order, _uniform(share[:, :1]), self.settings.rate_at(step, self.steps))
         actions = np.where(chosen, _uniform(action), 1.0)
@@ -82,14 +83,17 @@ class Masking:
         that the share is exact in the mean.
         """
         allowed = self.is_text[ids]
+        # No position before the first token could predict it.
         allowed[:, :1] &= not self._before
         begins = allowed.copy()
         if self.begins_word is not None:
             after_text = np.pad(allowed[:, :-1], ((0, 0), (1, 0)))
             begins &= self.begins_word[ids] | ~after_text
+        # int64[sequences, length]: where the word of each position begins
         starts = np.maximum.accumulate(np.where(begins, np.arange(ids.shape[1]), 0), axis=1)
+        # All tokens of a word have the number of its first one, so that they are chosen together.
         ranks = np.where(allowed, np.take_along_axis(order, starts, axis=1), _LAST)
-        words = begins.sum(axis=1, keepdims=True)
+        words = begins.sum(axis=1, keepdims=True)  # int64[sequences, 1]
         wanted = np.minimum(np.maximum(np.floor(rate * words + rounding).astype(np.int64), 1), words)
         ordered = np.sort(np.where(begins, ranks, _LAST), axis=1)
         last = np.take_along_axis(ordered, np.maximum(wanted - 1, 0), axis=1)
@@ -122,4 +126,5 @@ def _at_position_before(targets: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _uniform(draws: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Turn 64 bits into numbers from 0 to below 1."""
+    # A float64 has 53 bits for a number below 1.
     return (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53

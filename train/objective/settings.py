@@ -51,6 +51,7 @@ class ObjectiveSettings:
     def have_masks(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which sequences of a run with masks have some, by their numbers in it, in turn as ``share`` says."""
         share = self.share if self.kind == "hybrid" else 1.0
+        # A sequence has masks where the sum of the shares up to it passes a whole number.
         return np.asarray(np.floor((numbers + 1) * share) > np.floor(numbers * share))
 
     def rate_at(self, step: int, steps: int) -> float:
