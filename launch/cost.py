@@ -74,7 +74,7 @@ def measure_costs(plans: Sequence[Plan], measure: Callable[[Plan], float]) -> li
 
 
 def estimate_scoring_hours(plan: Plan, seconds: float, characters: int) -> float:
-    """Estimate the hours that scoring the checkpoints of a run takes, from the ``seconds`` of a training step in float32.
+    """Estimate the hours that scoring a run's checkpoints takes, from the ``seconds`` of a training step in float32.
 
     Every one of the ``characters``, which are scored at each checkpoint, counts as a token. A forward pass has a third
     of the FLOPs of a training step, 2ND of 6ND. Sentences that begin alike share work, and a tokenizer may have fewer

@@ -18,6 +18,7 @@ from ucurve.interpreter import broken_package, missing_package
 from ucurve.invocation import CONSOLE, MODULE
 
 _AGAIN = "the same command starts again from the beginning"
+# These are faults of the machine and not mistakes of the user: a full disk, a quota, too little memory.
 _MACHINE_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM)
 _HELP = ("-h", "--help")
 _VERSION = "--version"
@@ -237,12 +238,14 @@ def _answer(error: Exception, kept: str) -> int:
     if isinstance(error, UcurveError):
         return _report(str(error), error.exit_code)
     if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+        # Python flushes standard output when it ends, and would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, OSError):
         if error.errno in _MACHINE_FAULTS:
             return _report(f"{error}; {kept}", UcurveError.exit_code)
         return _report(_file_problem(error), UserError.exit_code)
+    # A module of ucurve that cannot be imported is a fault of ours, and no package is to be installed.
     if isinstance(error, ImportError) and error.name is not None and error.name.partition(".")[0] != __package__:
         is_missing = isinstance(error, ModuleNotFoundError)
         problem = missing_package(error.name) if is_missing else broken_package(error.name, str(error))

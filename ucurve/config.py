@@ -124,7 +124,11 @@ def _without_missing(value: object) -> object:
 
 
 def compose(name: str, overrides: Sequence[str]) -> dict[str, object]:
-    """Compose ``conf/<name>.yaml`` with overrides, as the command line would, and resolve it."""
+    """Compose ``conf/<name>.yaml`` with overrides, as the command line would, and resolve it.
+
+    Raises:
+        UserError: when Hydra cannot compose them.
+    """
     return compose_cells(name, [overrides])[0].values
 
 
@@ -196,7 +200,11 @@ def plain(value: Any) -> Any:
 
 
 def check(kind: type[Settings], values: Mapping[str, object]) -> Settings:
-    """Turn a mapping into the frozen dataclass ``kind``; a single value becomes a list where one is expected."""
+    """Turn a mapping into the frozen dataclass ``kind``; a single value becomes a list where one is expected.
+
+    Raises:
+        UserError: naming the key and the value of every problem.
+    """
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:

@@ -18,10 +18,15 @@ _COUNT = re.compile(r"(?P<number>\d[\d_]*(\.\d+)?([eE]\+?\d{1,3})?)(?P<unit>[KkM
 
 
 def parse_count(value: object) -> int:
-    """Read a count: a whole number from 1, or text such as ``10M``, ``0.5B``, ``3e9`` (units K, M, B or G, T)."""
+    """Read a count: a whole number from 1, or text such as ``10M``, ``0.5B``, ``3e9`` (units K, M, B or G, T).
+
+    Raises:
+        ValueError: for anything else, naming what is allowed.
+    """
     match = None if isinstance(value, bool) else _COUNT.fullmatch(str(value).strip())
     if match is None:
         raise ValueError(f"{value!r} is not a count; allowed: 10M, 1.5B, 3e9, 1000000")
+    # With floats, some decimal numbers of millions would not be whole.
     number = Decimal(match["number"].replace("_", "")) * _UNITS[match["unit"].upper()]
     if not 1 <= number <= _LARGEST or number != int(number):
         raise ValueError(f"{value!r} is not a whole number from 1 to 1e18; allowed: 10M, 1.5B, 3e9, 1000000")

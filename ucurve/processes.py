@@ -33,6 +33,7 @@ def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Arg
         try:
             with without_interrupts():  # a call starts the process that it needs
                 futures = [pool.submit(work, argument) for argument in arguments]
+            # An error ends the work at once, and not after the pieces before it.
             for done in wait(futures, return_when=FIRST_EXCEPTION).done:
                 done.result()
             return [future.result() for future in futures]

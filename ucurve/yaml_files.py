@@ -25,14 +25,22 @@ def file_names(folder: Path) -> list[str]:
 
 
 def read_named(folder: Path, name: str, kind: type[Data], what: str) -> Data:
-    """Read the YAML file of a name; the message about an unknown one says what the files are."""
+    """Read the YAML file of a name; the message about an unknown one says what the files are.
+
+    Raises:
+        UserError: when there is no file of the name, or naming the line of every mistake.
+    """
     if name not in file_names(folder):
         raise unknown_name(what, name, file_names(folder))
     return read_yaml(folder / f"{name}.yaml", kind)
 
 
 def read_yaml(path: Path, kind: type[Data]) -> Data:
-    """Read a YAML file into a type that pydantic can check, such as one of its dataclasses or a ``dict`` of them."""
+    """Read a YAML file into a type that pydantic can check, such as one of its dataclasses or a ``dict`` of them.
+
+    Raises:
+        UserError: naming the line of every mistake.
+    """
     tree, values = _load(read_utf8(path), path)
     try:
         return TypeAdapter(kind).validate_python(values)

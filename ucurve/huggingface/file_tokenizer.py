@@ -31,7 +31,11 @@ def is_whole(folder: Path) -> bool:
 
 
 def usual_special_tokens(folder: Path, backend: "Tokenizer") -> dict[str, str]:
-    """Return the special tokens, as ``bos_token``, of a class where no file names them, as for older GPT-2 and BERT."""
+    """Return the special tokens that a class has where no file names them, as far as they are in the vocabulary.
+
+    Older folders, such as those of GPT-2 and BERT, name a class or a type of model and no special token. The keys are
+    those of ``tokenizer_config.json``, such as ``bos_token``; one that is null there is left out.
+    """
     from transformers import PreTrainedTokenizerBase
 
     roles = PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
@@ -57,7 +61,17 @@ def stand_in(backend: "Tokenizer") -> "Tokenizer":
 
 
 def encode_by(tokenizer: "PreTrainedTokenizerFast", backend: "Tokenizer", folder: Path) -> None:
-    """Let a tokenizer encode by that of the file, extended by the special tokens that it lacks."""
+    """Let a tokenizer encode and decode by the one of the file, extended by the special tokens that it lacks.
+
+    Args:
+        tokenizer: with the ``stand_in``; it has the tokens that the folder's other files name. What they say about
+            tokens that are in the file as well is without effect.
+        backend: the tokenizer of ``tokenizer.json``.
+        folder: for messages.
+
+    Raises:
+        UserError: when other files add tokens of text that ``tokenizer.json`` lacks.
+    """
     added = [token for _, token in sorted(tokenizer.added_tokens_decoder.items())]
     lacking = [token for token in added if backend.token_to_id(token.content) is None]
     of_text = [repr(token.content) for token in lacking if not token.special]

@@ -73,6 +73,7 @@ def _check_class(path: Path, name: object) -> None:
 
     found = tokenizer_class(name)
     a_class = found if isinstance(found, type) else type(found)
+    # In place of a class that needs a missing library, transformers has a dummy that is no tokenizer.
     if found is not None and not issubclass(a_class, PreTrainedTokenizerBase) and not hasattr(a_class, "is_dummy"):
         raise UserError(f"{path}: tokenizer_class is {name!r}, which is not a tokenizer of transformers")
 

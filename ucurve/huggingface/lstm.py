@@ -37,6 +37,7 @@ class LSTMLayer(nn.Module):
         """Return the states of all positions of inputs, both of shape [sequences, length, width]."""
         start = inputs.new_zeros(1, len(inputs), inputs.shape[2])
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        # In order: with biases, one layer, no dropout, in one direction, and sequences before positions.
         states: torch.Tensor = torch.lstm(inputs, (start, start), weights, True, 1, 0.0, self.training, False, True)[0]
         return states
 

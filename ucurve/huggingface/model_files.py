@@ -73,6 +73,7 @@ def _count_tensors(file: Path) -> int | None:
             with safe_open(file, framework="np") as opened:
                 return len(opened.keys())
         with zipfile.ZipFile(file) as archive:
+            # ``torch.save`` keeps each tensor as a file ARCHIVE/data/NUMBER.
             return sum("/data/" in name for name in archive.namelist())
     except (OSError, SafetensorError, zipfile.BadZipFile):
         return None

@@ -29,7 +29,10 @@ def fetch(
     kind: Literal["model", "dataset"] = "model",
     online: bool = True,
 ) -> Path:
-    """Fetch files of a repository of the hub and return their folder, named after the commit; it raises many errors."""
+    """Fetch files of a repository of the hub and return their folder, named after the commit; it raises many errors.
+
+    The revision is a branch, tag or commit; None is the newest.
+    """
     from huggingface_hub import snapshot_download
 
     folder = snapshot_download(
@@ -77,7 +80,11 @@ class _NoBar:
 
 
 def load_tokenizer(folder: Path, **options: bool) -> "PreTrainedTokenizerBase":
-    """Load the tokenizer of a local folder, with the ids of its ``tokenizer.json`` if there is one."""
+    """Load the tokenizer of a local folder, with the ids of its ``tokenizer.json`` if there is one.
+
+    Raises:
+        UserError: when the folder has no tokenizer, needs code that comes with it, or does not load.
+    """
     if not has_tokenizer(folder):
         raise no_tokenizer(folder)
     check_tokenizer(folder)
@@ -123,10 +130,17 @@ def _load_class(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
 def load_model(
     folder: Path, model_class: ModelClass, weights: Weights = "safetensors", **options: object
 ) -> tuple["PreTrainedModel", dict[str, Collection[str]]]:
-    """Load a model of a local folder, and what transformers reports of keys that are missing or left over."""
+    """Load a model of a local folder, and what transformers reports of keys that are missing or left over.
+
+    The options are those of ``from_pretrained``.
+
+    Raises:
+        UserError: when the folder needs code that comes with it, or does not load.
+    """
     from ucurve.huggingface.selective_scan import take_quick_scan
 
     check_model(folder, model_class, weights)
+    # With ``weights_only``, torch unpickles nothing but tensors from ``bin`` files.
     always = {"local_files_only": True, "weights_only": True, "output_loading_info": True}
     always["use_safetensors"] = weights == "safetensors"
     try:

@@ -20,9 +20,11 @@ def find_commit(
     patterns: Sequence[str] = _IN_EVERY,
     online: bool = True,
 ) -> str:
-    """Return the commit of a revision of ``owner/name``, with some files fetched; without a network the cache answers.
+    """Return the commit that a revision of ``owner/name`` is, and fetch some files of it; None is ``main``.
 
-    A process asks once, so that all runs of a grid read the same commit.
+    Where the hub is out of reach, its cache answers: with the commit that the revision was when those files were last
+    fetched. A process asks once, so that all runs of a grid read the same commit. Errors are those of several
+    libraries.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
@@ -31,13 +33,14 @@ def find_commit(
         return fetch(name, patterns, revision, kind, online=False).name
     try:
         HfApi().repo_info(name, repo_type=kind, revision=revision, timeout=_SECONDS)
+    # The hub has answered, so the cache is not asked.
     except (RepositoryNotFoundError, RevisionNotFoundError):
         raise
     except Exception as unreachable:  # errors of several libraries: no network, no answer, offline mode
         try:
             return fetch(name, patterns, revision, kind, online=False).name
         except Exception:
-            raise unreachable from None
+            raise unreachable from None  # this says more than that the cache lacks the files
     return fetch(name, patterns, revision, kind).name
 
 

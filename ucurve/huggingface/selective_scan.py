@@ -76,7 +76,7 @@ def selective_scan(
     outputs: torch.Tensor = _Scan.apply(  # type: ignore[no-untyped-call]
         steps, inputs, rates.t().contiguous(), _positions_first(into), _positions_first(out_of)
     )
-    outputs = outputs.permute(1, 2, 0)
+    outputs = outputs.permute(1, 2, 0)  # [sequences, width, length]
     outputs = outputs if D is None else outputs + hidden_states * D[:, None]
     return (outputs if z is None else outputs * silu(z)).to(kind)
 
@@ -104,11 +104,13 @@ class _Scan(torch.autograd.Function):
         out_of: torch.Tensor,
     ) -> torch.Tensor:
         length, sequences, width = steps.shape
+        # [length, sequences, size of the state, width]
         states = steps.new_empty(length, sequences, len(rates), width)
         decay = torch.empty_like(states[0])
         for at in range(length):
             torch.mul(into[at, :, :, None], inputs[at, :, None], out=states[at])
             if at:
+                # Before the first position the state is 0, so nothing of it decays there.
                 torch.mul(steps[at, :, None], rates, out=decay).exp_()
                 states[at].addcmul_(decay, states[at - 1])
         ctx.save_for_backward(steps, inputs, rates, into, out_of, states)

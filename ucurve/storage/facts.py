@@ -234,7 +234,13 @@ class RunFacts(Facts):
         )
 
     def replacing(self, run: Path, name: str, digest: str) -> Self:
-        """Return the facts under which a file of the run may be replaced: what is there and what comes are accepted."""
+        """Return the facts under which a file of the run may be replaced: what is there and what comes are accepted.
+
+        Args:
+            run: the run folder.
+            name: of the file.
+            digest: SHA-256 of what comes.
+        """
         accepted = {self.files.get(name), (self.files_before or {}).get(name)}
         there = sha256_file(run / name) if (run / name).is_file() else None
         before = {name: there} if there is not None and there in accepted and there != digest else None
@@ -247,7 +253,11 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a checkpoint (``read_facts``)."""
+    """Read the manifest of a checkpoint (``read_facts``).
+
+    Raises:
+        DamagedError: when it is missing, unreadable or not what was written.
+    """
     return read_facts(folder / MANIFEST, MANIFEST_SEAL, Manifest)
 
 
@@ -261,7 +271,11 @@ def _known(facts: Facts) -> dict[str, object]:
 
 
 def read_run_facts(run: Path) -> RunFacts | None:
-    """Read ``run.json`` (``read_facts``); None where there is none."""
+    """Read ``run.json`` (``read_facts``); None where there is none.
+
+    Raises:
+        DamagedError: when it is unreadable or not what was written.
+    """
     path = run / RECORD
     return read_facts(path, RECORD_SEAL, RunFacts) if path.exists() else None
 
@@ -280,7 +294,13 @@ def read_facts(path: Path, seal: Seal, kind: type[_Read]) -> _Read:
 
 
 def own_faults(run: Path, facts: RunFacts | None, parts: Collection[str] | None = None) -> list[str]:
-    """Name what differs from the hashes in ``run.json``, of some ``parts`` (files, or ``tokenizer``) or of all."""
+    """Name what is not as ``run.json`` says of the files that it lists; nothing without ``run.json``.
+
+    Args:
+        run: the run folder.
+        facts: what its ``run.json`` holds.
+        parts: names of files, or ``tokenizer`` for all that is in that folder; None for all.
+    """
     if facts is None:
         return []
     accepted = dict(facts.files) | {

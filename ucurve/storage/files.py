@@ -53,7 +53,10 @@ def sync_file(path: Path) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed."""
+    """Give a temporary path beside ``path``; on success it is synced and renamed to it, on failure removed.
+
+    The file has the mode that the umask gives to new files, also where a library writes its own with mode 600.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = beside(path)
     try:
@@ -71,7 +74,11 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary folder beside ``path``; on success its files are synced and it replaces ``path``."""
+    """Give a temporary folder beside ``path``; on success its files are synced and it replaces ``path``.
+
+    On failure the temporary folder is removed and ``path`` left as it was. Its files have the mode that the umask gives
+    to new files, as in ``new_file``.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = beside(path)
     temporary.mkdir()

@@ -33,6 +33,7 @@ class Mixture:
     @functools.cached_property
     def shares(self) -> tuple[int, ...]:
         """The weights as the smallest whole numbers, whose sum is the length of the pattern."""
+        # By its text, because the float 0.1 is not exactly a tenth.
         exact = [Fraction(str(weight)) for weight in self.weights]
         common = math.lcm(*(one.denominator for one in exact))
         whole = [int(one * common) for one in exact]
@@ -49,7 +50,7 @@ class Mixture:
         """The parts of the sequences of one round of the pattern."""
         shares, total = self.shares, sum(self.shares)
         behind = [0] * len(shares)
-        owners = np.empty(total, dtype=np.int64)
+        owners = np.empty(total, dtype=np.int64)  # the part of each place of the pattern
         for place in range(total):
             behind = [before + share for before, share in zip(behind, shares, strict=True)]
             owners[place] = owner = behind.index(max(behind))
@@ -59,6 +60,7 @@ class Mixture:
     @functools.cached_property
     def _numbers(self) -> NDArray[np.uint64]:
         """How many sequences of the same part the round has before each of its sequences."""
+        # uint64[length of the pattern]
         numbers = np.empty(len(self._owners), dtype=np.uint64)
         for part in range(len(self.weights)):
             chosen = self._owners == part
@@ -75,7 +77,7 @@ class Stages:
     def locate(self, positions: NDArray[np.uint64], length: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return, for sequences of the run, the part that each is of and its number there; all have shape [n]."""
         ends = np.cumsum([tokens // length for tokens in self.tokens]).astype(np.uint64)
-        owners = np.searchsorted(ends, positions, side="right")
+        owners = np.searchsorted(ends, positions, side="right")  # one that begins at an end is of the next stage
         return owners, positions - np.concatenate([[np.uint64(0)], ends])[owners]
 
     def count(self, sequences: int, length: int) -> tuple[int, ...]:

@@ -59,9 +59,11 @@ class DataOrder(Order):
     def _permute(self, places: NDArray[np.uint64], epoch: int) -> NDArray[np.uint64]:
         """Map places to sequences one to one: a Feistel network on the smallest even-bit domain, walked into range."""
         keys = self._keys(epoch)
+        # The domain has at most four times as many numbers as there are sequences, so few steps lead into range.
         half = max(1, (max(self.sequences - 1, 1).bit_length() + 1) // 2)
         values = _feistel(places, keys, half)
         outside = values >= self.sequences
+        # A permutation of the domain leads each number back into range, and no two to the same place (cycle walking).
         while outside.any():
             values[outside] = _feistel(values[outside], keys, half)
             outside = values >= self.sequences
@@ -149,7 +151,7 @@ def draws(name: str, first: int, shape: tuple[int, ...], count: int) -> list[NDA
     Each array has ``shape``.
     """
     digest = hashlib.blake2b(f"ucurve {name}".encode(), digest_size=16 * count).digest()
-    keys = np.frombuffer(digest, dtype="<u8").reshape(count, 2)
+    keys = np.frombuffer(digest, dtype="<u8").reshape(count, 2)  # uint64[count, 2]
     places = np.arange(first, first + int(np.prod(shape)), dtype=np.uint64).reshape(shape)
     return [mix(mix(places ^ before) + after) for before, after in keys]
 
@@ -201,6 +203,7 @@ class Batches:
 
         ``share`` takes a part of the sequences; only their tokens are read.
         """
+        # int64[sequences]
         starts = self.starts_of_step(step)
         return self.store.windows(starts if share is None else share(starts), self.at(step).order.length + 1)
 

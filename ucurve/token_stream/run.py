@@ -54,11 +54,13 @@ class RunTokens:
             "data_seed": self.seed,
             "sequence_length": self.length,
             "batch_sequences": self.sequences,
+            # Keys of runs with sequences of one length are those from before there were others.
             **({"shorter": self.shorter} if self.shorter else {}),
         }
 
     def find_stream(self, cache: Path | None = None) -> TokenStore | None:
         """Open the token stream in a folder of them, by default the run's own, if it is there byte for byte."""
+        # A run records the hash of its stream, and not the key by which the folder is named.
         for path in sorted((cache or self.cache).glob(f"tokens-*/{INDEX}")):
             index = read_json_or_empty(path)
             if index.get("sha256") == self.data_sha256 and is_complete_store(path.parent, index.get("key", "")):

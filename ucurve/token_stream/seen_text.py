@@ -81,6 +81,7 @@ def count_seen(
     """Count in the training sequences of the steps up to one, each as often as it was seen."""
     words, counts = 0, Counter[str]()
     for part, after, to in batches.stages(0, step):
+        # A sequence that was seen several times is decoded and counted once.
         starts, times = np.unique(part.starts_between(after, to), return_counts=True)
         with ProgressBar("counting words of the training text", len(starts), transient=True) as bar:
             for often in np.unique(times).tolist():
@@ -101,7 +102,7 @@ def read_texts(
 
     The first and the last document may lie in other sequences too.
     """
-    is_special = batches.store.token_bytes == 0
+    is_special = batches.store.token_bytes == 0  # bool[vocabulary], the unknown token too
     at_once = max(1, _BLOCK // batches.order.length)
     for first in range(0, len(starts), at_once):
         windows = batches.store.windows(starts[first : first + at_once], batches.order.length + 1)

@@ -15,7 +15,7 @@ from ucurve.storage.files import read_json_object, read_json_or_empty, sha256_fi
 from ucurve.token_stream.joining import Joining, Mixture, describe_joining, read_joining
 
 INDEX, TOKEN_BYTES, HELD_OUT_TOKENS, DOCUMENTS = "index.json", "token_bytes.npy", "held_out.npy", "documents.bin"
-_READ_AT_ONCE = 2**24
+_READ_AT_ONCE = 2**24  # bytes
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class TokenStore(StreamSize):
 
     def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
         """Return the token ids, shape [n, length], from each of ``starts``, shape [n]; windows may span shards."""
+        # int64[n, length]
         positions = np.asarray(starts, dtype=np.int64)[:, None] + np.arange(length)
         if positions.size and (positions.min() < 0 or positions.max() >= self.length):
             raise IndexError(f"a window of {length} tokens leaves the stream of {self.length} tokens")
@@ -73,8 +74,8 @@ class TokenStore(StreamSize):
         of the documents as read to those of the tokens in its stream; so those of a whole epoch add up to the bytes of
         the text whatever the tokenizer.
         """
-        ends, ratios = np.array(self._byte_ratios).T
-        of_windows = self.token_bytes[windows[:, 1:]].sum(axis=1)
+        ends, ratios = np.array(self._byte_ratios).T  # both float64[streams]
+        of_windows = self.token_bytes[windows[:, 1:]].sum(axis=1)  # int64[n]
         return float(of_windows @ ratios[np.searchsorted(ends, starts, side="right")])
 
     def find_document(self, position: int) -> int:
@@ -111,6 +112,7 @@ def is_complete_store(folder: Path, key: str, read_all: bool = True) -> bool:
 def _read_index(folder: Path, key: str) -> dict[str, Any]:
     """Read the index of the stream of ``key``; ``ValueError`` for one that is damaged or of another stream."""
     index = read_json_or_empty(folder / INDEX)
+    # The name of a folder has only the first 16 digits of its key, so the key itself is compared.
     if index.pop("index_sha256", None) != sha256_json(index) or index["key"] != key:
         raise ValueError(f"{folder / INDEX} is not the index of {key}")
     return index
