@@ -15,7 +15,7 @@ from ucurve.generation.maker import Made, Outcome
 from ucurve.storage.files import sha256_file, write_json
 
 REPORT_FILE = "report.json"
-_COLUMNS = {"paradigm": "UID"}
+_COLUMNS = {"paradigm": "UID"}  # as in the files of BLiMP
 
 
 def write_benchmark(
@@ -32,6 +32,7 @@ def write_benchmark(
     text = yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=120)
     (folder / CARD_FILE).write_text(text, encoding="utf-8")
     write_json(folder / REPORT_FILE, _report(outcomes, how, made.notes))
+    # The folder is read by the code that scores it.
     written = sum(len(load_benchmark(member)) for member in read_card(folder / CARD_FILE).members.values())
     assert written == sum(len(outcome.pairs) for outcome in outcomes), "a folder that was made is not read whole"
 

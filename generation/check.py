@@ -20,7 +20,7 @@ from ucurve.generation.variety import variety_of_pairs
 from ucurve.text_table import format_table
 from ucurve.token_stream.run import RunTokens
 
-_SHOWN = 3
+_SHOWN = 3  # paradigms in the row of a check
 
 
 def check_folder(
@@ -55,6 +55,7 @@ def find_broken(pairs: pd.DataFrame, maker: str | None) -> pd.DataFrame:
 def _checks(card: Benchmark, keys: Mapping[str, object]) -> dict[str, CheckOf | str]:
     """Return the checks of all pairs, of a maker and of its sources; a text says why one was not made."""
     module = _find_module(card.made.get("source", card.maker))
+    # Only a folder that was made here says from which files.
     with_sources = getattr(module, "source_checks", None) if card.made else None
     return {**_checks_by(module), **(with_sources(card.made, keys) if with_sources else {})}
 
@@ -134,4 +135,5 @@ def describe_word_counts(run: Path, pairs: pd.DataFrame) -> str:
 def _right(found: pd.DataFrame, kind: str) -> pd.Series:
     """Return 1, 0 or, where it cannot be told, .5 for each pair."""
     difference = found[f"log_frequency_{kind}_good"] - found[f"log_frequency_{kind}_bad"]
+    # A sentence without a word of its own has no count, which is half right like a tie.
     return difference.gt(0) + difference.fillna(0).eq(0) / 2

@@ -29,15 +29,24 @@ Familiarity = Mapping[str, float]
 
 
 def read_familiarity(settings: FilterSettings) -> Familiarity:
-    """Read the stored scores of all models; a sentence counts only where every model has scored it."""
+    """Read the stored scores of all models; a sentence counts only where every model has scored it.
+
+    Raises:
+        UserError: when a folder has no scores by MIN-K% PROB, or not those of ``percent``.
+    """
     tables = [pd.concat(_read(folder, settings.percent)) for folder in settings.scores]
+    # A sentence may be the good one of several pairs.
     models = pd.DataFrame({number: table.groupby(level=0).max() for number, table in enumerate(tables)})
     highest = models.dropna().max(axis=1)  # a sentence is as familiar as to the model that knows it best
     return {str(good): float(value) for good, value in highest.items()}
 
 
 def filtered(made: Made, familiarity: Familiarity) -> Made:
-    """Return what a maker gave, with candidates taken from the least familiar one on; equal ones keep their order."""
+    """Return what a maker gave, with candidates taken from the least familiar one on; equal ones keep their order.
+
+    Raises:
+        UserError: for a paradigm whose pairs are drawn, or with a candidate that some model has not scored.
+    """
     return replace(made, paradigms=[_ordered(paradigm, familiarity) for paradigm in made.paradigms])
 
 
@@ -74,7 +83,7 @@ def _read(folder: Path, percent: int) -> list[pd.Series]:
             place = (path.parent.parent.relative_to(root).as_posix(), scorer)
             step = parse_step(path.stem)
             if step is not None:
-                found[place] = max(step, found.get(place, step))
+                found[place] = max(step, found.get(place, step))  # of a run the last checkpoint
     if not found:
         raise UserError(f"filter.scores: no scores of the scorer {' or '.join(SCORERS)} in {root}")
     parts = []

@@ -19,7 +19,7 @@ _SAID = {
     "other_lemma": "have another word, not another form of one lemma, where they differ",
     "unequal_length": "are of unequal length in {}",
 }
-_MARKS = re.compile(r"^\W+|\W+$")
+_MARKS = re.compile(r"^\W+|\W+$")  # punctuation at the edges of a word
 
 
 class Member(NamedTuple):
@@ -80,6 +80,7 @@ def describe_differences(members: Sequence[Member], lemmas: Lemmas | None, lengt
 
 
 def _lemmas_of(words: Sequence[str], lemmas: Lemmas) -> Set[str]:
+    # A word of a vocabulary may have spaces, or be several characters where no spaces are written.
     whole = lemmas.get(" ".join(words)) or lemmas.get("".join(words))
     return whole or set[str]().union(*(lemmas.get(_MARKS.sub("", word), ()) for word in words))
 
@@ -94,6 +95,7 @@ def _paradigms(members: Iterable[Member]) -> str:
 
 def _examples(members: Sequence[Member]) -> str:
     """Show what differs in pairs of different paradigms first."""
+    # Reversed, the first pair of each paradigm is the one that stays.
     first = {one.paradigm: one for one in reversed(members)}.values()
     chosen = dict.fromkeys([*reversed(first), *members])
     return "; ".join(_example(one) for one in list(chosen)[:_SHOWN])

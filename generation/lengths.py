@@ -48,6 +48,7 @@ def read_lengths(longest: int | None, balanced: bool, tokenizer: Path | None) ->
 
     loaded = load_tokenizer(tokenizer)
 
+    # A sentence is measured several times: for the limit, for the balance and for the report.
     @lru_cache(100_000)
     def count(text: str) -> int:
         return int(tokenize([text], loaded, placed=False)[1][0])
@@ -57,10 +58,15 @@ def read_lengths(longest: int | None, balanced: bool, tokenizer: Path | None) ->
 
 @dataclass
 class Balance:
-    """Admits pairs of equal lengths, and a pair with a longer good member together with one with a longer bad one."""
+    """Admits pairs one by one so that as many have a longer good member as a longer bad one.
+
+    Pairs of equally long members pass. Another waits until one comes whose longer member is the other; the first that
+    waits goes with it.
+    """
 
     difference: Callable[[Pair], int]
     held: int = 0  # how many pairs have not been admitted
+    # Under True are those with a longer bad member.
     _waiting: dict[bool, deque[Pair]] = field(default_factory=lambda: {True: deque(), False: deque()})
     _equal: bool = False
 
@@ -69,11 +75,18 @@ class Balance:
         return room == 1 and not self._equal
 
     def admit(self, pair: Pair, room: int | None, taken: Set[str]) -> list[Pair]:
-        """Return the pairs that can be taken now that one more has come: none, it alone, or one that waited and it."""
+        """Return the pairs that can be taken now that one more has come: none, it alone, or one that waited and it.
+
+        Args:
+            pair: the one that has come.
+            room: how many more pairs are wanted; None for no end.
+            taken: the good sentences of those taken.
+        """
         difference = self.difference(pair)
         if difference == 0:
             self._equal = True
             return [pair]
+        # A pair of pairs needs room for two.
         partner = None if room == 1 else self._partner(self._waiting[difference < 0], pair, taken)
         if partner is None:
             self._waiting[difference > 0].append(pair)

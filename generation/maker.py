@@ -118,11 +118,12 @@ class Chooser:
 
     def choose(self, paradigm: Drawn | Listed) -> Outcome:
         """Choose the pairs of a paradigm; one whose draws run out keeps the pairs it has."""
+        # Each paradigm has its own random numbers, so that its draws do not depend on which others are made.
         rng = seeded(paradigm.name, self._seed)
         outcome = Outcome(paradigm)
         taking = _Taking(self._pairs, self._lengths, self._taken if self._across else set(), outcome)
         if isinstance(paradigm, Drawn):
-            assert self._pairs is not None
+            assert self._pairs is not None  # all pairs are refused for what is drawn
             for drawn in draw_pairs(paradigm.draw, 0 if taking.full else self._pairs, rng, taking.goods):
                 outcome.candidates += 1
                 taking.offer(drawn)
@@ -130,6 +131,7 @@ class Chooser:
                     break
         else:
             outcome.candidates = len(paradigm.candidates) + sum(paradigm.dropped.values())
+            # What a maker dropped before counts as a candidate that was not kept.
             outcome.reasons.update(paradigm.dropped)
             for pair in paradigm.order(paradigm.candidates, rng):
                 taking.offer(pair)
@@ -165,6 +167,7 @@ class _Taking:
         if isinstance(pair, DrawFailed):
             self._outcome.reasons[pair.reason] += 1
             return
+        # After the last pair the others are only counted, for the report.
         fault = SURPLUS if self.full else self._fault(pair)
         if fault:
             self._outcome.reasons[fault] += 1

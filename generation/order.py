@@ -25,19 +25,24 @@ def weighted(weights_of: Callable[[Sequence[Pair]], Sequence[float]]) -> Order:
     """
 
     def order(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
+        # An exponential number is -log(u) / w, so the smallest ones are the largest u ^ (1 / w) of the paper.
         return _by_key(candidates, [rng.expovariate(weight) for weight in weights_of(candidates)])
 
     return order
 
 
 def stratified(columns: Sequence[str]) -> Order:
-    """Return an order whose beginnings hold each stratum (the values of the columns) in proportion to its size."""
+    """Return an order of which every beginning holds each stratum about in proportion to its size.
+
+    The values of the columns together are the stratum of a candidate, None for a column that it does not have.
+    """
 
     def order(candidates: Sequence[Pair], rng: random.Random) -> list[Pair]:
         strata = [tuple(candidate.columns.get(name) for name in columns) for candidate in candidates]
         sizes, ranks, keys = Counter(strata), Counter[tuple[object, ...]](), [0.0] * len(candidates)
         for at in _by_key(range(len(candidates)), [rng.random() for _ in candidates]):
             stratum = strata[at]
+            # The members of a stratum lie evenly between 0 and 1, each at a random place of its own interval.
             keys[at] = (ranks[stratum] + rng.random()) / sizes[stratum]
             ranks[stratum] += 1
         return _by_key(candidates, keys)

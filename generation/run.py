@@ -105,7 +105,16 @@ def build_benchmark(
     lengths: Lengths | None = None,
     familiarity: Familiarity | None = None,
 ) -> list[Outcome]:
-    """Choose pairs, write the folder with ``keys``, the source's settings, in its card, and return what was chosen."""
+    """Choose pairs, write the folder, complete or not at all, and return what became of each paradigm.
+
+    Args:
+        keys: the settings of the source, for the card.
+        lengths: how sentences are measured, and which pairs are left out for it.
+        familiarity: takes the pairs that models seem least to have seen.
+
+    Raises:
+        UserError: when the folder cannot be made, or no pair was found.
+    """
     _check_out(settings.out, needed=True)
     assert settings.out is not None
     lengths = lengths or Lengths()
@@ -230,7 +239,7 @@ def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths
     ]
     if not named:
         return
-    named.sort(key=lambda entry: -entry[0])
+    named.sort(key=lambda entry: -entry[0])  # the most lopsided first
     shown = [f"{outcome.paradigm.name} {wins} %" for wins, outcome in named]
     log_line(
         f"the bad sentence is longer (in {lengths.unit}) in more than {LOPSIDED:.0%} of the pairs of {len(named)} of "

@@ -17,6 +17,7 @@ from ucurve.errors import UserError
 _Row = Mapping[str, Any]  # a line, as conllu reads it
 ROOT = 0  # the head of a word that has none
 _CELLS = 10  # of the line of a word
+# A file that is no treebank, whatever it unpacks to, must not fill the memory.
 _LINE_BYTES, _LINES = 1_000_000, 10_000  # at most, of a line and of a sentence
 
 
@@ -64,7 +65,11 @@ class Sentence:
         return None if word.head == ROOT else self.words[word.head - 1]
 
     def replaced(self, changes: Mapping[int, str]) -> str:
-        """Return the text with other forms in place of words, by number; no word may be part of a multiword token."""
+        """Return the text with other forms in place of words, by number; no word may be part of a multiword token.
+
+        Raises:
+            ValueError: for a word that has no text of its own.
+        """
         text, at = [], 0
         for number in sorted(changes):
             word = self.words[number - 1]
@@ -103,6 +108,9 @@ def read_treebank(path: Path) -> Iterator[Sentence]:
 
     A sentence whose comment ``text`` is missing, or does not hold its tokens in their order, has the text that its
     tokens make, with a space after each but those with ``SpaceAfter=No``.
+
+    Raises:
+        UserError: naming the line that is not CoNLL-U, or where a tree is broken.
     """
     start, block = 1, list[str]()
     for number, line in _numbered_lines(path):
@@ -137,6 +145,7 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _decode(data: bytes, path: Path, number: int) -> str:
     try:
+        # A byte order mark may stand at the beginning of the file.
         return data.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}:{number}: not UTF-8 ({error.reason})") from error
@@ -197,6 +206,7 @@ def _place(text: str | None, rows: Sequence[_Row]) -> tuple[str, dict[int, tuple
         several = _range(row)
         if several is not None:
             inside.update(several)
+        # Empty nodes, as 8.1, and the words of a multiword token have no text of their own.
         elif not isinstance(row["id"], int) or row["id"] in inside:
             continue
         number = row["id"] if several is None else None
@@ -210,6 +220,7 @@ def _find(text: str, tokens: Sequence[_Token]) -> dict[int, tuple[int, int]] | N
     spans, at = {}, 0
     for number, form, _ in tokens:
         start = text.find(form, at)
+        # Only spaces may stand between two tokens.
         if start < 0 or text[at:start].strip():
             return None
         at = start + len(form)

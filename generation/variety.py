@@ -23,7 +23,9 @@ _LEVELS: Final = ("level", "phenomenon")  # columns of pairs; RuBLiMP's Table 3 
 _TAGS: Final = 5
 _MILLION: Final = 1_000_000
 _VERBS: Final = ("VERB", "AUX")
+# These are relations of Universal Dependencies: those by which a clause hangs on its head.
 _CLAUSES: Final = frozenset({"root", "csubj", "ccomp", "xcomp", "advcl", "acl", "parataxis"})
+# By these a phrase depends on the predicate of its clause.
 _PARTS: Final = frozenset({"nsubj", "obj", "iobj", "obl", "advmod", "vocative", "expl", "dislocated"})
 _PHRASES: Final = {"NOUN": "NP", "PROPN": "NP", "PRON": "NP", "NUM": "NP", "DET": "NP", "ADJ": "AP", "ADV": "ADVP"}
 _ARGUMENTS: Final = {"nsubj": "subjects", "obj": "direct objects", "iobj": "indirect objects"}
@@ -146,6 +148,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def _read(parses: Sequence[str]) -> Iterator[Sentence]:
     found = (sentence for file in find_files(parses, "parses") for sentence in read_treebank(file))
+    # A sentence without words would divide by zero in the shares.
     return (sentence for sentence in found if sentence.words)
 
 

@@ -28,7 +28,7 @@ def make(settings: Settings, seed: int) -> Made:
         names = ", ".join(card.name for card in cards)
         raise UserError(f"benchmark: {settings.benchmark} has several languages ({names}); give a folder of one")
     [card] = cards
-    pairs = load_benchmark(card, root).reset_index(drop=True)
+    pairs = load_benchmark(card, root).reset_index(drop=True)  # candidates are found by these numbers
     columns = pairs.drop(columns=list(PAIR_COLUMNS))
     known = columns.astype(object).where(columns.notna(), None).to_dict("records")  # JSON has no missing value but null
     members = zip(pairs["good"], pairs["bad"], known, strict=True)

@@ -75,7 +75,9 @@ def in_script(text: str, script: str) -> str:
 def _tables(script: str) -> list[tuple[dict[str, str], re.Pattern[str]]]:
     tables = read_yaml(Path(__file__).parent / "scripts.yaml", dict[str, list[dict[str, str]]])[script]
     return [
-        (table, re.compile(f"({'|'.join(map(re.escape, sorted(table, key=len, reverse=True)))})")) for table in tables
+        # Longer signs come first, because a pattern takes the first alternative that fits.
+        (table, re.compile(f"({'|'.join(map(re.escape, sorted(table, key=len, reverse=True)))})"))
+        for table in tables
     ]
 
 

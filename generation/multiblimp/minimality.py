@@ -71,6 +71,7 @@ class Annotation:
                 before = None if word.start is None else sentence.text[: word.start].rstrip()
                 if word.form == pair["verb"] and before == pair["prefix"]:
                     subject = sentence.words[word.id - int(str(pair["distance"])) - 1]
+                    # Treebanks do not say of a noun that it is of the third person.
                     yield word, {"Person": "3", **subject.feats} if subject.upos == "NOUN" else subject.feats
 
 
@@ -118,7 +119,11 @@ def minimality_check(annotation: Annotation) -> CheckOf:
 
 
 def files_of(made: Mapping[str, Any], keys: Mapping[str, Any]) -> tuple[list[Path], Path | None] | None:
-    """Return the treebanks and the file of UniMorph that a folder was made from; None where they are not named."""
+    """Return the treebanks and the file of UniMorph that a folder was made from; None where they are not named.
+
+    Raises:
+        UserError: naming the file that is missing or is another one now.
+    """
     given = keys.get("treebanks")
     if not given:
         return None

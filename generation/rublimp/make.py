@@ -77,7 +77,7 @@ def make(settings: Settings, seed: int) -> Made:
             phenomenon=rule.phenomenon,
             note=_lacks(rule, resources),
             candidates=candidates[rule.paradigm],
-            dropped=+dropped[rule.paradigm],
+            dropped=+dropped[rule.paradigm],  # the plus leaves out reasons that never came
             order=stratified(STRATA),
         )
         for rule in rules

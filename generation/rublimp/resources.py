@@ -50,7 +50,11 @@ class Resources:
 
 
 def read_resources(folder: Path, words_per_place: int | None = None) -> Resources:
-    """Read the files of the published pipeline that are in a folder; a file that is not there leaves its part empty."""
+    """Read the files of the published pipeline that are in a folder; a file that is not there leaves its part empty.
+
+    Raises:
+        UserError: when there is no such folder, or naming the line that cannot be read.
+    """
     if not folder.is_dir():
         raise UserError(f"resources: {folder} is no folder")
     frequencies = _frequencies(folder / FREQUENCIES)
@@ -107,6 +111,7 @@ def _aspect_pairs(path: Path, frequencies: Mapping[Key, float]) -> dict[str, str
     found: dict[str, str] = {}
     for _, (imperfective, perfective) in _rows(path, ",", ("Imp", "Perf")):
         known = found.get(imperfective)
+        # Of several partners the most frequent one stays.
         if known is None or frequencies.get((perfective, VERB), 0.0) > frequencies.get((known, VERB), 0.0):
             found[imperfective] = perfective
     return found

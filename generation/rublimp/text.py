@@ -11,7 +11,7 @@ from ucurve.generation.treebank import ROOT, Sentence, Word
 from ucurve.storage.files import decode_utf8
 
 INSTALL = "pip install 'ucurve[russian]' and pip install --no-deps natasha"
-BATCH = 256
+BATCH = 256  # sentences
 
 
 def read_text(path: Path) -> Iterator[Sentence]:
@@ -79,6 +79,7 @@ def _words(places: Sequence[Any], morph: Sequence[Any], syntax: Sequence[Any]) -
 
 def _without_circles(heads: list[int]) -> list[int]:
     """Return heads of a tree: the last word of each circle becomes a root."""
+    # A parser chooses the head of each word by itself, so that heads may go round in a circle.
     heads = list(heads)
     for start in range(1, len(heads) + 1):
         seen: set[int] = set()

@@ -69,6 +69,9 @@ def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
     """Compare the columns of lists with a treebank that has their features: ``list, column, words, confirmed, absent``.
 
     Words are absent that do not stand with these features in the treebank.
+
+    Raises:
+        UserError: for a gender or a form that the treebank contradicts.
     """
     rows: list[dict[str, Value]] = []
     for name, source in read_yaml(_MAP, dict[str, Source]).items():
@@ -84,6 +87,7 @@ def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
 
 def _gender(row: Row, words: Sequence[Entry], column: str, coded: Coded) -> bool:
     """Whether the treebank confirms a code; False where it does not say."""
+    # Reversed, the first word with a value is the one that a message names.
     said = {word.feats[coded.feature]: word for word in reversed(words) if coded.feature in word.feats}
     code = row.cells[column]
     if said and not any(coded.values[code] in value.split(",") for value in said):
@@ -96,6 +100,7 @@ def _gender(row: Row, words: Sequence[Entry], column: str, coded: Coded) -> bool
 
 def _form(row: Row, words: Sequence[Entry], column: str, feats: Mapping[str, str]) -> bool:
     """Whether the treebank confirms a form; False where it does not have one with these features."""
+    # Reversed, the first word of a form is the one that a message names.
     said = {word.form: word for word in reversed(words) if word.has(feats)}
     form = row.cells[column]
     if said and form not in said:

@@ -40,6 +40,7 @@ class Pattern:
             if not fitting:
                 raise DrawFailed(NO_WORD)
             words[slot] = rng.choice(fitting)
+        # The first column of a list is the word by which people know it.
         drawn = "; ".join(f"{slot}={next(iter(row.cells.values()))}" for slot, row in words.items())
         return Pair(_fill(self.good, words), _fill(self.bad, words), {"category": self.category, "words": drawn})
 

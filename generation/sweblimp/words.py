@@ -40,7 +40,11 @@ WordLists = Mapping[str, Sequence[Row]]
 
 
 def list_files(folder: Path | None) -> dict[str, Path]:
-    """Return the file of each list: that of the folder, or the project's where the folder has none."""
+    """Return the file of each list: that of the folder, or the project's where the folder has none.
+
+    Raises:
+        UserError: when there is no such folder, or no list or an unknown one in it.
+    """
     names = list(_columns())
     if folder is not None and not folder.is_dir():
         raise missing_folder("lists", folder)
@@ -54,7 +58,12 @@ def list_files(folder: Path | None) -> dict[str, Path]:
 
 
 def read_lists(files: Mapping[str, Path]) -> WordLists:
-    """Read the lists."""
+    """Read the lists.
+
+    Raises:
+        UserError: naming the line that is not well formed.
+    """
+    # The lists of a user have the columns of the project's.
     headers = {name: read_utf8(LISTS / f"{name}.tsv").split("\n", 1)[0].rstrip("\r").split("\t") for name in files}
     lists = {name: tuple(_rows(path, headers[name])) for name, path in files.items()}
     for name, codes in _columns().items():

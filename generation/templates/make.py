@@ -30,6 +30,9 @@ def make(settings: Settings, seed: int) -> Made:
     """Tie templates to vocabulary and phrases.
 
     Where several templates have one uid, the last in the order of file names makes the pairs; notes name the others.
+
+    Raises:
+        UserError: naming everything in the templates that does not fit vocabulary and phrases.
     """
     del seed  # all that is random is drawn by the paradigms
     vocabulary, phrases = read_vocabulary(settings.vocabulary), read_phrases(settings.phrases)

@@ -94,6 +94,7 @@ def _suite(
         return chosen if argument == focus else _OTHER[chosen]
 
     def nouns(argument: str, before: tuple[str, ...]) -> Step:
+        # The forms that fit a verb and a number are found once.
         forms: dict[tuple[int, str], list[Option]] = {}
         endings = grammar.endings[grammar.cases[frame.paradigm][argument]]
 

@@ -75,6 +75,7 @@ def form_of(noun: Entry, number: str, oblique: bool) -> str:
 
 def conjugate(grammar: Grammar, verb: str, perfective: bool, agreement: str, tense: str) -> str:
     """Return verb and auxiliary, and the sign that ends the sentence; ``agreement`` is gender and number, as m_sg."""
+    # Between the long a of a stem and the vowel of the perfective ending stands a y.
     glide = grammar.glide if verb.endswith(grammar.long_a) else ""
     stem = verb + (glide if perfective else grammar.habitual)
     return f"{stem}{grammar.participle[agreement]} {grammar.auxiliaries[tense][agreement]}{grammar.stop}"
@@ -156,6 +157,7 @@ class _Choices:
             for noun in self._vocabulary.of("n")
             if noun.value("semantic_class") in classes
             for number in NUMBERS
+            # The object of an animate noun has ko in both options, that of another in one of them.
             for marked in (True, noun.value("semantic_class") in ANIMATE)
         ]
         return [Option("", thing, self.object_text(thing)) for thing in things]

@@ -49,13 +49,18 @@ class Suite:
     target: Callable[[State], Target] = field(repr=False)
 
     def draw(self, rng: random.Random) -> Pair:
-        """Draw a sentence; ``DrawFailed`` where nothing fits what was chosen before or the two targets are equal."""
+        """Draw a sentence; ``DrawFailed`` where nothing fits what was chosen before or the two targets are equal.
+
+        Raises:
+            DrawFailed: where nothing fits what was chosen before, or the two targets are equal.
+        """
         state: dict[str, Any] = {}
         words = []
         for step in self.steps:
             options = step.options(state)
             if not options:
                 raise DrawFailed(f"no {step.name} fits")
+            # Python promises the same random() for a seed in all its versions, but not the same choice().
             chosen = options[int(rng.random() * len(options))]
             state[step.name] = chosen.choice
             words.append(chosen.text)

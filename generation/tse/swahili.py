@@ -18,6 +18,7 @@ CATEGORIES = ("n", "a", "v")
 CLASSES = tuple(map(str, range(1, 12)))
 _SEMANTIC = ("human", "animal", "thing", "place", "food_countable", "food_uncountable", "drink")
 _VOWELS = "aeiou"
+# Adjectives of these classes have a nasal as prefix, and only before some letters.
 _NASAL_CLASSES = (9, 10)
 ByClass = tuple[str, ...]
 
@@ -64,6 +65,7 @@ def suites(grammar: Grammar, folder: Path, as_published: bool) -> list[Suite]:
 def concord(grammar: Grammar, noun: Entry) -> int:
     """Return the class that words agree with."""
     number = int(noun.value("noun_class"))
+    # Words agree with people and animals as in the classes of people, whatever class the noun has.
     if noun.value("semantic_class") in grammar.animate:
         return grammar.human_and_animal["odd" if number % 2 else "even"]
     return number
@@ -110,6 +112,7 @@ class _Choices:
 
     def linker(self, state: State) -> list[Option]:
         """Return the associative word, which agrees with the head noun."""
+        # Concord classes count from 1.
         return [Option(self._grammar.of[concord(self._grammar, state["noun"]) - 1], None)]
 
     def possessor(self, state: State) -> list[Option]:

@@ -63,7 +63,11 @@ class Vocabulary:
 
 
 def read_vocabulary(path: Path, columns: Sequence[str], categories: Collection[str]) -> Vocabulary:
-    """Read a vocabulary whose table has these columns besides ``word`` and ``category``."""
+    """Read a vocabulary whose table has these columns besides ``word`` and ``category``.
+
+    Raises:
+        UserError: naming the line with an empty cell, an unknown category or a column that is not there.
+    """
     entries = []
     for number, row in read_rows(path, "vocabulary", ("word", "category", *columns)):
         place, cells = f"{path}:{number}", {name: cell.strip() for name, cell in row.items()}

@@ -51,7 +51,12 @@ class Collocation:
 
 
 def judge_collocation(condition: Condition, same: int, total: int) -> Collocation:
-    """Test whether words of a language agree: whether the share of equal values is above or below ``BASELINE``."""
+    """Test whether words of a language agree.
+
+    Agreement is significant where the probability that the verb has the subject's value is above .9, ruled out where it
+    is below, each by a one-sided binomial test. Between the two it is probable with more than ``ENOUGH`` counts and a
+    share above .9, and uncertain otherwise.
+    """
     if not total:
         return Collocation(condition, 0, 0, None, None, "uncertain")
     greater = float(binomtest(same, total, BASELINE, alternative="greater").pvalue)
@@ -68,12 +73,17 @@ def judge_collocation(condition: Condition, same: int, total: int) -> Collocatio
 def count_collocations(
     relations_of: Mapping[str, Iterable[Relation]], lexicon: Lexicon
 ) -> Mapping[Condition, Collocation]:
-    """Count and test the relations whose two words have values, for each condition."""
+    """Count and test, for each kind of relation, feature, value of the subject and word order.
+
+    A word of one value and one of several, among them the first one's, count as the same; a relation of which a word
+    has no value is not counted.
+    """
     counts: Counter[tuple[Condition, bool]] = Counter()
     for feature, relations in relations_of.items():
         for relation in relations:
             fits = relation.subject.upos in feature_names().agreeing[feature].subjects
             pair = _values(relation, feature, lexicon) if fits else None
+            # A relation of which a word has no value is not counted.
             if pair is not None:
                 of_subject, of_target = pair
                 condition = Condition(relation.kind, relation.name_of(feature), of_subject, relation.order)

@@ -294,7 +294,7 @@ def make_candidate(relation: Relation, feature: str, form: str, columns: Mapping
         "subject": relation.subject.form,
         "verb": word.form,
         "wrong_verb": wrong,
-        "verb_lemma": word.lemma if word.lemma != "_" else word.form,
+        "verb_lemma": word.lemma if word.lemma != "_" else word.form,  # which treebanks write for none
         "role": relation.role,
         "prefix": relation.sentence.text[: word.start].rstrip(),
         "attractors": len(congruent),

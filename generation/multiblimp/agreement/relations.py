@@ -138,6 +138,7 @@ def _finite(head: Word, children: Sequence[Word]) -> tuple[Word | None, str]:
 
 def _relation(sentence: Sentence, kind: str, role: str, subject: Word, target: Word, counted: bool) -> Relation:
     first, last = sorted((subject.id, target.id))
+    # Word number n is words[n - 1], so these are the words between the two.
     between = [features_of(word) for word in sentence.words[first : last - 1] if word.upos in BEARERS]
     return Relation(sentence, kind, role, subject, target, between, counted)
 

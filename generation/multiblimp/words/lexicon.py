@@ -49,7 +49,11 @@ class Lexicon:
             self.by_lemma[entry.part, entry.lemma].append(entry)
 
     def values(self, part: str, form: str, feature: str, context: Features) -> frozenset[str] | None:
-        """Return the values that a form may have in a context; None where no entry, or not every entry, says them."""
+        """Return the values that a form may have; None where some entry leaves the feature open, or there is no entry.
+
+        Entries that contradict the context do not count. An entry of a treebank leaves no layered feature open: other
+        layers, and nominal uses, do without it.
+        """
         found: set[str] = set()
         for entry in self.by_form.get((part, form), ()):
             if compatible(entry.features, context):
@@ -60,7 +64,11 @@ class Lexicon:
         return frozenset(found) or None
 
     def inflects(self, parts: Sequence[str], feature: str) -> bool:
-        """Tell whether values have different forms in a class, or lemmas as *io*, *tu* (section 4.2, requirement 1)."""
+        """Tell whether different values have different forms in some word class (section 4.2, requirement 1).
+
+        Layers of the feature count for it. The class is looked at as a whole, because forms of different values may be
+        lemmas of their own, as Italian *io* and *tu*.
+        """
         forms: dict[tuple[str, str], set[str]] = defaultdict(set)
         for (part, form), entries in self.by_form.items():
             for name, values in (item for entry in entries if part in parts for item in entry.features.items()):
@@ -190,6 +198,7 @@ class Unannotated:
 
     def __init__(self, cells: Cells) -> None:
         self._cells = cells
+        # Beginnings of words are the endings of words that are read backwards.
         self._backwards = {cell: [form[::-1] for form in forms] for cell, forms in cells.items()}
         self._changes: dict[str, tuple[Collection[tuple[str, str]], Collection[tuple[str, str]]]] = {}
 
@@ -210,6 +219,7 @@ def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:
             at = next(
                 (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
             )
+            # Each two forms come in both orders, of which one is enough.
             if at and one[at:] < other[at:]:
                 seen[one[at:], other[at:]].add((lemma, dict(features)[feature]))
     found = {
@@ -218,6 +228,7 @@ def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:
         if len({lemma for lemma, _ in where}) >= _LEMMAS and len({value for _, value in where}) >= _VALUES
     }
     added = {change[1] for change in found if not change[0] and _is_free(change[1], having.values())}
+    # An ending that ends with another one is found by that one already.
     longer = {ending for ending in added if any(ending != other and ending.endswith(other) for other in added)}
     return {change for change in found if change[0] or change[1] in added - longer}
 

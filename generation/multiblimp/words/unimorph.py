@@ -20,6 +20,9 @@ def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:
     """Read a file of UniMorph: lemma, form and features between tabs; forms of several words or none are passed over.
 
     Agreement with an argument, as in ``V;PRS;ERG(3,SG)``, is a layer as ``Number[erg]``; with the subject, none.
+
+    Raises:
+        UserError: naming the line that is not well formed.
     """
     entries = []
     for number, line in enumerate(read_utf8(path).split("\n"), start=1):

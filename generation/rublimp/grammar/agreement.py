@@ -25,6 +25,7 @@ class Reading(NamedTuple):
 def reading(parse: Parse) -> Reading:
     """Return what a parse says that agreement is about."""
     tag = parse.tag
+    # No plural form shows a gender, and nouns with the mark ms-f have either of two.
     gender = None if tag.number == "plur" or "ms-f" in tag.grammemes else tag.gender
     animacy = None
     if tag.case == "accs":  # a few animate nouns have a second accusative like that of inanimate nouns: персонаж
@@ -56,6 +57,7 @@ def heads(word: Word) -> list[Parse]:
         for parse in analyses(word.form)
         if parse.tag.POS in HEADS and parse.tag.case == case and number in (None, parse.tag.number)
     ]
+    # Where the dictionary has another gender than the tree, case and number alone decide.
     return [parse for parse in fitting if gender in (None, parse.tag.gender)] or fitting
 
 
@@ -87,6 +89,7 @@ def other_values(values: Sequence[str], value: str | None) -> list[str]:
 def modifier_forms(modifier: Parse, case: Grammeme, number: Grammeme, gender: Grammeme, animacy: Grammeme) -> list[str]:
     """Return the forms of a word that agrees, for case, number, gender (in the singular) and animacy (where known)."""
     wanted = {case, number} | ({gender} if number == "sing" and gender else set())
+    # Only forms of the accusative are marked for animacy.
     found = forms_of(modifier, wanted | ({animacy} if animacy else set()))
     return found or forms_of(modifier, wanted)
 

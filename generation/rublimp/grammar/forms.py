@@ -28,6 +28,7 @@ def forms_of(parse: Parse, wanted: Set[Grammeme]) -> list[str]:
     found = [
         other.word
         for other in parse.lexeme
+        # A mark that the parse has too does not rule other forms of the lexeme out.
         if wanted <= other.tag.grammemes and not (other.tag.grammemes & MARKED) - parse.tag.grammemes
     ]
     return list(dict.fromkeys(found))

@@ -45,7 +45,7 @@ def _analyzer() -> pymorphy3.MorphAnalyzer:
     return pymorphy3.MorphAnalyzer()
 
 
-@lru_cache(100_000)
+@lru_cache(100_000)  # of forms, as most come again and again
 def _analyses(form: str) -> tuple[Parse, ...]:
     return tuple(_analyzer().parse(form))
 

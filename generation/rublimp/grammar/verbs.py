@@ -37,6 +37,7 @@ def form_like(parse: Parse, lexeme: Parse) -> str | None:
     """Return the form of another verb in which a parse stands; a present of a perfective verb is its future."""
     tag = parse.tag
     tense = "futr" if tag.tense == "pres" and lexeme.tag.aspect == "perf" else tag.tense
+    # A past has a gender and no person.
     values = (tense, tag.number, tag.person if tense != "past" else None, tag.gender, tag.mood)
     return verb_form(lexeme, {value for value in values if value is not None}, tag.POS)
 
@@ -56,9 +57,11 @@ def other_tense(sentence: Sentence, verb: Word, parse: Parse) -> list[str]:
     number = parse.tag.number
     if parse.tag.tense == "past":
         persons = [(person, number) for person in ("3per", "1per", "2per")]
+        # The verb of a subject that is left out may be of any person.
         shown = persons if subject is None else [PERSONS.get(subject.form.lower(), persons[0])]
         wanted = [{"futr", "indc", *values} for values in shown]
     else:
+        # A plural past has no gender.
         wanted = [{"past", number, *gender} for gender in ([()] if number == "plur" else _genders(subject))]
     forms = [verb_form(lexeme, values, "VERB") for values in wanted]
     return [form for form in forms if form is not None]
@@ -66,6 +69,7 @@ def other_tense(sentence: Sentence, verb: Word, parse: Parse) -> list[str]:
 
 def _genders(subject: Word | None) -> list[tuple[str]]:
     both = [("masc",), ("femn",)]
+    # The gender of a speaker or a hearer is not known.
     if subject is None or subject.form.lower() in PERSONS:
         return both
     for parse in analyses(subject.form):

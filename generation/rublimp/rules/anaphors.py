@@ -55,6 +55,7 @@ def _antecedent(sentence: Sentence, pronoun: Word) -> Word | None:
 def _agreement(pronoun: Word, noun: Word) -> tuple[Parse, Parse] | None:
     case = CASE_OF.get(pronoun.feats.get("Case", ""))
     readings = [p for p in modifiers(pronoun) if p.normal_form == PRONOUN and p.tag.case != "nomn"]
+    # The reading in the case of the tree comes first.
     for parse in sorted(readings, key=lambda parse: parse.tag.case != case):
         for head in heads(noun):
             if same_number_and_gender(head, parse):
@@ -72,6 +73,7 @@ def _pronoun_changes(
     feature: str,
 ) -> Found:
     noun = antecedent[1]
+    # With another noun as its antecedent, the new form may be right.
     possible = [noun, *_rivals(sentence, pronoun, antecedent[0])]
     old, new = (noun.tag.number, number) if feature == "Number" else (noun.tag.gender, gender)
     subtype = f"anaphor_agreement_{feature.lower()}"
@@ -103,6 +105,7 @@ def _noun_changes(sentence: Sentence, pronoun: Word, antecedent: Word, noun: Par
     tied = antecedent.relation == "nsubj" or any(
         child.relation in ADJECTIVAL and child.id < antecedent.id for child in sentence.children[antecedent.id]
     )
+    # A verb or an adjective would show the old number of the noun.
     if tied or noun.tag.POS != "NOUN":
         return
     readings = [parse for parse in modifiers(pronoun) if parse.normal_form == PRONOUN]

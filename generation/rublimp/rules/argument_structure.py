@@ -18,9 +18,9 @@ from ucurve.generation.treebank import Sentence, Word
 
 NOMINAL: Final = ("NOUN", "PROPN", "PRON")
 AGENT: Final = "obl:agent"
-UNMARKED_AGENTS: Final = ("obl", "iobj", "nmod", "nsubj")
-_form_like = cache(form_like)
-RECIPROCAL: Final = "друг"
+UNMARKED_AGENTS: Final = ("obl", "iobj", "nmod", "nsubj")  # which many parsers give an agent
+_form_like = cache(form_like)  # the same verbs are tried in every sentence
+RECIPROCAL: Final = "друг"  # in "each other", whose second part is no argument by itself
 
 
 def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]:
@@ -69,6 +69,7 @@ def _each(sentence: Sentence, resources: Resources, forms: list[str], word: Word
         yield UNKNOWN
     few = resources.words_per_place
     if few is not None and len(forms) > few:
+        # The same sentence gets the same words, whatever else is read with it.
         forms = random.Random(f"{sentence.text}:{word.id}:{subtype}").sample(forms, few)  # noqa: S311 - no secret
     values = ("Anim", "Inan") if feature == "Animacy" else ("Tran", "Intr")
     for form in forms:
@@ -110,6 +111,7 @@ def _swapped(sentence: Sentence, one: Word, two: Word, parses: tuple[Parse, Pars
         yield UNKNOWN
         return
     here, there = plain(into_first[0]), plain(into_second[0])
+    # A capital inside of a sentence is that of a name, and goes where the name goes.
     name = one.form[:1].isupper() and one.id > 1
     target = here.capitalize() if two.upos == "PROPN" and two.form[:1].isupper() else _common(here, one)
     forms = {one.id: target, two.id: there.capitalize() if name else _common(there, two)}
@@ -121,6 +123,7 @@ def _subject(sentence: Sentence, resources: Resources) -> Found:
         objects = [word for word in _relative(sentence, verb, "obj") if not has_preposition(sentence, word)]
         for subject in _relative(sentence, verb, "nsubj"):
             argument = animate(subject)
+            # What stands with the noun would have to agree with the new one.
             if argument is None or argument.case != "nomn" or not is_bare(sentence, subject) or not objects:
                 continue
             argument = argument._replace(gender=parse.tag.gender or argument.gender)  # of a name: that of the person
@@ -211,7 +214,7 @@ def _verb_above(sentence: Sentence, word: Word) -> Word | None:
 def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
     for word in sentence.words:
         verb = _verb_above(sentence, word)
-        before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
+        before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""  # numbers count from 1
         is_argument = word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
         if verb is None or word.feats.get("Case") != "Dat" or not is_argument:
             continue

@@ -68,9 +68,10 @@ def _is_period(sentence: Sentence, word: Word) -> bool:
 
 def _deontic(sentence: Sentence, resources: Resources) -> Found:
     for particle in sentence.words[:-1]:
-        cue = sentence.words[particle.id]
+        cue = sentence.words[particle.id]  # the next word, as numbers count from 1
         if particle.form.lower() != NOT or not _is_deontic(cue):
             continue
+        # Some parsers let the infinitive depend on the cue, others the cue on the infinitive.
         family = [*sentence.children[cue.id]] + ([sentence.words[cue.head - 1]] if cue.head else [])
         for verb in family:
             if verb.feats.get("VerbForm") == "Inf":
@@ -81,6 +82,7 @@ def _is_deontic(word: Word) -> bool:
     words = read_list("aspect")["deontic"]
     return any(
         parse.normal_form in words
+        # Only impersonal uses count: a predicative, or a verb in the third person or the neuter.
         and (parse.tag.POS == "PRED" or parse.tag.person == "3per" or "neut" in parse.tag or "Impe" in parse.tag)
         for parse in analyses(word.form)
     )

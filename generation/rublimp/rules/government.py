@@ -14,7 +14,8 @@ from ucurve.generation.rublimp.rules.predicates import is_negated
 from ucurve.generation.treebank import Sentence, Word
 
 _NOUNS: Final = ("NOUN", "PRON", "PROPN")
-_AFTER_PREPOSITION: Final = "Af-p"
+_AFTER_PREPOSITION: Final = "Af-p"  # the mark of pronouns with an n, which stand after prepositions only
+# These are the endings of nouns of actions in all cases.
 _NOMINALIZATIONS: Final = (
     "ние", "ния", "нию", "нием", "нии", "ний", "ниям", "ниями", "ниях", "тие", "тия", "тию", "тием", "тии", "тий",
     "нье", "нья", "нью", "ньем",
@@ -25,7 +26,7 @@ _CASE_NAMES: Final = {theirs: ours for ours, theirs in CASE_OF.items()}
 
 def _other_cases(sentence: Sentence, word: Word, cases: Sequence[str], subtype: str) -> Found:
     """Yield the sentence with a noun or pronoun in each of the cases."""
-    for parse in heads(word)[:1]:
+    for parse in heads(word)[:1]:  # the likeliest reading
         for case in cases:
             yield from _in_case(sentence, word, parse, case, subtype)
 
@@ -39,6 +40,7 @@ def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: s
     forms = [form for form in forms_of(parse, wanted | mark) if mark or form in elsewhere]
 
     def is_right(form: str) -> bool:
+        # A form that can be read in the old case is no error.
         as_it_is = ((one.normal_form, one.tag.case) == (parse.normal_form, parse.tag.case) for one in analyses(form))
         return plain(form) == plain(word.form.lower()) or any(as_it_is)
 
@@ -68,6 +70,7 @@ def _object(sentence: Sentence, _: Resources, case: str, others: Sequence[str], 
             continue
         if word.feats.get("PronType") in ("Int", "Rel"):
             continue
+        # A negated verb may have its object in the genitive, so the genitive would be no error.
         negated = case == "Acc" and is_negated(sentence, head)
         yield from _other_cases(sentence, word, ("datv",) if negated else others, subtype)
 

@@ -12,11 +12,12 @@ from ucurve.generation.rublimp.rule import Found, replace_word, rules
 from ucurve.generation.rublimp.rules.word_formation import KNOWN
 from ucurve.generation.treebank import Sentence, Word
 
+# The endings of the first conjugation and those of the second stand for each other.
 _CONJUGATIONS: Final = {
     "ет": "ит", "ешь": "ишь", "ем": "им", "ете": "ите", "ут": "ат", "ют": "ят", "ит": "ет", "ишь": "ешь", "им": "ем",
     "ите": "ете", "ат": "ут", "ят": "ют",
 }  # fmt: skip
-_REFLEXIVE: Final = ("ся", "сь")
+_REFLEXIVE: Final = ("ся", "сь")  # it follows the ending
 
 
 def _declension(sentence: Sentence, _: Resources, modified: bool) -> Found:
@@ -30,6 +31,7 @@ def _declension(sentence: Sentence, _: Resources, modified: bool) -> Found:
         tag = found[0].tag
         possible = endings.get(str(tag.number), {}).get(str(tag.case), [])
         form = word.form.lower()
+        # A longer ending may end with a shorter one.
         own = max((ending for ending in possible if form.endswith(ending)), key=len, default=None)
         if own is None:
             continue
@@ -40,6 +42,7 @@ def _declension(sentence: Sentence, _: Resources, modified: bool) -> Found:
 
 
 def _nonword(sentence: Sentence, word: Word, form: str, endings: tuple[str, str], feature: str) -> Pair | str:
+    # With the other ending it may be a form of the same word or of another one.
     if is_known(form):
         return KNOWN
     return replace_word(sentence, word, form, feature, endings, feature)
@@ -48,10 +51,12 @@ def _nonword(sentence: Sentence, word: Word, form: str, endings: tuple[str, str]
 def _conjugation(sentence: Sentence, _: Resources) -> Found:
     for word in sentence.words:
         form = word.form.lower()
+        # The past and the imperative have no endings by which conjugations differ.
         if word.upos not in ("VERB", "AUX") or word.feats.get("Tense") == "Past" or word.feats.get("Mood") == "Imp":
             continue
         reflexive = form[-2:] if form.endswith(_REFLEXIVE) else ""
         stem = form.removesuffix(reflexive)
+        # A longer ending may end with a shorter one.
         ending = max((end for end in _CONJUGATIONS if stem.endswith(end)), key=len, default=None)
         if ending is None or not any(parse.tag.POS == "VERB" for parse in analyses(form)):
             continue

@@ -10,12 +10,12 @@ from ucurve.generation.rublimp.rule import Found, change, replace_word, rules
 from ucurve.generation.treebank import Sentence, Word, spelled_like
 
 NOT: Final = "не"
-STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})
+STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})  # at which a clause may end
 CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "ADV", "NUM"})
-PREFIX: Final = "ни"
+PREFIX: Final = "ни"  # of negative pronouns
 VERBS: Final = ("VERB", "AUX")
 CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")
-INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")
+INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")  # of a verb that belongs to the verb above it
 
 
 def _is_statement(sentence: Sentence) -> bool:
@@ -24,6 +24,7 @@ def _is_statement(sentence: Sentence) -> bool:
 
 
 def _negative(word: Word) -> bool:
+    # Shorter words are the particle itself and forms of "they" and "it".
     return word.form.lower().startswith(PREFIX) and word.upos in ("PRON", "DET", "ADV", "ADJ") and len(word.form) > 3
 
 
@@ -54,6 +55,7 @@ def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
 def _negative_concord(sentence: Sentence, _: Resources) -> Found:
     if not _is_statement(sentence):
         return
+    # The particle may be moved only from a verb that a negative pronoun asks to be negated.
     concord = {verb.id for word in sentence.words if _negative(word) for verb in _verbs_above(sentence, word)}
     for particle, verb in _negated_verbs(sentence):
         if verb.id in concord:
@@ -104,6 +106,7 @@ def _to_indefinite(sentence: Sentence, _: Resources) -> Found:
 def _to_negative(sentence: Sentence, _: Resources) -> Found:
     content = read_list("pronouns")
     for word in sentence.words:
+        # Some texts have the hyphen at which no line is broken.
         base, dash, particle = word.form.lower().replace("\u2011", "-").partition("-")
         if f"{dash}{particle}" not in content["indefinite_particles"]:
             continue

@@ -40,6 +40,7 @@ def modifier_change(
     case, number, gender = values
     at = ("Case", "Number", "Gender").index(feature)
     own, new = (parse.tag.case, parse.tag.number, parse.tag.gender)[at], values[at]
+    # Animacy is marked in one case only, so it says nothing of a form of another case.
     animacy = parse.tag.animacy if parse.tag.case == case else None
     forms = modifier_forms(parse, case, number, gender, animacy)
     is_right = partial(agrees_somehow, noun.form)

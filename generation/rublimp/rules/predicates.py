@@ -65,10 +65,11 @@ def _numbers(parse: Parse, base: set[str]) -> list[tuple[str, str]]:
     if tag.person or tag.mood == "impr":
         other = "plur" if tag.number == "sing" else "sing"
         person = {str(tag.person)} if tag.person else set()
-        involved = {str(tag.involvement)} if tag.involvement else set()
+        involved = {str(tag.involvement)} if tag.involvement else set()  # whether the speaker takes part
         return [(other, form) for form in forms_of(parse, base | {other} | person | involved)]
     if tag.number == "sing":
         return [("plur", form) for form in forms_of(parse, base | {"plur"})]
+    # The plural has no gender, so each gender of the singular is tried.
     return [("sing", form) for gender in GENDERS for form in forms_of(parse, base | {"sing", gender})]
 
 
@@ -96,6 +97,7 @@ def _change(
         if values is not None and value not in values:
             continue
         exchanged = subject is not None and _has_other_subject(sentence, word, subject, form)
+        # Some forms differ in the letter yo alone.
         if exchanged or plain(form) == plain(word.form.lower()):
             yield AMBIGUOUS
             continue
@@ -123,6 +125,7 @@ def agrees(subject: Word, predicate: Parse) -> bool:
 
 def may_agree(predicate: Parse, noun: Parse) -> bool:
     """Say whether a predicate agrees with an analysis of its subject in person, number and gender."""
+    # The dictionary gives nouns no person.
     return _matches(predicate, noun.tag.number, noun.tag.gender, noun.tag.person or _THIRD)
 
 
@@ -207,6 +210,7 @@ def wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
     found = heads(subject)
     lemma = str(found[0].normal_form) if found else None
     if feature == "Number":
+        # With these subjects both numbers may be good.
         if subject.form.lower() == EVERYBODY or subject.upos in QUANTITIES:
             return ()
         # with a collective noun the plural may be good too
@@ -229,6 +233,7 @@ def _of_subjects(sentence: Sentence, _: Resources, clauses: Finder, feature: str
             continue
         for word in agreeing_words(sentence, predicate):
             parse = finite_parse(word)
+            # Any other form agrees with a subject that is left out.
             if parse is None or (default and not _is_default(parse)):
                 continue
             if subject is not None and not agrees(subject, parse):

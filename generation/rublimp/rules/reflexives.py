@@ -49,6 +49,7 @@ def _external_possessor(sentence: Sentence, _: Resources) -> Found:
         if noun.form.lower() == REFLEXIVE:
             yield "the possessor is a reflexive pronoun"
             continue
+        # The pronoun has no capital in the place of a name.
         forms = {noun.id: spelled_like(REFLEXIVE, noun.form.lower())}
         yield change(sentence, forms, (noun.form, REFLEXIVE), "Reflex", ("No", "Yes"), "external_possessor")
 

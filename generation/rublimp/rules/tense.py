@@ -36,6 +36,7 @@ def _markers(sentence: Sentence) -> Iterator[Marker]:
         if form in lists["past_adverbs"] or form in lists["future_adverbs"]:
             yield Marker(word, word, PAST if form in lists["past_adverbs"] else FUTURE, SIMPLE)
         elif form == lists["ago"] and word.id > 2:
+            # The phrase may depend on the verb by one of the three words before "ago".
             for before in sentence.words[max(0, word.id - 4) : word.id]:
                 yield Marker(before, word, PAST, EXPRESSION)
         elif [form, _form(sentence, word.id + 1)] in lists["past_phrases"]:
@@ -105,7 +106,7 @@ def _marked(sentence: Sentence, *grammemes: str) -> Iterator[tuple[Marker, Word,
 
 
 def _is_joined(sentence: Sentence, verb: Word, *relations: str) -> bool:
-    """Say whether a verb has another beside it, to which one of the relations ties it."""
+    """Say whether a verb, or a verb that depends on it, has one of these relations."""
     family = [verb, *sentence.children[verb.id]]
     return any(word.relation in relations and word.upos in ("VERB", "AUX") for word in family)
 

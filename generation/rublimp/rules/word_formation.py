@@ -12,9 +12,10 @@ from ucurve.generation.treebank import Sentence, Word
 
 KNOWN: Final = "the result is a word"
 UNPRONOUNCEABLE: Final = "the result has letters that do not follow each other"
-_SHORTEST_ROOT: Final = 2
+_SHORTEST_ROOT: Final = 2  # letters
 _VERBS: Final = ("VERB", "AUX")
 _VERBAL: Final = frozenset({"VERB", "INFN", "PRTF", "PRTS", "GRND"})
+# No Russian word has these letters side by side.
 _IMPOSSIBLE: Final = ("ъъ", "ьь", "ъь", "ьъ", "ыы", "йй", "ъы", "ьы", "йь", "аъ", "оъ", "уъ", "еъ", "иъ")
 
 
