@@ -65,7 +65,11 @@ class Columns:
 
 
 def read_table(path: Path, columns: Columns) -> list[Answer]:
-    """Read a table of answers in the long or, with ``columns.annotators``, in the wide form."""
+    """Read a table of answers in the long or, with ``columns.annotators``, in the wide form.
+
+    Raises:
+        UserError: naming the line with an unknown choice, an empty cell or a time that is no number.
+    """
     if columns.annotators is None:
         rows = read_rows(path, "answers", (columns.annotator, columns.item, columns.choice), line_breaks=True)
         return [_long(row, columns, f"{path}:{line}") for line, row in rows]
@@ -79,7 +83,11 @@ def read_table(path: Path, columns: Columns) -> list[Answer]:
 
 
 def read_rating_table(path: Path, columns: Columns) -> list[Rating]:
-    """Read a table of ratings, a line for each."""
+    """Read a table of ratings, a line for each.
+
+    Raises:
+        UserError: naming the line with an empty cell or a rating that is no number.
+    """
     assert columns.rating is not None
     rows = read_rows(path, "answers", (columns.annotator, columns.item, columns.rating), line_breaks=True)
     return [_rating(row, columns, columns.rating, f"{path}:{line}") for line, row in rows]
@@ -95,7 +103,11 @@ def read_paradigms(paths: Sequence[Path], columns: Columns) -> Iterator[tuple[st
 
 
 def parse_seconds(text: str, place: str) -> float:
-    """Read a response time; NaN for an empty text."""
+    """Read a response time; NaN for an empty text.
+
+    Raises:
+        UserError: for any other text.
+    """
     if not text.strip():
         return math.nan
     seconds = read_number(text)
@@ -126,6 +138,7 @@ def _long(row: Mapping[str, str], columns: Columns, place: str) -> Answer:
         full_cell(row, columns.item, place),
         columns.read_choice(row[columns.choice].strip(), place),
         parse_seconds(row.get(columns.seconds, ""), place),
+        # Only tables that the page of a questionnaire sends have these columns.
         row.get("page", "").strip(),
         parse_seconds(row.get("page_seconds", ""), place),
         place,

@@ -66,7 +66,11 @@ def answers_command(given: dict[str, object]) -> None:
 
 
 def judge_answers(settings: AnswerSettings) -> Findings:
-    """Judge people, items and paradigms, or people's ratings, and write the tables; an older folder is replaced."""
+    """Judge people, items and paradigms, or people's ratings, and write the tables; an older folder is replaced.
+
+    Raises:
+        UserError: when a file cannot be read, or nobody's answers count.
+    """
     findings = _judge_choices(settings) if settings.columns.rating is None else _judge_ratings(settings)
     inputs = [*settings.answers, *([settings.items] if settings.items else [])]
     write_folder(settings.out, findings, asdict(settings), inputs)
@@ -88,6 +92,7 @@ def _judge_choices(settings: AnswerSettings) -> Findings:
     summary = agreement_summary(judged, paradigms, annotators, people)
     tables = {
         "annotators": annotators,
+        # In what was judged, columns of these names hold the votes.
         "items_judged": items.drop(columns=[GOOD, BAD, "right"]).merge(judged, on="item", validate="one_to_one"),
         "paradigms": paradigms,
         **({} if asked_to_accept(settings.items) else _of_sentences(counted, items, paradigms)),

@@ -22,6 +22,9 @@ def read_items(path: Path) -> pd.DataFrame:
         ``item`` (unique), ``kind`` (of ``KINDS``), ``paradigm`` (empty only where nothing is judged), ``benchmark``,
         ``phenomenon``, ``pair`` and the sentences ``good`` and ``bad``: texts, empty where the file has none; and
         ``right``, the choice that is right.
+
+    Raises:
+        UserError: naming the line that contradicts an earlier one or is not well formed.
     """
     shown: dict[tuple[str, str], int] = {}
     known: dict[str, tuple[int, dict[str, str]]] = {}
@@ -29,6 +32,7 @@ def read_items(path: Path) -> pd.DataFrame:
         place = f"{path}:{line}"
         facts = _facts(row, place)
         key = facts["item"], row.get("list", "").strip()
+        # An item may stand in every list, once in each.
         if key in shown:
             raise UserError(f"{place}: the item {key[0]!r} stands in line {shown[key]} already")
         shown[key] = line

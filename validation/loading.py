@@ -47,7 +47,11 @@ def load_items(answers: Sequence[Path], items: Path | None, columns: Columns) ->
 
 
 def load_answers(paths: Sequence[Path], source: Path | None, columns: Columns, items: pd.DataFrame) -> pd.DataFrame:
-    """Read all answers, each with kind, paradigm and right choice of its item; ``source`` is the file of the items."""
+    """Read all answers, each with kind, paradigm and right choice of its item; ``source`` is the file of the items.
+
+    Raises:
+        UserError: for an unknown item, a second answer of a person, or another questionnaire.
+    """
     answers = [answer for path in paths for answer in read_answers(path, columns)]
     _refuse_unknown(answers, set(items["item"]), source)
     _refuse_repeated(answers)
@@ -103,6 +107,7 @@ def _refuse_foreign(answers: Iterable[Answer], source: Path | None) -> None:
             raise UserError(
                 f"{answer.place}: an answer to the questionnaire {answer.questionnaire!r}, and not to {own!r} ({where})"
             )
+        # Without a record beside the items, the first answer says which questionnaire all must be of.
         if answer.questionnaire and not own:
             own, where = answer.questionnaire, answer.place
 
@@ -132,10 +137,12 @@ def read_pcibex(path: Path) -> list[Answer]:
         if (kind, parameter, value) == ("PennController", "_Trial_", "Start"):
             starts[trial] = _milliseconds(row[_TIME], place)
         elif (kind, row["PennElementName"], parameter) == ("Selector", "choice", "Selection"):
+            # NaN where the start of the trial was not recorded.
             seconds = (_milliseconds(row[_TIME], place) - starts.get(trial, math.nan)) / 1000
             if not row.get("item", "").strip():
                 raise UserError(f"{place}: 'item' is missing or empty")
             choice = _allowed(value, CHOICES, place)
+            # A person may change a choice within a trial; the last one counts.
             chosen[trial] = Answer(trial[1], row["item"].strip(), choice, seconds, row.get("page", ""), math.nan, place)
     if not chosen:
         raise UserError(f"{path}: no line with the choice of a Selector named 'choice'; nothing was answered")
@@ -161,8 +168,10 @@ def _pcibex_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         place = f"{path}:{number}"
         named = _COLUMN.fullmatch(line)
         if named:
+            # The comments number the columns again where the next lines have others.
             columns = [*columns[: int(named[1]) - 1], named[2]]
         elif line.strip() and not line.startswith("#"):
+            # PCIbex writes a comma inside of a value as %2C.
             row = dict(zip(columns, map(unquote, _cells(line, place)), strict=False))
             for name in _ASKED:
                 if name not in row:
@@ -182,6 +191,7 @@ def _task_answers(task: object, place: str) -> Iterator[Answer]:
     data = _member(task, "data", dict, place)
     item, good_first = _member(data, "item", (str, int), place), _member(data, "good_first", bool, place)
     for annotation in _member(task, "annotations", list, place):
+        # Exports name a person by a number, or as an object with an address.
         person = _member(annotation, "completed_by", (int, str, dict), place)
         yield Answer(
             str(_member(person, "email", str, place) if isinstance(person, dict) else person),

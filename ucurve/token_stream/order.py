@@ -203,7 +203,7 @@ class Batches:
 
         ``share`` takes a part of the sequences; only their tokens are read.
         """
-        # int64[sequences]
+        # Of int64, shape [sequences].
         starts = self.starts_of_step(step)
         return self.store.windows(starts if share is None else share(starts), self.at(step).order.length + 1)
 

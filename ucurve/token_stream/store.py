@@ -54,7 +54,7 @@ class TokenStore(StreamSize):
 
     def windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
         """Return the token ids, shape [n, length], from each of ``starts``, shape [n]; windows may span shards."""
-        # int64[n, length]
+        # Of int64, shape [n, length].
         positions = np.asarray(starts, dtype=np.int64)[:, None] + np.arange(length)
         if positions.size and (positions.min() < 0 or positions.max() >= self.length):
             raise IndexError(f"a window of {length} tokens leaves the stream of {self.length} tokens")

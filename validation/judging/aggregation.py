@@ -13,8 +13,8 @@ import pandas as pd
 
 from ucurve.eval.metrics.levels import Array
 
-_FLOOR = 1e-10
-_ROUNDS = 100
+_FLOOR = 1e-10  # of probabilities, as in crowd-kit
+_ROUNDS = 100  # of the EM at most, as in crowd-kit
 _TOLERANCE = 1e-5  # of crowd-kit's bound per vote, between two rounds
 _CONVERGED = 1e-9  # of every probability, between two rounds
 _MOST_ROUNDS = 1000
@@ -49,14 +49,14 @@ def code_votes(answers: pd.DataFrame) -> Votes:
 def vote_shares(votes: Votes, skills: Array | None = None) -> Array:
     """Return each label's share of an item's votes, float64[items, labels], weighted by float64[people]."""
     weights = np.ones(len(votes.item)) if skills is None else skills[votes.person]
-    sums = np.zeros((len(votes.items), len(votes.labels)))
+    sums = np.zeros((len(votes.items), len(votes.labels)))  # float64[items, labels]
     np.add.at(sums, (votes.item, votes.label), weights)
     return np.asarray(sums / sums.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 def worker_skills(votes: Votes) -> Array:
     """Return the share of each person's votes that equal the majority's label, float64[people] (Ning et al. 2018)."""
-    # of labels with as many votes the first by alphabet, ``bad``, so that a tie never speaks for the benchmark
+    # Of labels with equally many votes the first by alphabet wins, which is ``bad``: no tie speaks for the benchmark.
     majority = vote_shares(votes).argmax(axis=1)
     agrees = votes.label == majority[votes.item]
     return np.bincount(votes.person, agrees) / np.bincount(votes.person)
@@ -117,8 +117,10 @@ def _error_matrices(votes: Votes, posterior: Array) -> Array:
 
 
 def _posterior(votes: Votes, prior: Array, errors: Array) -> Array:
+    # Of float64, shape [items, labels].
     logs = np.tile(np.log(np.maximum(prior, _FLOOR)), (len(votes.items), 1))
     np.add.at(logs, votes.item, np.log(errors[votes.person, votes.label]))
+    # The largest becomes 1, so that not all of them can become 0.
     scaled = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(scaled / scaled.sum(axis=1, keepdims=True), dtype=np.float64)
 

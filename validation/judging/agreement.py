@@ -13,7 +13,7 @@ def raw_agreement(counts: Array) -> float:
     ``counts``, here and below, says how many people gave each label, float64[items, labels]; items with one answer say
     nothing. NaN where no item has two answers.
     """
-    given = counts.sum(axis=1)
+    given = counts.sum(axis=1)  # answers to each item
     counts, given = counts[given >= 2], given[given >= 2]
     if not len(counts):
         return math.nan
@@ -30,7 +30,7 @@ def fleiss_kappa(counts: Array) -> float:
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts) or (counts.sum(axis=0) > 0).sum() < 2:
         return math.nan
-    chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
+    chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())  # that two answers are equal
     return (raw_agreement(counts) - chance) / (1 - chance)
 
 
@@ -56,7 +56,7 @@ def _alpha(counts: Array, distance: Array) -> float:
     """Return 1 - observed / expected disagreement, of values whose distances are float64[values, values]."""
     given = counts.sum(axis=1)
     counts, given = counts[given >= 2], given[given >= 2]
-    totals = counts.sum(axis=0)
+    totals = counts.sum(axis=0)  # answers of each value
     expected = float(totals @ distance @ totals)
     if not len(counts) or expected == 0:
         return math.nan

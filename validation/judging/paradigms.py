@@ -19,7 +19,7 @@ from ucurve.validation.judging.people import right_answers
 from ucurve.yaml_files import read_yaml
 
 TIE = "tie"
-_SAMPLES = 1000
+_SAMPLES = 1000  # of the bootstrap
 _BOUNDS = (2.5, 97.5)  # percentiles of a 95 % interval
 _RULES = Path(__file__).parent / "rules.yaml"
 
@@ -34,7 +34,11 @@ class Rule:
 
 
 def find_rule(name: str) -> Rule:
-    """Return a rule of rules.yaml."""
+    """Return a rule of rules.yaml.
+
+    Raises:
+        UserError: naming the rules that there are.
+    """
     rules = load_rules()
     if name not in rules:
         raise unknown_name("rule", name, rules)
@@ -111,9 +115,11 @@ def clustered_interval(answers: pd.DataFrame, seed: int) -> tuple[float, float]:
     matrix = right_answers(answers).to_numpy(np.float64)
     given = ~np.isnan(matrix)
     random = np.random.default_rng(seed)
+    # How often each item and each person is drawn: int64[samples, items] and int64[samples, people].
     rows, columns = (random.multinomial(size, np.full(size, 1 / size), _SAMPLES) for size in matrix.shape)
     correct = ((rows @ np.where(given, matrix, 0.0)) * columns).sum(axis=1)
     total = ((rows @ given.astype(float)) * columns).sum(axis=1)
+    # A sample may have drawn no answer at all.
     low, high = np.percentile(correct[total > 0] / total[total > 0], _BOUNDS)
     return float(low), float(high)
 
@@ -130,6 +136,7 @@ def _paradigm_row(
     name: str, judged: pd.DataFrame, answers: pd.DataFrame, agrees: pd.Series, seed: int
 ) -> dict[str, object]:
     counts = judged[list(CHOICES)].to_numpy(np.float64)
+    # The first of ``CHOICES`` is the good sentence.
     correct, total = int(counts[:, 0].sum()), int(counts.sum())
     low, high = wilson_interval(correct, total)
     clustered_low, clustered_high = clustered_interval(answers, seed)

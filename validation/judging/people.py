@@ -55,16 +55,19 @@ def compare_people(answers: pd.DataFrame) -> PeopleTest:
     from scipy.stats import chi2
 
     table = right_answers(answers)
+    # Both are float64[items, people].
     given, right = table.notna().to_numpy(np.float64), table.fillna(0).to_numpy(np.float64)
     people = given.sum(axis=1)
     share = right.sum(axis=1) / people
+    # An item that one person answered, or all in the same way, has the weight 0.
     weight = share * (1 - share) / np.maximum(people - 1, 1)
     covariance = np.diag((weight * people) @ given) - (weight[:, None] * given).T @ given
-    apart = right.sum(axis=0) - share @ given
+    apart = right.sum(axis=0) - share @ given  # float64[people]: good answers beyond what is expected
     parts, part_of = connected_components(covariance != 0)
     # Within people who share items, differences add up to 0: what is added is nothing to the statistic.
     statistic = float(apart @ np.linalg.solve(covariance + (part_of[:, None] == part_of), apart))
     freedom = len(part_of) - parts
+    # Who answered only items with answers of one kind has no variance.
     spread = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny))
     return PeopleTest(
         table.mean(), pd.Series(share @ given / given.sum(axis=0), index=table.columns),

@@ -28,6 +28,7 @@ def judge_raters(ratings: pd.DataFrame, item_seconds: "Seconds | None") -> pd.Da
     facts = pd.DataFrame({"answers": own.count(), "mean": own.mean(), "spread": own.std(ddof=0)})
     facts["others"] = [_agreement_with_others(table.to_numpy(), place) for place in range(table.shape[1])]
     facts["item_seconds"] = by_rater["seconds"].median().round(3)
+    # No time is below minus infinity, so without a limit nobody is excluded.
     slow = facts["item_seconds"] < (-math.inf if item_seconds is None else item_seconds)
     reasons = [
         f"a median of {seconds:.1f} s for an item, below {item_seconds:g} s" if excluded else ""
@@ -98,6 +99,7 @@ def _facts(name: str, answers: pd.DataFrame) -> _Facts:
     for kind in _KINDS:
         of_kind = answers["kind"] == kind
         facts |= {kind: int(of_kind.sum()), f"{kind}_right": float(right[of_kind].mean()) if of_kind.any() else np.nan}
+    # Every answer on a page has the time of the whole page.
     pages = judged.groupby("page")["page_seconds"].first()
     medians = {"item_seconds": judged["seconds"].median(), "page_seconds": pages.median()}
     return facts | {name: round(float(seconds), 3) for name, seconds in medians.items()}

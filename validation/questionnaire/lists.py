@@ -68,6 +68,7 @@ def make_lists(questions: Questions, design: Design) -> list[Trial]:
 def _make_list(questions: Questions, design: Design, number: int) -> list[Trial]:
     turn, share = divmod(number - 1, design.shares)
     chance = random.Random(f"{design.seed}/list/{number}")  # noqa: S311 - a sample, no secret
+    # Items stand paradigm by paradigm, so that every share has some of each.
     items = questions["item"][share :: design.shares]
     controls, training, catch = (questions[kind] for kind in ("control", "training", "catch"))
     # every other good sentence is first, and in the next turn the others

@@ -20,6 +20,7 @@ TEMPLATES = Environment(
 )  # fmt: skip
 # Files of jsPsych in the order of loading; jspsych/README.md says where they come from.
 _JSPSYCH = ("jspsych-8.3.0.min.js", "plugin-instructions-2.1.0.min.js", "plugin-html-button-response-2.1.0.min.js")
+# Data in a page must not end its script element, and the last two letters end a line of JavaScript.
 _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 
@@ -37,6 +38,7 @@ def write_page(trials: Sequence[Trial], wording: Wording, name: str, min_seconds
     return TEMPLATES.get_template("page.html").render(
         title=wording.title,
         language=wording.tag,
+        # The page may send to this server and to no other.
         connect=urlsplit(post)._replace(path="", query="", fragment="").geturl() if post else "'none'",
         style=(files("ucurve") / "look.css").read_text(encoding="utf-8") + _file("templates/page.css"),
         license=_file("jspsych/LICENSE"),

@@ -67,12 +67,14 @@ class Pool:
         while left and len(taken) < count:
             question = left.pop(0)
             if question.good not in self._used:
+                # Two pairs of one good sentence would show it to a person twice.
                 self._used.add(question.good)
                 taken.append(question)
         return taken
 
     def take_anywhere(self, count: int, what: str) -> list[Question]:
         """Take so many pairs, one of each paradigm in turn; the seed draws the order of the paradigms."""
+        # More sentences are used at each call, so each draws another order.
         turns = random.Random(f"{self._seed}/{len(self._used)}").sample(self.paradigms, len(self.paradigms))  # noqa: S311 - no secret
         taken: list[Question] = []
         while len(taken) < count:
@@ -115,7 +117,11 @@ def find_controls(pool: Pool, controls: int | Path, seed: int) -> list[Question]
 
 
 def find_catch(pool: Pool, catch: Path | None, count: int, seed: int) -> list[Question]:
-    """Take the first pairs of a file as catch trials, or make them: a good sentence, and its words scrambled."""
+    """Take the first pairs of a file as catch trials, or make them: a good sentence, and its words scrambled.
+
+    Raises:
+        UserError: when there are too few pairs.
+    """
     if catch is None:
         taken = pool.take_anywhere(count, "catch trials")
         return list(_named([_spoiled(question, scramble(question.good, seed)) for question in taken], "catch"))
@@ -132,6 +138,9 @@ def read_pairs(path: Path, setting: str) -> list[Question]:
     """Read a file of pairs, in any form that benchmarks have, with ``sentence_good`` and ``sentence_bad``.
 
     Its column ``plausible``, if it has one, says ``yes`` or ``no`` of each pair: whether people should accept it.
+
+    Raises:
+        UserError: naming the pair that is not well formed.
     """
     if not path.is_file():
         raise UserError(f"{setting}: no file {path}")
@@ -153,6 +162,7 @@ def read_pairs(path: Path, setting: str) -> list[Question]:
 
 
 def _spoiled(question: Question, bad: str) -> Question:
+    # It is no pair of the benchmark any more.
     return replace(question, bad=bad, pair=None, benchmark="", paradigm="", phenomenon="")
 
 
@@ -162,7 +172,7 @@ def _named(questions: list[Question], kind: Kind) -> Iterator[Question]:
 
 
 _FEWEST_WORDS = 3  # of a sentence whose words are scrambled; below, as in Chinese, its characters are
-_TRIES = 50
+_TRIES = 50  # random orders, of which the best is taken
 _END = re.compile(r"[\s.!?。！？।…]*$")
 
 

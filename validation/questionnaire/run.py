@@ -102,7 +102,11 @@ def questionnaire_command(given: dict[str, object]) -> None:
 
 
 def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
-    """Make a questionnaire, write it into its folder and return its trials."""
+    """Make a questionnaire, write it into its folder and return its trials.
+
+    Raises:
+        UserError: when the folder is there, or the benchmark has too few pairs.
+    """
     if settings.out.is_file() or (settings.out.is_dir() and any(settings.out.iterdir())):
         raise UserError(f"out={settings.out} exists already; name a folder that does not")
     pairs = load_benchmark(find_benchmark(settings.benchmark), settings.benchmark_root)
@@ -137,6 +141,7 @@ def _only(pairs: pd.DataFrame, paradigms: tuple[str, ...]) -> pd.DataFrame:
 
 def _lay_out(pairs: pd.DataFrame, settings: QuestionnaireSettings) -> list[Trial]:
     pool = Pool(pairs, settings.seed)
+    # Items are taken first; training, controls and catch trials get what is left.
     items = draw_items(pool, settings.per_paradigm)
     if len(items) < settings.shares:
         raise UserError(f"shares={settings.shares}: there are only {len(items)} items, and each share needs one")
@@ -155,6 +160,7 @@ def _describe(settings: QuestionnaireSettings, pairs: pd.DataFrame, trials: list
     given = {
         name: str(value) if isinstance(value, Path) else value
         for name, value in vars(settings).items()
+        # The id does not depend on where the questionnaire is written.
         if not name.startswith("_") and name != "out"
     }
     table = items_table(trials)
