@@ -20,7 +20,7 @@ from ucurve.training.corpus.file_names import ALLOWED_FILES, file_form
 from ucurve.training.corpus.readers import read_documents
 
 _LEVELS: Final = ("level", "phenomenon")  # columns of pairs; RuBLiMP's Table 3 is by level
-_TAGS: Final = 5
+_TAGS: Final = 5  # parts of speech in a sequence
 _MILLION: Final = 1_000_000
 _VERBS: Final = ("VERB", "AUX")
 # These are relations of Universal Dependencies: those by which a clause hangs on its head.

@@ -12,8 +12,8 @@ from pydantic.dataclasses import dataclass
 from ucurve.errors import UserError
 
 Kind = Literal["log", "pythia", "linear", "babylm", "list"]
-_PYTHIA_INTERVAL = 1000
-_BABYLM_UNIT = 1_000_000
+_PYTHIA_INTERVAL = 1000  # steps
+_BABYLM_UNIT = 1_000_000  # words, or tokens
 _PAPER_COUNT = 47  # ZhoBLiMP 5.3; the paper does not print the spacing
 
 
@@ -92,7 +92,7 @@ def linear_steps(count: int, total_steps: int) -> tuple[int, ...]:
 
 def pythia_steps(total_steps: int) -> tuple[int, ...]:
     """Return Pythia's steps: 0, the powers of two up to 512, every 1000, and the last (Biderman et al. 2023, 2.1)."""
-    early = [2**power for power in range(10)]
+    early = [2**power for power in range(10)]  # 1 to 512
     steps = {0, *early, *range(_PYTHIA_INTERVAL, total_steps, _PYTHIA_INTERVAL), total_steps}
     return tuple(sorted(step for step in steps if step <= total_steps))
 

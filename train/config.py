@@ -160,13 +160,13 @@ class EngineSettings:
     """The engine that computes the steps; conf/engine/ describes every key."""
 
     kind: Literal["auto", "torch", "deepspeed"]
-    micro_batch: int | Literal["auto"]
-    device: str
-    zero_stage: int = 0
+    micro_batch: int | Literal["auto"]  # sequences in one forward pass
+    device: str  # ``cpu``, ``cuda``, ``cuda:N`` or ``auto``
+    zero_stage: int = 0  # what is divided: 0 nothing, 1 the optimizer's state, 2 gradients too
     config: str | None = None
     precision: Precision = "float32"  # ``auto`` becomes what it is on this machine as soon as it is read
     compile: bool | Literal["auto"] = "auto"
-    reduction: Precision = "float32"
+    reduction: Precision = "float32"  # of gradients that are sent between processes
 
     @field_validator("micro_batch", mode="before")
     @classmethod
@@ -284,7 +284,7 @@ class RunRequest:
     benchmark_root: str | None = None
     name: Name | None = None
     dry_run: bool = False
-    grid: tuple[dict[str, object], ...] = field(default=())
+    grid: tuple[dict[str, object], ...] = field(default=())  # axes, which are expanded before there is a run
     start: str | None = None
     start_with: Literal["weights", "state"] = "weights"
     started_from: FullStart | Start | None = None  # what is at ``start``, once it is read; no key of conf/train.yaml

@@ -25,6 +25,7 @@ def factors_of(settings: RunRequest, parameters: Mapping[str, int]) -> dict[str,
     """
     named = {
         "architecture": settings.model.design.architecture,
+        # Three digits tell sizes apart.
         "size": settings.model.size or format_count(int(float(f"{parameters['non_embedding']:.3g}"))),
         "model": settings.model.name,
         "objective": settings.objective.kind,

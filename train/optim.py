@@ -27,6 +27,7 @@ def _read_warmup(value: object) -> float | int:
     if not isinstance(value, bool) and isinstance(value, int | float):
         if 0 <= value <= 1:
             return float(value)
+        # 1 means all steps, so that a number of steps begins with 2.
         if value >= 2 and value == int(value):
             return int(value)
     raise ValueError(f"got {value!r}; allowed: a share of the steps from 0 to 1, or a number of steps from 2")

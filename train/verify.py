@@ -50,8 +50,9 @@ class VerifySettings:
 
 
 _FILES = {CONFIGURATION, RECORD, METRICS}
+# The last one is what that tracker writes.
 _FOLDERS = {TOKENIZER, CHECKPOINTS, RESUME, EVAL, "wandb"}
-_SHOWN = 5
+_SHOWN = 5  # faults of one file of metrics
 
 
 def verify_command(values: dict[str, object]) -> None:

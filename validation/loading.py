@@ -116,9 +116,9 @@ _COLUMN = re.compile(r"#\s*(\d+)\.\s*(.+?)\.?\s*")
 _TRIAL = "Order number of item"
 _PERSON = "annotator"
 _TIME = "EventTime"
-_ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)
+_ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)  # which every line must have
 Kind = TypeVar("Kind")
-_SIDES = ("first", "second")
+_SIDES = ("first", "second")  # as Label Studio shows the sentences
 _Trial = tuple[str, str, str]  # when the results came in, the person, and the place of the trial in the experiment
 
 

@@ -19,16 +19,18 @@ from ucurve.yaml_files import read_yaml
 class LanguageSettings:
     """What is set for a language; languages.yaml describes it."""
 
-    left_out: tuple[str, ...] = ()
-    marks: Literal["keep", "remove"] = "keep"
+    left_out: tuple[str, ...] = ()  # beginnings of the names of treebanks
+    marks: Literal["keep", "remove"] = "keep"  # diacritics and other combining marks
+    # features of a finite verb, by the feature that is looked at
     verb: dict[str, dict[str, str]] = Field(default_factory=dict)
-    no_agreement_after: tuple[str, ...] = ()
-    subject: dict[str, str] = Field(default_factory=dict)
-    no_agreement_with: tuple[str, ...] = ()
-    one: tuple[str, ...] = ()
-    quantities: tuple[str, ...] = ()
-    comitative: tuple[str, ...] = ()
-    saying: tuple[str, ...] = ()
+    no_agreement_after: tuple[str, ...] = ()  # lemmas of auxiliaries
+    subject: dict[str, str] = Field(default_factory=dict)  # features
+    no_agreement_with: tuple[str, ...] = ()  # relations of dependents
+    one: tuple[str, ...] = ()  # lemmas of such dependents that do not count
+    quantities: tuple[str, ...] = ()  # lemmas of nouns
+    comitative: tuple[str, ...] = ()  # lemmas of adpositions
+    saying: tuple[str, ...] = ()  # lemmas of verbs
+    # further features of forms of UniMorph, by those it has
     also: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     treebank_script: Literal["", "Translit", "san"] = ""
     unimorph_script: Literal["", "uig", "tat"] = ""

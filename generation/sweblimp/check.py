@@ -37,6 +37,7 @@ def _articles() -> Mapping[str, str | None]:
     lists = read_lists(list_files(None))
     article = {row.cells["gender"]: row.cells["article"] for row in lists["genders"]}
     definite: dict[str, str | None] = {row.cells["definite"]: None for row in lists["nouns"]}
+    # A form that is definite of one noun and indefinite of another may have an article.
     return definite | {row.cells["indefinite"]: article[row.cells["gender"]] for row in lists["nouns"]}
 
 

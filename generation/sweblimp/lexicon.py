@@ -47,9 +47,9 @@ class Coded:
 class Source:
     """Where the treebank says what a list says (an entry of ``lexicon.yaml``)."""
 
-    upos: str
-    lemma: str
-    forms: dict[str, dict[str, str]]
+    upos: str  # in the treebank
+    lemma: str  # the column of the list that holds it
+    forms: dict[str, dict[str, str]]  # the features of each column of forms
     codes: dict[str, Coded] = field(default_factory=dict)
 
 

@@ -26,11 +26,11 @@ class Pattern:
 
     name: str  # as in the published file
     category: str  # the group of paradigms that the paper puts it into
-    draw: dict[str, dict[str, str | list[str]]]
-    good: str
+    draw: dict[str, dict[str, str | list[str]]]  # by slot: the list and conditions on its columns
+    good: str  # a text with fields, as is the next
     bad: str
-    edit: str
-    longer: int = 0
+    edit: str  # a regular expression of ``good => bad``
+    longer: int = 0  # by how many words the bad sentence is longer
 
     def candidate(self, lists: WordLists, rng: random.Random) -> Pair:
         """Draw words and fill them in; ``DrawFailed`` where no word is left for a slot."""

@@ -10,9 +10,11 @@ from ucurve.fields import STRICT
 from ucurve.generation.tse.steps import Option, State, Step, Suite, Target, hidden
 from ucurve.generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
 
+# of basque.csv, beside the word and its category
 COLUMNS = ("subcategory", "tense", "possible_S", "possible_DO", "possible_IO")
 CATEGORIES = ("n", "v", "aux")
 TENSES = ("PST", "PRS", "FUT")
+# of nouns, and of what verbs take
 CLASSES = ("person", "animal", "food", "tool", "transport", "text", "speech", "other")
 _OTHER = {"sg": "pl", "pl": "sg"}
 
@@ -21,8 +23,8 @@ _OTHER = {"sg": "pl", "pl": "sg"}
 class Frame:
     """A frame: the paradigm of its auxiliary, and its arguments in their order."""
 
-    paradigm: str
-    order: tuple[str, ...]
+    paradigm: str  # of the auxiliary, by the arguments that it agrees with
+    order: tuple[str, ...]  # of S, DO and IO
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -91,6 +93,7 @@ def _suite(
 
     def number(argument: str, state: State) -> str:
         chosen = str(state["number"])
+        # All other arguments have the other number, so that agreement with one of them makes the target wrong.
         return chosen if argument == focus else _OTHER[chosen]
 
     def nouns(argument: str, before: tuple[str, ...]) -> Step:

@@ -13,7 +13,7 @@ from ucurve.generation.maker import CheckOf, each_pair
 from ucurve.generation.tse.swahili import Grammar
 from ucurve.yaml_files import read_yaml
 
-_STOPS = (".", "।")
+_STOPS = (".", "।")  # the full stop, and the danda of Hindi
 _BASQUE = re.compile(r"(?:basque-)?(?P<focus>S|DO|IO)-(?P<order>(?:(?:S|DO|IO)_)+)V_AUX")
 _HINDI = re.compile(r"(?:hindi-)?S_(?P<ne>ne_)?(?P<possessors>PossPRN_(?:PossN_)?)?O_V")
 _SWAHILI = re.compile(r"(?:swahili-)?N_of_Poss_(?P<demonstrative>D_)?(?:A_)?V(?:1_V2)?")
@@ -117,6 +117,7 @@ def _wrong_possessive(pair: Parts, suite: re.Match[str]) -> bool:
         return False
     words = pair.condition.split()
     if words[-1] == _MARKER:
+        # Before the marker stands the object, and before that the word that agrees with it, which is oblique.
         return words[-3][-1] == "ा"
     # after ne, the verb shows gender and number of an unmarked object
     return bool(suite["ne"]) and words[-2][-1] != pair.target_good.split()[0][-1]

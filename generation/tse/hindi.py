@@ -10,7 +10,7 @@ from ucurve.fields import STRICT
 from ucurve.generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
 from ucurve.generation.tse.vocabulary import ANIMATE, Entry, Vocabulary, read_vocabulary
 
-COLUMNS = ("semantic_class", "gender", "nom_pl", "obl_sg", "obl_pl")
+COLUMNS = ("semantic_class", "gender", "nom_pl", "obl_sg", "obl_pl")  # of hindi.csv, beside the word and its category
 CATEGORIES = ("n", "v")
 NUMBERS = ("sg", "pl")
 GENDERS = ("m", "f")
@@ -29,18 +29,18 @@ class Frame:
 class Grammar:
     """What hindi.yaml says; keys such as ``m_sg`` are gender and number."""
 
-    ergative: str
-    marker: str
+    ergative: str  # the particle after some subjects
+    marker: str  # of a marked object
     stop: str
     frames: dict[str, Frame]
-    pronouns: tuple[str, ...]
+    pronouns: tuple[str, ...]  # stems of possessive pronouns
     possessive: dict[str, str]  # forms that agree with what is possessed: direct_singular, masculine, feminine
-    genitive: dict[str, str]
-    participle: dict[str, str]
-    habitual: str
+    genitive: dict[str, str]  # like the possessive
+    participle: dict[str, str]  # endings by gender and number
+    habitual: str  # after the stem
     glide: str
     long_a: str
-    auxiliaries: dict[str, dict[str, str]]
+    auxiliaries: dict[str, dict[str, str]]  # by tense
     phenomena: dict[str, str]  # of suites without and with ne
 
 
@@ -106,6 +106,7 @@ class _Choices:
     def object(self, state: State) -> list[Option]:
         """Return the objects that fit the verb, other than its subject."""
         fitting, subject = self._objects_of(state["verb"]), state["subject"][0].word
+        # The published code does not compare the object with the subject where a possessor stands between.
         if self._as_published and self._with_noun:
             return fitting
         return [option for option in fitting if option.choice.noun.word != subject]
@@ -119,6 +120,7 @@ class _Choices:
         """Return the possessive pronouns, which agree with what they stand before."""
         thing: Object = state["object"]
         noun, number = state["possessor"] if self._with_noun else (thing.noun, thing.number)
+        # The published code takes the oblique form before every masculine noun.
         oblique = self._with_noun or thing.marked or self._as_published
         ending = agreeing(self._grammar.possessive, noun, number, oblique)
         return [Option(stem + ending, stem) for stem in self._grammar.pronouns]
@@ -127,6 +129,7 @@ class _Choices:
         """Return the possessor with a genitive that agrees with the object."""
         thing: Object = state["object"]
         noun, number = state["possessor"]
+        # The published code takes the direct form also where the marker makes the object oblique.
         oblique = thing.marked and not self._as_published
         genitive = agreeing(self._grammar.genitive, thing.noun, thing.number, oblique)
         return [Option(f"{form_of(noun, number, True)} {genitive}", None)]
@@ -138,6 +141,7 @@ class _Choices:
         if not self._ne:
             agreement = f"{noun.value('gender')}_{number}"
         else:
+            # With a marked object the verb agrees with nothing and is masculine singular.
             agreement = "m_sg" if thing.marked else f"{thing.noun.value('gender')}_{thing.number}"
         verb, tense = state["verb"].word, state["tense"]
         good, bad = (conjugate(self._grammar, verb, perfect, agreement, tense) for perfect in (self._ne, not self._ne))

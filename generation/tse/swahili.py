@@ -13,7 +13,7 @@ from ucurve.fields import STRICT
 from ucurve.generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
 from ucurve.generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
 
-COLUMNS = ("noun_class", "semantic_class", "possible_connections")
+COLUMNS = ("noun_class", "semantic_class", "possible_connections")  # of swahili.csv, beside the word and its category
 CATEGORIES = ("n", "a", "v")
 CLASSES = tuple(map(str, range(1, 12)))
 _SEMANTIC = ("human", "animal", "thing", "place", "food_countable", "food_uncountable", "drink")
@@ -35,10 +35,10 @@ class Frame:
 class Grammar:
     """What swahili.yaml says; a list has an entry for each concord class, from 1 to 11."""
 
-    of: ByClass
+    of: ByClass  # the words for "of"
     demonstratives: dict[str, ByClass]
-    subject: ByClass
-    relative: ByClass
+    subject: ByClass  # prefixes of verbs
+    relative: ByClass  # markers inside of relative verbs
     tenses: dict[str, str]  # names of tenses by their prefix
     relative_tenses: tuple[str, ...]
     copula: str
@@ -48,7 +48,7 @@ class Grammar:
     exceptions: dict[str, dict[int, str]]  # forms of adjectives by concord class
     exceptions_as_published: dict[str, dict[int, str]]
     human_and_animal: dict[str, int]  # the concord class of such nouns with an odd and with an even noun class
-    animate: tuple[str, ...]
+    animate: tuple[str, ...]  # semantic classes of people and animals
     frames: dict[str, Frame]
     phenomena: dict[str, str]
 
@@ -120,6 +120,7 @@ class _Choices:
         right, word, tense = self._right_forms(state), state["predicate"].word, state["tense"]
         wrong = {of for of in range(1, len(CLASSES) + 1) if self._form(word, tense, of) not in right}
         fitting = [option for option in self._nouns if option.choice[1] in wrong]
+        # In the published code a noun with one form in two classes may possess itself.
         return fitting if self._as_published else [one for one in fitting if one.text != state["noun"].word]
 
     def demonstrative(self, state: State) -> list[Option]:
@@ -159,6 +160,7 @@ class _Choices:
 
     def _others(self, options: list[Option], state: State) -> list[Option]:
         """Leave out the word of the predicate."""
+        # In the published code the word of the predicate may stand before it too.
         return options if self._as_published else [one for one in options if one.choice != state["predicate"].word]
 
     def _make_form(self, word: str, tense: str, of: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ucurve.training.corpus.readers import PIECE_CHARACTERS, Continuation
 
 SAMPLE_BYTES = 2**18  # of UTF-8
-DEFAULT_SHARE = 0.001
+DEFAULT_SHARE = 0.001  # of documents, where a corpus of files has no validation files
 _HASHES = 2**64  # as a hash has 8 bytes
 
 

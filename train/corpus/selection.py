@@ -19,7 +19,7 @@ from ucurve.training.corpus.file_names import (
 )
 
 _VALIDATION = "validation*"
-_NAMES_IN_A_NOTE = 3
+_NAMES_IN_A_NOTE = 3  # the first of those left out
 _ENDINGS_IN_A_NOTE = 8
 
 

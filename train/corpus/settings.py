@@ -17,6 +17,7 @@ from ucurve.training.corpus.interventions import Intervention
 from ucurve.training.corpus.readers import Unit
 
 _JOINED = ("mixture", "stages")  # kinds that consist of other corpora
+# which the parts have, and not the whole
 _OF_ONE = ("path", "dataset", "subset", "revision", "max_documents", "words", "interventions", "holdout")
 _ONLY_FOR = {"path": "text", "dataset": "hub", "subset": "hub", "revision": "hub", "max_documents": "hub"}
 
@@ -32,18 +33,18 @@ class CorpusSettings:
     path: str | tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ("validation*", "test*")
     text_field: str = "text"
-    unit: Unit = "record"
-    max_epochs: PositiveInt = 1
+    unit: Unit = "record"  # what is one document
+    max_epochs: PositiveInt = 1  # how often a budget may go through the text
     dataset: str | None = None
     subset: str | None = None
     split: str = "train"
-    max_documents: PositiveInt | None = None
+    max_documents: PositiveInt | None = None  # of the hub's dataset; all where None
     revision: str | None = None  # a branch, tag or commit; the newest where None
     benchmarks: tuple[str, ...] = ()
     commit: str | None = None  # of a dataset of the hub, as ``pin_corpus`` found it; no key of conf/data/
     holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0  # runs from before this key existed held nothing out
     words: WordCounter | None = None
-    attention: Literal["stream", "document"] = "stream"
+    attention: Literal["stream", "document"] = "stream"  # what a token sees: all before it, or its document
     interventions: tuple[Intervention, ...] = ()
     parts: tuple["CorpusPart", ...] = ()
 

@@ -22,7 +22,7 @@ from ucurve.training.corpus.settings import CorpusSettings, WordCounter
 
 _FORMAT = 1  # raised when the same text would have another number of words
 _COUNT = "count.json"
-_WORDS_BETWEEN_LINES = 20_000_000
+_WORDS_BETWEEN_LINES = 20_000_000  # of progress
 
 # Characters of a word where no text is at hand, for the estimate of a dry run: more than words have on average.
 _LONG_WORD: dict[WordCounter, float] = {"jieba": 2.0, "whitespace": 6.0}

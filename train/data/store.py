@@ -50,7 +50,7 @@ DROPPED = "dropped.jsonl.gz"  # in the folder of a stream: the documents and sen
 _LEAST_HELD_OUT, _ENOUGH_HELD_OUT = 100, 1_000  # tokens: the mean loss is uncertain by about a tenth, or by 3 %
 _LARGEST_SHARE = 0.1  # of the documents that is proposed for held-out text
 _SHARD_TOKENS = 2**26  # 128 MiB of 16-bit ids
-_TOKENS_BETWEEN_LINES = 50_000_000
+_TOKENS_BETWEEN_LINES = 50_000_000  # of progress
 _TOKENS_AT_ONCE = 2**22  # that are read back when a stream is gone on with
 
 

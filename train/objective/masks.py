@@ -11,7 +11,7 @@ from ucurve.training.objective.settings import ObjectiveSettings
 
 _DRAWS = 4  # independent numbers for each position: which are chosen, what becomes of one, by which token, how many
 _LAST = np.uint64(2**64 - 1)
-HELD_OUT_RATE = 0.15
+HELD_OUT_RATE = 0.15  # BERT's, whatever the run's rate is
 _HELD_OUT = "held-out text"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a manifest is read and checked without torch
     from transformers import PreTrainedModel
 
 
-_PROBE_TOKENS = 32
+_PROBE_TOKENS = 32  # spread over the vocabulary
 
 
 def write_checkpoint(run: Path, model: "PreTrainedModel", tokenizer: Path, facts: CheckpointFacts) -> Path:
@@ -149,6 +149,7 @@ def take_weights(folder: Path, model: "PreTrainedModel") -> None:
 
 def _save_model(model: "PreTrainedModel", folder: Path) -> None:
     _hide_progress_bars()
+    # safetensors wraps a full disk in an error of its own.
     with disk_faults():
         # All weights are in one file, whose hash is that of the weights.
         model.save_pretrained(folder, max_shard_size="1000GB")

@@ -24,6 +24,7 @@ def check_writable(settings: RunRequest) -> None:
     """
     for key, value in asdict(settings.paths).items():
         path = Path(value).absolute()
+        # What is missing will be made below the nearest folder that is there.
         there = next(parent for parent in (path, *path.parents) if parent.exists())
         try:
             Path(tempfile.mkdtemp(prefix=".ucurve-", dir=there)).rmdir()  # os.access says yes of folders such as /proc
@@ -54,11 +55,13 @@ def check_same_configuration(settings: RunRequest) -> None:
     """
     folder = settings.folder
     if not (folder / CONFIGURATION).exists():
+        # Hidden files, such as the leftovers of a killed process, make a folder no other thing.
         if folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
             raise UserError(
                 f"{folder} exists and is not a run of this suite: it holds no {CONFIGURATION}. Add name=SUFFIX"
             )
         return
+    # A budget in words is compared by the tokens that it was found to be.
     wanted = plain((recall_settings(settings) or settings).identity())
     keys = differing_keys(pick_identity(read_configuration(folder)), wanted)
     facts = read_run_facts(folder)

@@ -40,6 +40,7 @@ def save_state(
         facts = owner | {"step": step, "state_sha256": sha256_file(temporary / _STATE)}
         STATE.write(temporary / STATE_FACTS, facts)
     names = set(map(step_name, kept))
+    # The newest state comes first.
     for old in [folder for folder in _states(run / RESUME) if folder.name not in names][_KEPT:]:
         shutil.rmtree(old)
 
@@ -68,6 +69,7 @@ def copy_state(source: Path, run: Path, step: int, owner: dict[str, str]) -> Non
         raise RunError(f"{state_folder(source, step)}: no whole resume state to go on from; restore it from a copy")
     with new_folder(state_folder(run, step)) as temporary:
         link_or_copy(state_folder(source, step) / _STATE, temporary / _STATE)
+        # The copy gets the hashes of the run that it is for.
         STATE.write(temporary / STATE_FACTS, facts | owner)
 
 
@@ -85,6 +87,7 @@ def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
         facts = _read_facts(candidate)
         if facts is not None and not _is_torn(candidate, facts):
             wrong = [key for key, value in owner.items() if facts.get(key) != value]
+            # A whole state of another run is no damage but a mistake of the user.
             if wrong:
                 raise UserError(f"{candidate} is the state of another run: {', '.join(wrong)} differ")
             return int(facts["step"])
@@ -114,6 +117,7 @@ def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
 def metrics_sha256(run: Path, step: int) -> str | None:
     """Return the hash of the lines of ``metrics.jsonl`` when the state after ``step`` was saved; None without it."""
     facts = _read_facts(state_folder(run, step))
+    # States of older versions have no such hash.
     return None if facts is None else facts.get("metrics_sha256")
 
 

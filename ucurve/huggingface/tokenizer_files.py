@@ -75,7 +75,7 @@ def _hashes(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
 
 
 ANY_CHARACTER = r"[\s\S]"
-CODE_POINTS = 0x110000
+CODE_POINTS = 0x110000  # of Unicode
 
 
 def code_points(text: str) -> NDArray[np.uint32]:

@@ -33,7 +33,7 @@ EVAL_LOCKS = (_CLAIMS, _SCORING)
 _LOCKS = ".locks"  # in a folder of runs
 _SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
 _OFFSETS = 2**62  # a claim is a lock on one byte of the lock file, far beyond its end
-_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # of file systems without locks
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -84,7 +84,12 @@ def _file_system(path: Path) -> str:
 
 @contextmanager
 def only_writer(run: Path) -> Iterator[None]:
-    """Hold the lock of the only process that writes a run; ``BusyError`` when another process holds it."""
+    """Hold the lock of the only process that writes a run; ``BusyError`` when another process holds it.
+
+    Raises:
+        BusyError: when another process holds it.
+        UserError: when the file system has no locks.
+    """
     lock = _run_lock(run)
     lock.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -95,13 +100,21 @@ def only_writer(run: Path) -> Iterator[None]:
 
 
 def refuse_busy(run: Path) -> None:
-    """Refuse a run that another process is writing; whoever takes the lock itself may still find that out later."""
+    """Refuse a run that another process is writing; whoever takes the lock itself may still find that out later.
+
+    Raises:
+        BusyError: naming the folder.
+    """
     if is_being_written(run):
         raise _busy(run)
 
 
 def is_being_written(run: Path) -> bool:
-    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes."""
+    """Tell whether a process is writing the run: it holds the lock that the run's only writer takes.
+
+    Raises:
+        UserError: when the file system has no locks.
+    """
     try:
         descriptor = os.open(lock := _run_lock(run), os.O_RDONLY)
     except OSError:
@@ -127,7 +140,11 @@ def _busy(run: Path) -> BusyError:
 
 @contextmanager
 def scoring_into(folder: Path) -> Iterator[None]:
-    """Mark a run folder as being scored; what killed scorers left in it is removed, if no other is at work."""
+    """Mark a run folder as being scored; what killed scorers left in it is removed, if no other is at work.
+
+    Raises:
+        UserError: when the file system has no locks.
+    """
     lock = folder / EVAL / _SCORING
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("a+") as file:  # locks over NFS want a file that is open for both
@@ -180,7 +197,11 @@ def cell_claims(runs: Path) -> "Claims":
 
 
 class Claims:
-    """Claims on things that several processes share out among them, held by locks on single bytes of one empty file."""
+    """Claims on things that several processes share out among them, held by locks on single bytes of one empty file.
+
+    A killed process leaves no claim behind. On a network file system claims hold between machines where it passes POSIX
+    locks on (NFS 4; Lustre mounted with ``flock``).
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file

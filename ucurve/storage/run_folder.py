@@ -115,7 +115,11 @@ def lasting(find: Callable[[], _Fault]) -> _Fault:
 
 
 def refuse_faults(problems: Iterable[str], advice: str) -> None:
-    """Refuse to go on where there are faults."""
+    """Refuse to go on where there are faults.
+
+    Raises:
+        DamagedError: with all of them, and what to do.
+    """
     found = list(problems)
     if found:
         raise DamagedError("; ".join(found) + f"; {advice}")

@@ -67,5 +67,9 @@ def write_key(scores: Path, key: ScoreKey) -> None:
 
 
 def read_key(scores: Path) -> ScoreKey:
-    """Read the key of a score (``read_facts``)."""
+    """Read the key of a score (``read_facts``).
+
+    Raises:
+        DamagedError: when it is missing, unreadable or not what was written.
+    """
     return read_facts(key_path(scores), KEY, ScoreKey)

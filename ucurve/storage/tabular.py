@@ -18,6 +18,10 @@ def read_rows(path: Path, setting: str, required: Sequence[str], *, line_breaks:
 
     ``setting`` is what it was given as, for messages; the ``required`` columns must be there. Only with ``line_breaks``
     may a cell go over several lines: elsewhere a quotation mark in a text could take in the rows that follow it.
+
+    Raises:
+        UserError: when the file cannot be read, is not CSV, has no row, lacks a column or has two of one name, a row
+            has more or fewer cells than the header, or a cell has a line break that it may not have.
     """
     try:
         delimiter = "\t" if path.suffix == ".tsv" else ","

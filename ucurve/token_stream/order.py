@@ -36,12 +36,16 @@ class Order(abc.ABC):
 
 @dataclass(frozen=True)
 class DataOrder(Order):
-    """A permutation, for every epoch, of the sequences of one stream."""
+    """A permutation, for every epoch, of the sequences of one stream.
 
-    data_sha256: str
+    Sequence s of a stream covers tokens ``[s * length, (s + 1) * length]``: ``length`` inputs and, one position on,
+    their ``length`` targets.
+    """
+
+    data_sha256: str  # of the token stream
     seed: int
     length: int
-    sequences: int
+    sequences: int  # whole ones in the stream
 
     def starts_at(self, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
         """See ``Order``."""

@@ -17,7 +17,7 @@ _FLOOR = 1e-10  # of probabilities, as in crowd-kit
 _ROUNDS = 100  # of the EM at most, as in crowd-kit
 _TOLERANCE = 1e-5  # of crowd-kit's bound per vote, between two rounds
 _CONVERGED = 1e-9  # of every probability, between two rounds
-_MOST_ROUNDS = 1000
+_MOST_ROUNDS = 1000  # of an EM that does not settle before
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,10 @@ def wawa(votes: Votes) -> Array:
 def dawid_skene(votes: Votes) -> Array:
     """Estimate the probability of each item's labels, float64[items, labels], by EM (Dawid and Skene 1979).
 
-    It stops where crowd-kit does, which RuBLiMP used: it may be well before the estimates settle, as the bound that
-    crowd-kit watches is not the one that the EM raises.
+    Each person has a matrix of how often they give a label to items of every true label; the matrices and the frequency
+    of the labels are estimated together with the items' labels. It stops where crowd-kit does, which RuBLiMP used; that
+    may be well before the estimates settle (``converged_dawid_skene``), as the quantity that crowd-kit watches is not
+    the one that the EM raises.
     """
     bound = -np.inf
     posterior = vote_shares(votes)

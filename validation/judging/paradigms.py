@@ -111,7 +111,11 @@ def judge_paradigms(
 
 
 def clustered_interval(answers: pd.DataFrame, seed: int) -> tuple[float, float]:
-    """Return a 95 % interval of the share of right answers over people and items (pigeonhole bootstrap, Owen 2007)."""
+    """Return a 95 % percentile interval of the share of right answers that draws people and items again.
+
+    Answers to one item resemble each other, and so do answers of one person; items and people are drawn independently
+    of each other (the pigeonhole bootstrap, Owen 2007), which gives rather too wide an interval than too narrow a one.
+    """
     matrix = right_answers(answers).to_numpy(np.float64)
     given = ~np.isnan(matrix)
     random = np.random.default_rng(seed)

@@ -58,9 +58,11 @@ Questions = Mapping[Kind, Sequence[Question]]
 
 
 def make_lists(questions: Questions, design: Design) -> list[Trial]:
-    """Lay out all lists, in which training comes first and as many good sentences stand first as second.
+    """Lay out all lists.
 
-    In the next list of the same share, an item has its other member first.
+    Each list shows the training, then each item of its share once in an order of its own. Of the items of a list, as
+    many have the good sentence first as second, or one more or less. An item has the other member first in the next
+    list of the same share, so that over an even number of these lists it has each member first equally often.
     """
     return [trial for number in range(1, design.lists + 1) for trial in _make_list(questions, design, number)]
 

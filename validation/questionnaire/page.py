@@ -25,7 +25,10 @@ _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u202
 
 
 def write_page(trials: Sequence[Trial], wording: Wording, name: str, min_seconds: float, post: str | None) -> str:
-    """Write the page of a questionnaire; a browser keeps answers under ``name`` and sends them to ``post`` if given."""
+    """Write the page of a questionnaire; a browser keeps answers under ``name`` and sends them to ``post`` if given.
+
+    Without ``post`` the page's policy forbids every request.
+    """
     questions = [trial.question for trial in trials]
     data = {
         "name": name,

@@ -32,10 +32,10 @@ class FeatureNames:
     """What features.yaml says."""
 
     agreeing: dict[str, Agreeing]
-    neutralizable: tuple[str, ...]
-    of_persons: tuple[str, ...]
-    subject_layers: tuple[str, ...]
-    parts: dict[str, str]
+    neutralizable: tuple[str, ...]  # which may go missing where another feature changes
+    of_persons: tuple[str, ...]  # which UniMorph has of some persons alone
+    subject_layers: tuple[str, ...]  # in the order in which they are tried
+    parts: dict[str, str]  # by UniMorph's names, as are the next two
     forms: dict[str, str]
     values: dict[str, dict[str, str]]
 

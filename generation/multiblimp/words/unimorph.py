@@ -13,7 +13,7 @@ _ALTERNATIVE = r"[^,/+\s]+"
 _ARGUMENT = re.compile(r"(NOM|ABS|ERG|DAT|ACC)\((.+)\)|ARG(NO|ABS|ERG|IO|AC)(.+)")  # of UniMorph 4.0, and before
 _LAYERS = {"NOM": "", "NO": "", "IO": "[dat]", "AC": "[acc]"}  # others have their own names
 _CELLS = 3  # of a line
-_OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")
+_OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")  # they make a verb finite that is not marked as another form
 
 
 def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:

@@ -14,7 +14,7 @@ STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})  # at which a clause may e
 CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "ADV", "NUM"})
 PREFIX: Final = "ни"  # of negative pronouns
 VERBS: Final = ("VERB", "AUX")
-CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")
+CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")  # relations of words that head a clause
 INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")  # of a verb that belongs to the verb above it
 
 

@@ -13,12 +13,12 @@ from ucurve.generation.rublimp.rule import Found, replace_word, rules
 from ucurve.generation.treebank import Sentence, Word
 
 _FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})
-_LINKS: Final = ("cop", "aux")
+_LINKS: Final = ("cop", "aux")  # relations of words that agree in place of the predicate
 _PERSONS: Final = ("1per", "2per", "3per")
 _PERSON_OF: Final = {"1": "1per", "2": "2per", "3": "3per"}
 _NOUNS: Final = ("NOUN", "PRON", "PROPN", "DET", "NUM")
 _SPEAKERS: Final = ("я", "ты")  # of whatever gender the person is
-_CLAUSES: Final = ("csubj", "xcomp", "ccomp")
+_CLAUSES: Final = ("csubj", "xcomp", "ccomp")  # relations of clauses that can be a subject
 _THIRD: Final = "3per"
 _COMMON: Final = "ms-f"  # the grammeme of nouns whose gender is that of the person
 EVERYBODY: Final = "все"  # which stands for "everything" too, where the letter yo is not used
@@ -290,6 +290,7 @@ def _values_around(sentence: Sentence, predicate: Word, parse: Parse, feature: s
     own = parse.tag.number if feature == "Number" else parse.tag.gender
     children = sentence.children[predicate.id]
     inside = [*children, *(grandchild for child in children for grandchild in sentence.children[child.id])]
+    # Any noun of the clause that is not nominative counts as an attractor.
     nouns = [word for word in inside if word.upos in _NOUNS and word.feats.get("Case") != "Nom"]
     found = [names.get(word.feats.get(feature, "")) for word in nouns]
     return list(dict.fromkeys(value for value in found if value and value != own))

@@ -24,7 +24,7 @@ QUANTIFIER: Final = frozenset({"сам", "самый"})
 """The second has forms that are spelled as forms of the first; only these are looked at."""
 
 NOMINAL: Final = ("NOUN", "PROPN", "PRON")
-SUPERLATIVE: Final = ("ADJ",)
+SUPERLATIVE: Final = ("ADJ",)  # before which the other word makes a superlative
 
 
 def _quantified(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:

@@ -30,6 +30,7 @@ def _formed(sentence: Sentence, word: Word, form: str, subtype: str) -> Pair | s
 
 def _roots(form: str, resources: Resources) -> Iterator[tuple[int, str]]:
     """Yield the roots that a form may have, each with the place of its end; a prefix may stand before it."""
+    # Words are cut by the lists of roots and prefixes alone, since the published segmentation is not known.
     starts = [0, *(len(prefix) for prefix in read_list("affixes")["prefixes"] if form.startswith(prefix))]
     for start in dict.fromkeys(starts):
         for end in range(start + _SHORTEST_ROOT, len(form) + 1):
