@@ -27,7 +27,7 @@ class BatchesSettings:
     """Which batches to show and how; conf/batches.yaml describes every key (``after`` is ``from`` there)."""
 
     run: Annotated[str, Field(min_length=1)]
-    after: Annotated[NonNegativeInt, Field(alias="from")]
+    after: Annotated[NonNegativeInt, Field(alias="from")]  # ``from`` is a word of Python
     to: NonNegativeInt
     format: Literal["text", "jsonl", "csv"] = "text"
     ids: bool = False

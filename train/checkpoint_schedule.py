@@ -112,7 +112,8 @@ def babylm_steps(total_steps: int, seen_per_step: int | Fraction) -> tuple[int, 
 def names_by_words(steps: Sequence[int], words_per_step: Fraction) -> list[str]:
     """Return the names that BabyLM 2025 has for checkpoints, as ``chck_10M`` of the first that has seen 10 M words.
 
-    The last one of a budget may have seen less, by a part of a step. A ``UserError`` names one of no whole million.
+    The last one of a budget may have seen less, by a part of a step. A ``UserError`` names a checkpoint that has not
+    seen a whole number of millions.
     """
     names: dict[str, int] = {}
     for step in steps:

@@ -82,7 +82,7 @@ class LibraryModelSettings:
     architecture: str
     config: dict[str, object]
     learning_rate: PositiveFloat
-    objective: ObjectiveKind = "causal"  # the usual one; a model of another than this sees both sides of a token
+    objective: ObjectiveKind = "causal"  # the usual one; with any other a model sees both sides of a token
     size: Name | None = None
 
     @property
@@ -382,6 +382,7 @@ class RunRequest:
     @property
     def run_name(self) -> str:
         """The name of the run: ``<model>-<budget>-<tokenizer>-<data>-s<seed>[-<key>=<value>...][-<name>]``."""
+        # Most runs have one seed for both, which is then in the name once.
         same = self.seeds.init == self.seeds.data
         seed = f"s{self.seeds.init}" if same else f"si{self.seeds.init}d{self.seeds.data}"
         parts = [self.model.name, self.budget, self.tokenizer.name, self.data.run_name, seed]
@@ -538,7 +539,7 @@ def _read_start(values: Configuration) -> Configuration:
             f"start={given}: no checkpoint of a run, which holds {MANIFEST}; as RUN/checkpoints/step00000512"
         )
     manifest = read_manifest(folder)
-    run = folder.parent.parent
+    run = folder.parent.parent  # of RUN/checkpoints/STEP
     facts = read_run_facts(run)  # whose name stays when the folder gets another one
     found = Start(
         run.name if facts is None else facts.name, manifest.step, manifest.weights_sha256, manifest.tokenizer_sha256

@@ -59,7 +59,7 @@ def check_pairs_fit(
 
 
 def log_what_is_not_scored(run: Path, settings: EvalSettings, runs: Iterable[Path] = ()) -> None:
-    """Log once how to score a run, or those that it is a pattern of, where nothing or another command scores them."""
+    """Log once how to score a run, or the runs of a pattern, where no command or another one scores them."""
     if str(run) in _cache.logged or settings.when == "never":
         return
     names = ",".join(settings.benchmarks) or "demo"

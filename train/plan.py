@@ -205,7 +205,7 @@ def _describe_start(plan: Plan) -> list[str]:
 
 
 def _describe_parts(plan: Plan) -> list[str]:
-    """Say how many tokens are of each part of the corpus, and by which step they begin."""
+    """Say how many tokens of each part of the corpus are trained on, and which parts the budget does not reach."""
     seen = plan.part_tokens(plan.steps) or {}
     return [
         f"part           {name}: {count:,} tokens ({100 * count / plan.tokens:.4g} %)"

@@ -209,6 +209,7 @@ def check(kind: type[Settings], values: Mapping[str, object]) -> Settings:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
         details = error.errors(include_url=False)
+    # The caller's values stay as they are.
     listed = copy.deepcopy(dict(values))
     if any(_put_into_list(listed, detail) for detail in details):
         return check(kind, listed)

@@ -62,6 +62,7 @@ def known_keys(name: str) -> dict[str, object]:
     for group, prefix in groups(name).items():
         for file in choices(group):
             for key, value in _keys(load(file), "" if package(file) == AT_THE_TOP else prefix).items():
+                # Where several choices have a key, the first one gives the default.
                 known.setdefault(key, value)
     return known
 

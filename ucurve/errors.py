@@ -55,6 +55,7 @@ def short_traceback(function: Callable[Given, Result]) -> Callable[Given, Result
 
 def nearest(name: str, allowed: Iterable[str], likeness: float = 0.5) -> str | None:
     """Return the allowed name closest to ``name``, or None when nothing is as close as ``likeness``, 1 for equal."""
+    # Of names that differ in their capitals alone, the first in order is proposed.
     plain = {one.casefold(): one for one in sorted(allowed, reverse=True)}  # BLiMP is blimp
     matches = difflib.get_close_matches(name.casefold(), sorted(plain), n=1, cutoff=likeness)
     return plain[matches[0]] if matches else None

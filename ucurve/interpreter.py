@@ -29,6 +29,7 @@ def check_interpreter() -> None:
     if not problem:
         return
     if Path(sys.argv[0]).name not in PROGRAMS:
+        # A program that imports ucurve is not ended by it.
         raise ImportError(problem)
     sys.stderr.write(f"error: {problem}\n")
     sys.exit(2)
@@ -50,6 +51,7 @@ def _hidden_library() -> str:
     """Say in one message that Python would import a file of the user's in place of a library; empty if it would not."""
     import importlib.util
 
+    # A file of the user's is NAME.py or NAME/__init__.py in one of these folders.
     own = {Path.cwd(), Path(sys.path[0]).resolve()}
     for name in _NAMED_LIKE_DATA:
         spec = importlib.util.find_spec(name)

@@ -81,6 +81,7 @@ def _judge_choices(settings: AnswerSettings) -> Findings:
     items = load_items(settings.answers, settings.items, settings.columns)
     answers = load_answers(settings.answers, settings.items, settings.columns, items)
     annotators = judge_annotators(answers, settings.exclude)
+    # Catch trials, controls and training are about people; they say nothing of a paradigm.
     counted = _counted(answers[answers["kind"] == ITEM], annotators)
     judged = judge_items(counted)
     rule = find_rule(settings.rule)

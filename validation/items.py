@@ -70,5 +70,6 @@ def _facts(row: dict[str, str], place: str) -> dict[str, str]:
         raise unknown_name("kind", kind, KINDS, place)
     paradigm = full_cell(row, "paradigm", place) if kind == ITEM else row["paradigm"].strip()
     optional = {name: row.get(name, "").strip() for name in _OPTIONAL}
+    # Without this column the good sentence is the right one.
     right = row.get("right", "").strip() or GOOD
     return {"item": full_cell(row, "item", place), "kind": kind, "paradigm": paradigm, **optional, "right": right}

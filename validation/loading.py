@@ -61,7 +61,7 @@ def load_answers(paths: Sequence[Path], source: Path | None, columns: Columns, i
 
 
 def asked_to_accept(source: Path | None) -> bool:
-    """Say whether people were asked if pairs are right, and not which sentence is, as beside the file of the items."""
+    """Say whether people were asked if a pair is right, and not which sentence is; a file beside the items tells."""
     return bool(_read_about(source).get("settings", {}).get("question") == "accept")
 
 

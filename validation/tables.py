@@ -35,7 +35,7 @@ def agreement_summary(
     judged: pd.DataFrame, paradigms: pd.DataFrame, annotators: pd.DataFrame, people: PeopleTest
 ) -> Summary:
     """Summarize all answers that count; what is not defined is None."""
-    counts = judged[list(CHOICES)].to_numpy(dtype="float64")
+    counts = judged[list(CHOICES)].to_numpy(dtype="float64")  # float64[items, choices]
     correct, total = int(paradigms["correct"].sum()), int(paradigms["total"].sum())
     low, high = wilson_interval(correct, total)
     return {
@@ -130,6 +130,7 @@ def _printed(row: Mapping[Hashable, Any], rule: Rule) -> dict[str, str]:
 
 
 def _or_none(number: float) -> float | None:
+    # JSON has no NaN.
     return None if math.isnan(number) else number
 
 

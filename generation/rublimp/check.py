@@ -14,6 +14,7 @@ def _other_length(good: str, bad: str) -> bool:
 
 
 def _new_yo(good: str, bad: str) -> bool:
+    # In a text that is printed without the letter, it alone would tell the bad sentence.
     return _has_yo(bad) and not _has_yo(good)
 
 

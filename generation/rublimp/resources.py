@@ -134,6 +134,7 @@ def _markers(path: Path) -> dict[str, list[str]]:
 def _affixes(path: Path, column: str) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for number, (root, affixes) in _rows(path, ",", ("root", column)):
+        # The cells are lists as Python writes them, which are read without running them.
         if not re.fullmatch(r"\[('[^',]+'(, '[^',]+')*)?\]", affixes):
             raise UserError(f"{path}:{number}: expected a list of {column}, as ['ик', 'ок'], not {affixes!r}")
         found.setdefault(root.rpartition("_")[0], {}).update(dict.fromkeys(re.findall(r"'([^']+)'", affixes)))

@@ -62,6 +62,7 @@ def change(
     subtype: str,
 ) -> Pair | str:
     """Return the pair of a sentence and the same with other forms of words; ``words`` and ``values``: before, after."""
+    # Such a word has no place in the text where another form could stand.
     if any(sentence.words[number - 1].start is None for number in forms):
         return "the word is a part of a multiword token"
     columns: dict[str, Value] = {

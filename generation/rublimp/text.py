@@ -65,7 +65,7 @@ def _words(places: Sequence[Any], morph: Sequence[Any], syntax: Sequence[Any]) -
         Word(
             id=number,
             form=place.text,
-            lemma="",
+            lemma="",  # slovnet gives none
             upos=tag.pos,
             feats=dict(tag.feats),
             head=heads[number - 1],

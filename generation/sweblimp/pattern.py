@@ -16,8 +16,9 @@ from ucurve.yaml_files import read_yaml
 
 PATTERNS: Final = Path(__file__).with_name("patterns.yaml")
 NO_WORD = "no word fits"
+# {slot.column} is a form of a word, {slot[other.code]} the form that a code of another word names.
 _FIELD = re.compile(r"\{(?P<slot>\w+)(?:\.(?P<column>\w+)|\[(?P<chooser>\w+)\.(?P<code>\w+)\])\}")
-_NOT = "not "
+_NOT = "not "  # before a condition that must not hold
 
 
 @dataclass(frozen=True, config=STRICT)

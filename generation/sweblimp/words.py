@@ -30,6 +30,7 @@ class Row:
         """Return what a cell holds between blanks, nothing for ``-``."""
         return self._codes[column]
 
+    # Conditions look at the codes of every word of a list for every pair.
     @cached_property
     def _codes(self) -> Mapping[str, frozenset[str]]:
         return {column: frozenset(cell.split()) - {_NONE} for column, cell in self.cells.items()}

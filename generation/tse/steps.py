@@ -49,7 +49,7 @@ class Suite:
     target: Callable[[State], Target] = field(repr=False)
 
     def draw(self, rng: random.Random) -> Pair:
-        """Draw a sentence; ``DrawFailed`` where nothing fits what was chosen before or the two targets are equal.
+        """Draw a sentence.
 
         Raises:
             DrawFailed: where nothing fits what was chosen before, or the two targets are equal.

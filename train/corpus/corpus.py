@@ -106,8 +106,8 @@ class Corpus:
     def documents(self, held_out: HeldOut | None = None, interventions: Interventions | None = None) -> Iterator[str]:
         """Yield the documents to train on, as ``read_documents`` does, after the interventions; of parts, one by one.
 
-        What ``held_out`` returned learns from them as they are before the interventions, which are those of the
-        settings unless they are given, and which count what they change.
+        What ``held_out`` returned sees the documents before the interventions. These are those of the settings unless
+        they are given, and they count what they change.
 
         Raises:
             UserError: when no document is left to train on.

@@ -20,7 +20,7 @@ from ucurve.training.corpus.file_names import (
 
 _VALIDATION = "validation*"
 _NAMES_IN_A_NOTE = 3  # the first of those left out
-_ENDINGS_IN_A_NOTE = 8
+_ENDINGS_IN_A_NOTE = 8  # of their names
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,7 @@ def is_complete_here(folder: Path, key: str) -> bool:
     except OSError:  # another system, or a cache that cannot be written to
         return is_complete_store(folder, key)
     with lock:
+        # The time is taken before the files are read, so that a change during the reading counts as new.
         started, found = time.time(), _describe(folder)
         if read_json_or_empty(record).get("files") == found:
             return True

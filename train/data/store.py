@@ -215,6 +215,7 @@ def _key(corpus: Corpus, tokenizer_folder: Path) -> str:
 
 def _join(corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None, read_all: bool) -> TokenStore:
     """Tokenize the parts of a corpus, and record how their streams follow each other."""
+
     stores = [build_token_store(part, tokenizer_folder, cache, processes, read_all) for part in corpus.parts]
     joining = corpus.settings.joining
     assert joining is not None, "what has parts says how they follow each other"
@@ -300,7 +301,7 @@ def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFa
 
 
 def _how_to_hold_out(held_out: HeldOut, tokens: int) -> str:
-    """Say what gives enough held-out text, of which there are so many tokens now: a larger share or longer files."""
+    """Say what gives enough held-out text, which has ``tokens`` tokens now: a larger share or longer files."""
     if isinstance(held_out, OtherText):
         return f"a longer {held_out.source} helps"
     share = min(held_out.share * _ENOUGH_HELD_OUT / max(tokens, 1), _LARGEST_SHARE)  # copies of a text count once

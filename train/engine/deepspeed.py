@@ -131,7 +131,7 @@ class DeepSpeedEngine:
         total = torch.zeros(2, dtype=torch.float64, device=self.device)
         micro_batches = split_inputs(self._micro_batch, share, keys)
         for left, inputs in zip(reversed(range(len(micro_batches))), micro_batches, strict=True):
-            # DeepSpeed exchanges gradients at the boundary only.
+            # DeepSpeed's ``step`` acts only after a micro batch that is marked as the last one.
             self._engine.set_gradient_accumulation_boundary(left == 0)
             loss, of_separators = self._engine(*inputs)
             # The loss is divided by all targets already; DeepSpeed would divide it by the micro batches again.

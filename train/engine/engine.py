@@ -108,7 +108,7 @@ class LossModule(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the summed loss of a batch, in nats, and the part of it that is of the tokens between documents.
 
-        The sequences have ``keys`` by which a model with dropout drops units; without keys any.
+        A model with dropout drops units by the ``keys`` of the sequences; without keys it drops any.
         """
         if self.drops and keys is None:
             # A pass that only tries out the memory belongs to no step, and any keys do.

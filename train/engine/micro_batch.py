@@ -115,7 +115,7 @@ class MicroBatch:
         return min(len(share), max(1, size + (free - peak) // slope))
 
     def _peak(self, ids: torch.Tensor, try_out: Callable[[torch.Tensor], None]) -> int | None:
-        """Return the memory that trying them out needs, 0 if it is not known; None where it does not suffice."""
+        """Return the memory that trying sequences out needs, 0 if it is not known; None where it does not suffice."""
         try:
             if self._memory is not None:
                 return self._memory.peak_of(lambda: try_out(ids))

@@ -23,7 +23,7 @@ class Cell:
     """One run of a grid, with the arguments of ``python train.py`` for this run alone."""
 
     settings: RunRequest
-    overrides: tuple[str, ...]
+    overrides: tuple[str, ...]  # of Hydra's own only ``hydra.searchpath``
 
     @property
     def name(self) -> str:

@@ -39,7 +39,7 @@ class Outcome:
 
     cell: str
     status: Status
-    reason: str = ""
+    reason: str = ""  # for a failure the message of its error
     log: str = ""  # of a failure, the file that has the traceback
 
 

@@ -262,7 +262,7 @@ def _known_keys(architecture: str, masked: bool) -> frozenset[str]:
 
 @cache
 def _is_read(architecture: str, config: str, masked: bool, key: str) -> bool:
-    """Tell whether a shape or a rotation of positions depends on a key, which transformers takes whether or not."""
+    """Tell whether a shape or a rotation of positions depends on a key; transformers takes it in either case."""
     import torch
     from transformers import AutoConfig
 

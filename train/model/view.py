@@ -61,7 +61,7 @@ def allow_both_sides(model: "PreTrainedModel", architecture: str, context: int) 
 
 
 def _some_ids(model: "PreTrainedModel", context: int) -> torch.Tensor:
-    """Return three sequences of different tokens, of which none stands between documents."""
+    """Return three sequences of different tokens without the one that stands between documents, [3, context]."""
     separator, vocabulary = model.config.bos_token_id, model.config.vocab_size
     numbers = torch.arange(3 * context, device=model.device).view(3, context)
     ids: torch.Tensor = (separator + 1 + numbers % (vocabulary - 1)) % vocabulary

@@ -125,7 +125,7 @@ def _find_length(data: CorpusSettings, stream: StreamSize | None) -> tuple[int, 
 def _shares(
     data: CorpusSettings, stream: StreamSize | None, tokens: int, length: int
 ) -> list[tuple[CorpusSettings, StreamSize | None, int]]:
-    """Return the corpora that a corpus consists of, each with its stream and the tokens of a budget that are of it."""
+    """Return the corpora that a corpus consists of, each with its stream and the tokens that a budget takes of it."""
     if data.joining is None:
         return [(data, stream, tokens)]
     counts = data.joining.count(tokens // length, length)

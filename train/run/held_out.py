@@ -89,6 +89,7 @@ class HeldOutLog:
     def _line(self, step: int) -> str:
         store, plan, batch = self._run.store, self._run.plan, self._run.plan.settings.batch
         assert store.held_out is not None, "only a run with held-out text has lines"
+        # Of int64, shape [tokens].
         ids = store.held_out.ids
         masking = None if plan.settings.objective.predicts_next else self._run.masking
         inputs, targets = (ids[:-1], ids[1:]) if masking is None else masking.held_out(ids, batch.length)

@@ -76,6 +76,7 @@ def recall_settings(request: RunRequest) -> RunSettings | None:
     """
     if isinstance(request, RunSettings):
         return request
+    # A run that has not begun has no record of its tokens yet.
     if not (request.folder / CONFIGURATION).exists():
         return None
     before = read_configuration(request.folder)

@@ -108,6 +108,7 @@ class RunRecord:
         kept = [session for session in self._facts.sessions if session.after_step < done]
         for text in describe_changes([*kept[-1:], self._facts.session(done)]):
             log_line(f"{self._run.name}: {text}")
+        # With the same code, versions and machine the session that is there goes on.
         if not kept or kept[-1] != self._facts.session(kept[-1].after_step):
             kept.append(self._facts.session(done))
         self._change(sessions=tuple(kept))

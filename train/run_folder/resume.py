@@ -130,6 +130,7 @@ def state_faults(run: Path, kept: Collection[int] = ()) -> list[str]:
         facts = _read_facts(path)
         if is_leftover(path):
             problems.append(f"{path}: left behind by a killed process, or being written")
+        # A state in a folder that names another step would be found as that step's.
         elif facts is None or state_folder(run, int(facts["step"])) != path or _is_torn(path, facts):
             problems.append(f"{path}: no whole resume state; it may be removed")
         else:

@@ -18,7 +18,7 @@ _READ = 2**22  # bytes of the files, as they lie on disk
 
 @dataclass(frozen=True)
 class Beginning:
-    """A survey of the lines with which a corpus begins, or of all its documents, and how many times as long it is."""
+    """A survey of the lines with which a corpus begins, or of all documents; the corpus is ``scale`` times as long."""
 
     found: Survey
     scale: float

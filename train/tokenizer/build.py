@@ -253,7 +253,7 @@ _CHECKED_CHARACTERS = 300_000  # of the sample, at most
 def tokenizer_statistics(tokenizer: "PreTrainedTokenizerBase", found: Survey) -> dict[str, object]:
     """Describe a tokenizer, by ``tokens`` (Table 4 of ZhoBLiMP), ``corpus`` and ``round_trip``."""
     sampled = sum(map(len, found.sample))
-    # Round trips are checked on an even part of the sample, as they take much longer than counting.
+    # Round trips are checked on an even part of the sample.
     every = math.ceil(sampled / _CHECKED_CHARACTERS)
     return {
         "tokens": count_tokens(tokenizer),

@@ -35,6 +35,7 @@ class LSTMLayer(nn.Module):
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the states of all positions of inputs, both of shape [sequences, length, width]."""
+        # The state before the first position, and the cell's, are 0.
         start = inputs.new_zeros(1, len(inputs), inputs.shape[2])
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         # In order: with biases, one layer, no dropout, in one direction, and sequences before positions.

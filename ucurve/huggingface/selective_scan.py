@@ -121,6 +121,7 @@ class _Scan(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, of_outputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         steps, inputs, rates, into, out_of, states = ctx.saved_tensors
+        # Names that begin with "of" are gradients in the values that they name.
         of_outputs = of_outputs.contiguous()
         of_steps, of_inputs, of_into = torch.zeros_like(steps), torch.empty_like(inputs), torch.empty_like(into)
         of_out_of = torch.bmm(states.flatten(0, 1), of_outputs.flatten(0, 1)[:, :, None]).view_as(out_of)

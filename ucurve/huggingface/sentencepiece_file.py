@@ -28,6 +28,7 @@ def load_unigram(folder: Path, **options: Any) -> "PreTrainedTokenizerBase | Non
 
     model = _read_model(folder / SENTENCEPIECE_MODEL)
     spec = model.trainer_spec
+    # Such a model is left to the class that transformers has for it.
     if spec.model_type == spec.BPE:
         return None
     if spec.model_type != spec.UNIGRAM or spec.treat_whitespace_as_suffix:
@@ -36,6 +37,7 @@ def load_unigram(folder: Path, **options: Any) -> "PreTrainedTokenizerBase | Non
             "words, and nothing names its class; save it as tokenizer.json, or train another"
         )
     names = {"bos_token": spec.bos_id, "eos_token": spec.eos_id, "unk_token": spec.unk_id, "pad_token": spec.pad_id}
+    # A number below 0 stands for a token that the model lacks.
     special = {name: model.pieces[number].piece for name, number in names.items() if number >= 0}
     unigram = _make_unigram(model)
     return PreTrainedTokenizerFast(tokenizer_object=unigram, name_or_path=str(folder), **special, **options)

@@ -13,6 +13,7 @@ TOKENIZER = "tokenizer.json"
 SENTENCEPIECE_MODEL = "tokenizer.model"
 STATISTICS = "statistics.json"  # what this suite adds to a tokenizer it built
 UNIGRAM_COUNTS = "unigram_counts.npy"  # of the training tokens, int64 of shape [vocabulary]
+# These are the names that the tokenizers of transformers have for the files of their vocabularies.
 VOCABULARY_FILES = (
     TOKENIZER,
     SENTENCEPIECE_MODEL,
@@ -80,6 +81,7 @@ CODE_POINTS = 0x110000  # of Unicode
 
 def code_points(text: str) -> NDArray[np.uint32]:
     """Return the code points of a text, shape [characters]."""
+    # UTF-32 has four bytes for every code point.
     return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
 
 
@@ -95,6 +97,7 @@ def character_table(pipeline: dict[str, Any]) -> NDArray[np.int64] | None:
     plain = (pipeline["normalizer"], pipeline["pre_tokenizer"], model["type"]) == (None, splitter, "WordLevel")
     if not plain or any(len(token) != 1 for token in model["vocab"] if token not in special):
         return None
+    # A character without a token of its own is unknown.
     table = np.full(CODE_POINTS, model["vocab"][model["unk_token"]], dtype=np.int64)
     for token, number in model["vocab"].items():
         if token not in special:

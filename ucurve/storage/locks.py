@@ -84,7 +84,7 @@ def _file_system(path: Path) -> str:
 
 @contextmanager
 def only_writer(run: Path) -> Iterator[None]:
-    """Hold the lock of the only process that writes a run; ``BusyError`` when another process holds it.
+    """Hold the lock of the only process that writes a run.
 
     Raises:
         BusyError: when another process holds it.

@@ -194,7 +194,10 @@ def _is_known_so(row: Entry, word: Word, features: Features, name: str, lexicon:
 
 
 def _may_be_open(feature: str, changed: str) -> bool:
-    """Tell whether two rows of UniMorph may differ in a feature: one of agreement that one leaves out, of one layer."""
+    """Tell whether two rows of UniMorph may differ in a feature.
+
+    It is the one that changes, or one of agreement in the same layer, which one of the rows leaves out.
+    """
     names, layer = feature_names(), changed.removeprefix(base_of(changed))
     known = (*names.agreeing, *names.neutralizable, *names.of_persons)
     return feature == changed or (feature.removesuffix(layer) in known and feature.endswith(layer))

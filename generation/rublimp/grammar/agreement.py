@@ -7,9 +7,9 @@ from ucurve.generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, NUMBER_O
 from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse, analyses
 from ucurve.generation.treebank import Sentence, Word
 
-HEADS: Final = frozenset({"NOUN", "NPRO"})
-AGREEING: Final = frozenset({"ADJF", "PRTF"})
-ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})
+HEADS: Final = frozenset({"NOUN", "NPRO"})  # noun and pronoun, by OpenCorpora's names
+AGREEING: Final = frozenset({"ADJF", "PRTF"})  # adjective and participle
+ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})  # relations of words that agree with a noun
 TIES: Final = ("nummod", "flat", "appos", "conj", "compound", "fixed")  # relations of nouns whose cases go together
 
 
@@ -111,7 +111,10 @@ def in_its_case(sentence: Sentence, noun: Word) -> list[Word]:
 
 
 def is_bare(sentence: Sentence, noun: Word) -> bool:
-    """Say whether a noun has no modifier, no noun of its own and no other part of a name, and is no such part."""
+    """Say whether a noun stands alone, with no modifier and no dependent noun.
+
+    It neither has other parts of a name nor is one itself.
+    """
     own = {child.relation for child in sentence.children[noun.id]}
     return noun.relation not in TIES and not own & {*ADJECTIVAL, *TIES, "nmod"}
 

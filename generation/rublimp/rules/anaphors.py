@@ -23,6 +23,7 @@ PRONOUN: Final = "который"
 def _relatives(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
     """Yield relative pronouns that are not subjects with their antecedents, and analyses of both that agree."""
     for word in sentence.words:
+        # All forms of the pronoun begin in this way.
         if not word.form.lower().startswith("котор") or _is_subject(sentence, word):
             continue
         antecedent = _antecedent(sentence, word)
@@ -86,7 +87,7 @@ def _pronoun_changes(
 
 
 def _rivals(sentence: Sentence, pronoun: Word, antecedent: Word) -> list[Parse]:
-    """Return the nouns that a relative pronoun can have in place of its antecedent: those between, and its head."""
+    """Return other nouns that a relative pronoun may refer to: those after its antecedent, and the head of that."""
     between = sentence.words[antecedent.id : pronoun.id - 1]
     head = sentence.head_of(antecedent)
     return [parse for word in (*between, *([] if head is None else [head])) for parse in heads(word)]

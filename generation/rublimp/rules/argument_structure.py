@@ -17,7 +17,7 @@ from ucurve.generation.rublimp.rules.predicates import agreeing_words, finite_pa
 from ucurve.generation.treebank import Sentence, Word
 
 NOMINAL: Final = ("NOUN", "PROPN", "PRON")
-AGENT: Final = "obl:agent"
+AGENT: Final = "obl:agent"  # in trees that name it
 UNMARKED_AGENTS: Final = ("obl", "iobj", "nmod", "nsubj")  # which many parsers give an agent
 _form_like = cache(form_like)  # the same verbs are tried in every sentence
 RECIPROCAL: Final = "друг"  # in "each other", whose second part is no argument by itself

@@ -12,7 +12,7 @@ from ucurve.generation.treebank import Sentence, Word
 
 NO_PARTNER: Final = "the verb has no perfective partner in the list"
 NO_FORM: Final = "the partner has no such form"
-NOT: Final = "не"
+NOT: Final = "не"  # the negative particle
 
 
 def _perfective(sentence: Sentence, resources: Resources, verb: Word, subtype: str) -> Found:

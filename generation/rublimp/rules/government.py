@@ -32,8 +32,10 @@ def _other_cases(sentence: Sentence, word: Word, cases: Sequence[str], subtype: 
 
 
 def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: str) -> Found:
+    # Some pronouns have no number, and of the others only the third person has a gender.
     numbers = [parse.tag.number] if parse.tag.number else []
     gender = [parse.tag.gender] if parse.tag.POS == "NPRO" and parse.tag.number == "sing" and parse.tag.gender else []
+    # After a preposition the new form of a pronoun has the n too.
     mark = {_AFTER_PREPOSITION} & parse.tag.grammemes
     wanted = {case, *numbers, *gender}
     elsewhere = {other.word for other in parse.lexeme if _AFTER_PREPOSITION not in other.tag.grammemes}
@@ -51,6 +53,7 @@ def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: s
 def _preposition(sentence: Sentence, _: Resources) -> Found:
     governed: dict[str, list[str]] = read_list("prepositions")["cases"]
     for word in sentence.words:
+        # What stands in the case of the noun would have to change with it.
         if word.upos not in _NOUNS or in_its_case(sentence, word):
             continue
         for child in sentence.children[word.id]:

@@ -62,7 +62,7 @@ def _noun_change(sentence: Sentence, noun: Word, head: Parse, modifier: Word) ->
 
 
 def number_changes(sentence: Sentence, _: Resources, phrases: Phrases, gender: Grammeme) -> Found:
-    """Yield the sentence with a noun or what agrees with it in the other number; ``gender`` is for nouns without."""
+    """Yield the sentence with a noun or its modifier in the other number; nouns without a gender have ``gender``."""
     for noun, head, modifier, parse in phrases(sentence):
         [number] = other_values(NUMBERS, parse.tag.number)
         if len(modifiers_of(sentence, noun)) <= 1:

@@ -12,7 +12,7 @@ from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.rublimp.rule import Found, replace_word, rules
 from ucurve.generation.treebank import Sentence, Word
 
-_FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})
+_FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})  # with short adjectives and participles
 _LINKS: Final = ("cop", "aux")  # relations of words that agree in place of the predicate
 _PERSONS: Final = ("1per", "2per", "3per")
 _PERSON_OF: Final = {"1": "1per", "2": "2per", "3": "3per"}
@@ -106,7 +106,7 @@ def _change(
 
 
 def _has_other_subject(sentence: Sentence, word: Word, subject: Word, form: str) -> bool:
-    """Say whether a form can have its object as its subject, or no subject, and its subject as its object."""
+    """Say whether with a form the object can be read as subject, and the subject as object, or none is needed."""
     if any(parse.tag.POS == "PRED" for parse in analyses(form)):  # vidno
         return True
     objects = [child for child in sentence.children[word.id] if child.relation == "obj"]
@@ -119,6 +119,7 @@ def _has_other_subject(sentence: Sentence, word: Word, subject: Word, form: str)
 def agrees(subject: Word, predicate: Parse) -> bool:
     """Say whether a predicate agrees with its subject, by an analysis or, for unknown words, features of the tree."""
     number, gender = NUMBER_OF.get(subject.feats.get("Number", "")), GENDER_OF.get(subject.feats.get("Gender", ""))
+    # The analyzer guesses the features of words that it does not know, so for these the tree decides.
     found = heads(subject) if is_known(subject.form) else []
     return any(may_agree(predicate, parse) for parse in found) if found else _matches(predicate, number, gender, _THIRD)
 
@@ -161,7 +162,7 @@ def _subject_of(sentence: Sentence, predicate: Word) -> Word | None:
 def is_negated(sentence: Sentence, predicate: Word) -> bool:
     """Say whether a negative particle stands before a predicate, or depends on it."""
     around = agreeing_words(sentence, predicate)
-    before = [sentence.words[word.id - 2] for word in around if word.id > 1]
+    before = [sentence.words[word.id - 2] for word in around if word.id > 1]  # the words before; numbers count from 1
     children = [child for word in around for child in sentence.children[word.id]]
     return any(word.form.lower() in ("не", "ни") for word in [*before, *children])
 

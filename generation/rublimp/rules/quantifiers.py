@@ -71,6 +71,7 @@ def _argument(sentence: Sentence, word: Word, readings: list[Parse]) -> tuple[Wo
     clause = [] if head is None else [head, *sentence.children[head.id]]
     clause = [other for other in clause if other.upos in NOMINAL and other.id != word.id]
     found = [(other, *both) for other in clause if (both := _agreeing(other, readings)) is not None]
+    # With two such words it is open what the quantifier belongs to.
     return found[0] if len(found) == 1 else None
 
 

@@ -14,7 +14,7 @@ KNOWN: Final = "the result is a word"
 UNPRONOUNCEABLE: Final = "the result has letters that do not follow each other"
 _SHORTEST_ROOT: Final = 2  # letters
 _VERBS: Final = ("VERB", "AUX")
-_VERBAL: Final = frozenset({"VERB", "INFN", "PRTF", "PRTS", "GRND"})
+_VERBAL: Final = frozenset({"VERB", "INFN", "PRTF", "PRTS", "GRND"})  # with participles and converbs
 # No Russian word has these letters side by side.
 _IMPOSSIBLE: Final = ("ъъ", "ьь", "ъь", "ьъ", "ыы", "йй", "ъы", "ьы", "йь", "аъ", "оъ", "уъ", "еъ", "иъ")
 
@@ -46,7 +46,7 @@ def _add_suffix(sentence: Sentence, resources: Resources) -> Found:
         form = word.form.lower()
         if word.upos not in ("NOUN", "ADJ") or not is_known(form):
             continue
-        made: dict[str, None] = {}
+        made: dict[str, None] = {}  # two segmentations may give one form
         for end, root in _roots(form, resources):
             for suffix in resources.suffixes[root]:
                 if suffix in allowed and not form[end:].startswith(suffix):
@@ -79,7 +79,7 @@ def _takes(resources: Resources, form: str, *prefixes: str) -> bool:
 
 
 def _after_prefixes(resources: Resources, form: str) -> Iterator[str]:
-    """Yield the verbs that are left of a verb without a prefix."""
+    """Yield what is left of a verb without one of its prefixes, where that is a verb too."""
     for prefix in prefixes_of(form) if not _begins_with_root(form) else ():
         rest = form[len(prefix) :]
         if _is_verb(rest) and _takes(resources, rest, prefix):
