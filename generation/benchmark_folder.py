@@ -15,7 +15,7 @@ from ucurve.generation.maker import Made, Outcome
 from ucurve.storage.files import sha256_file, write_json
 
 REPORT_FILE = "report.json"
-_COLUMNS = {"paradigm": "UID"}  # as in the files of BLiMP
+_COLUMNS = {"paradigm": "UID"}  # the files of BLiMP have this name
 
 
 def write_benchmark(

@@ -20,7 +20,7 @@ from ucurve.generation.variety import variety_of_pairs
 from ucurve.text_table import format_table
 from ucurve.token_stream.run import RunTokens
 
-_SHOWN = 3  # paradigms in the row of a check
+_SHOWN = 3  # the row of a check shows so many paradigms
 
 
 def check_folder(

@@ -83,7 +83,7 @@ def _read(folder: Path, percent: int) -> list[pd.Series]:
             place = (path.parent.parent.relative_to(root).as_posix(), scorer)
             step = parse_step(path.stem)
             if step is not None:
-                found[place] = max(step, found.get(place, step))  # of a run the last checkpoint
+                found[place] = max(step, found.get(place, step))  # the last checkpoint of a run counts
     if not found:
         raise UserError(f"filter.scores: no scores of the scorer {' or '.join(SCORERS)} in {root}")
     parts = []

@@ -19,7 +19,7 @@ _SAID = {
     "other_lemma": "have another word, not another form of one lemma, where they differ",
     "unequal_length": "are of unequal length in {}",
 }
-_MARKS = re.compile(r"^\W+|\W+$")  # punctuation at the edges of a word
+_MARKS = re.compile(r"^\W+|\W+$")  # punctuation may stand at the edges of a word
 
 
 class Member(NamedTuple):

@@ -239,7 +239,7 @@ def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths
     ]
     if not named:
         return
-    named.sort(key=lambda entry: -entry[0])  # the most lopsided first
+    named.sort(key=lambda entry: -entry[0])  # the most lopsided one comes first
     shown = [f"{outcome.paradigm.name} {wins} %" for wins, outcome in named]
     log_line(
         f"the bad sentence is longer (in {lengths.unit}) in more than {LOPSIDED:.0%} of the pairs of {len(named)} of "

@@ -26,7 +26,7 @@ from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.plan import Plan
 from ucurve.training.run.budget import say_budget_warnings
 
-_ROUNDS = 3  # of which the median is taken
+_ROUNDS = 3  # the median of so many is taken
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))

@@ -61,7 +61,7 @@ def emit_command(arguments: Sequence[str]) -> None:
     settings, grid = split_arguments(EmitSettings, "emit", arguments)
     cells = expand_grid(grid)
     say_budget_warnings(cell.settings for cell in cells)
-    runs = [list(cell.overrides) for cell in cells]  # the arguments of each job
+    runs = [list(cell.overrides) for cell in cells]  # each job has its arguments
     if settings.launcher == "workers":  # every job does what is left of the whole grid
         device = "gpus" if settings.slurm.gpus else "workers"
         runs = [[f"{device}={settings.processes}", *grid]] * settings.nodes

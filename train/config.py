@@ -166,7 +166,7 @@ class EngineSettings:
     config: str | None = None
     precision: Precision = "float32"  # ``auto`` becomes what it is on this machine as soon as it is read
     compile: bool | Literal["auto"] = "auto"
-    reduction: Precision = "float32"  # of gradients that are sent between processes
+    reduction: Precision = "float32"  # gradients are sent in this precision
 
     @field_validator("micro_batch", mode="before")
     @classmethod
@@ -539,7 +539,7 @@ def _read_start(values: Configuration) -> Configuration:
             f"start={given}: no checkpoint of a run, which holds {MANIFEST}; as RUN/checkpoints/step00000512"
         )
     manifest = read_manifest(folder)
-    run = folder.parent.parent  # of RUN/checkpoints/STEP
+    run = folder.parent.parent  # the folder is RUN/checkpoints/STEP
     facts = read_run_facts(run)  # whose name stays when the folder gets another one
     found = Start(
         run.name if facts is None else facts.name, manifest.step, manifest.weights_sha256, manifest.tokenizer_sha256

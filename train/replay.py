@@ -61,7 +61,7 @@ class SeenBatches:
         part, store = self.batches.at(step), self.batches.store
         order, size = part.order, part.sequences
         starts, windows = self.batches.starts_of_step(step), self.batches.of_step(step)
-        masks: list[dict[str, Any]] = [{}] * size  # of a run without masks
+        masks: list[dict[str, Any]] = [{}] * size  # a run without masks has none
         if self.masking is not None:  # which the last target is no part of
             masks = [
                 {"masked": self._decode(inputs), "inputs": inputs, "targets": targets}

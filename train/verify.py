@@ -52,7 +52,7 @@ class VerifySettings:
 _FILES = {CONFIGURATION, RECORD, METRICS}
 # The last one is what that tracker writes.
 _FOLDERS = {TOKENIZER, CHECKPOINTS, RESUME, EVAL, "wandb"}
-_SHOWN = 5  # faults of one file of metrics
+_SHOWN = 5  # so many faults of one file are shown
 
 
 def verify_command(values: dict[str, object]) -> None:

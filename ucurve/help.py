@@ -10,7 +10,7 @@ from ucurve import config_files
 from ucurve.arguments import with_implied_choices
 from ucurve.invocation import command
 
-_WIDTH = 100  # letters of a line
+_WIDTH = 100  # a line has so many letters
 _COLUMN = 30  # where the words about a key begin
 _LINE = re.compile(r"""(?P<indent> *)"?(?P<key>[\w.]+)"?:(?P<value>.*?)(\s+# (?P<words>.*))?$""")
 _EXAMPLE = re.compile(r"(python|ucurve) \S+")

@@ -11,7 +11,7 @@ from ucurve.validation.answer_files import BAD, GOOD, full_cell
 
 ITEM, CATCH, CONTROL, TRAINING = "item", "catch", "control", "training"
 KINDS = (ITEM, CATCH, CONTROL, TRAINING)
-_REQUIRED = ("item", "kind", "paradigm")  # columns of a file of items
+_REQUIRED = ("item", "kind", "paradigm")  # a file of items has these columns
 _OPTIONAL = ("benchmark", "phenomenon", "pair", GOOD, BAD)
 
 

@@ -116,9 +116,10 @@ _COLUMN = re.compile(r"#\s*(\d+)\.\s*(.+?)\.?\s*")
 _TRIAL = "Order number of item"
 _PERSON = "annotator"
 _TIME = "EventTime"
-_ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)  # which every line must have
+# Every line must have these columns.
+_ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)
 Kind = TypeVar("Kind")
-_SIDES = ("first", "second")  # as Label Studio shows the sentences
+_SIDES = ("first", "second")  # Label Studio shows the sentences in this order
 _Trial = tuple[str, str, str]  # when the results came in, the person, and the place of the trial in the experiment
 
 

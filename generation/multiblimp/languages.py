@@ -19,17 +19,17 @@ from ucurve.yaml_files import read_yaml
 class LanguageSettings:
     """What is set for a language; languages.yaml describes it."""
 
-    left_out: tuple[str, ...] = ()  # beginnings of the names of treebanks
-    marks: Literal["keep", "remove"] = "keep"  # diacritics and other combining marks
+    left_out: tuple[str, ...] = ()  # the names of these treebanks begin so
+    marks: Literal["keep", "remove"] = "keep"  # these are diacritics and other combining marks
     # features of a finite verb, by the feature that is looked at
     verb: dict[str, dict[str, str]] = Field(default_factory=dict)
-    no_agreement_after: tuple[str, ...] = ()  # lemmas of auxiliaries
-    subject: dict[str, str] = Field(default_factory=dict)  # features
-    no_agreement_with: tuple[str, ...] = ()  # relations of dependents
+    no_agreement_after: tuple[str, ...] = ()  # after these auxiliaries a participle does not agree
+    subject: dict[str, str] = Field(default_factory=dict)  # a subject must have these features
+    no_agreement_with: tuple[str, ...] = ()  # dependents with these relations take agreement away
     one: tuple[str, ...] = ()  # lemmas of such dependents that do not count
-    quantities: tuple[str, ...] = ()  # lemmas of nouns
-    comitative: tuple[str, ...] = ()  # lemmas of adpositions
-    saying: tuple[str, ...] = ()  # lemmas of verbs
+    quantities: tuple[str, ...] = ()  # the verb may agree with what these nouns count
+    comitative: tuple[str, ...] = ()  # these adpositions join a second subject
+    saying: tuple[str, ...] = ()  # these are verbs of saying
     # further features of forms of UniMorph, by those it has
     also: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     treebank_script: Literal["", "Translit", "san"] = ""

@@ -23,7 +23,7 @@ from ucurve.generation.rublimp.rules.all_rules import RULES
 from ucurve.generation.rublimp.text import read_text
 from ucurve.generation.treebank import find_treebanks, read_treebank
 
-PAIRS: Final = 1000  # of a paradigm, as in the published files
+PAIRS: Final = 1000  # the published files have as many of a paradigm
 SHORTEST, LONGEST = 6, 50  # tokens of a sentence, appendix A of the paper
 STRATA: Final = ("domain", "length_group", "subtype")  # columns of which a sample keeps the proportions
 MORE: Final = "more of the same sentence"

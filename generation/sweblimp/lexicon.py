@@ -47,9 +47,9 @@ class Coded:
 class Source:
     """Where the treebank says what a list says (an entry of ``lexicon.yaml``)."""
 
-    upos: str  # in the treebank
+    upos: str  # the treebank has this part of speech
     lemma: str  # the column of the list that holds it
-    forms: dict[str, dict[str, str]]  # the features of each column of forms
+    forms: dict[str, dict[str, str]]  # each column of forms has these features
     codes: dict[str, Coded] = field(default_factory=dict)
 
 

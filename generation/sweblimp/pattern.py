@@ -18,7 +18,7 @@ PATTERNS: Final = Path(__file__).with_name("patterns.yaml")
 NO_WORD = "no word fits"
 # {slot.column} is a form of a word, {slot[other.code]} the form that a code of another word names.
 _FIELD = re.compile(r"\{(?P<slot>\w+)(?:\.(?P<column>\w+)|\[(?P<chooser>\w+)\.(?P<code>\w+)\])\}")
-_NOT = "not "  # before a condition that must not hold
+_NOT = "not "  # it stands before a condition that must not hold
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -27,10 +27,10 @@ class Pattern:
 
     name: str  # as in the published file
     category: str  # the group of paradigms that the paper puts it into
-    draw: dict[str, dict[str, str | list[str]]]  # by slot: the list and conditions on its columns
+    draw: dict[str, dict[str, str | list[str]]]  # each slot names a list and conditions on its columns
     good: str  # a text with fields, as is the next
     bad: str
-    edit: str  # a regular expression of ``good => bad``
+    edit: str  # this regular expression matches ``good => bad``
     longer: int = 0  # by how many words the bad sentence is longer
 
     def candidate(self, lists: WordLists, rng: random.Random) -> Pair:

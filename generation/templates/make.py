@@ -13,7 +13,7 @@ from ucurve.eval.templates.vocabulary import LEMMA, Vocabulary, read_vocabulary
 from ucurve.fields import STRICT
 from ucurve.generation.maker import Drawn, Made
 
-_DEFAULT_PAIRS = 300  # of a paradigm, as ZhoBLiMP has
+_DEFAULT_PAIRS = 300  # ZhoBLiMP has as many of a paradigm
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)

@@ -10,11 +10,11 @@ from ucurve.fields import STRICT
 from ucurve.generation.tse.steps import Option, State, Step, Suite, Target, hidden
 from ucurve.generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
 
-# of basque.csv, beside the word and its category
+# The file basque.csv has these columns beside two others.
 COLUMNS = ("subcategory", "tense", "possible_S", "possible_DO", "possible_IO")
 CATEGORIES = ("n", "v", "aux")
 TENSES = ("PST", "PRS", "FUT")
-# of nouns, and of what verbs take
+# Nouns have one of these classes, and verbs say which ones they take.
 CLASSES = ("person", "animal", "food", "tool", "transport", "text", "speech", "other")
 _OTHER = {"sg": "pl", "pl": "sg"}
 
@@ -23,8 +23,8 @@ _OTHER = {"sg": "pl", "pl": "sg"}
 class Frame:
     """A frame: the paradigm of its auxiliary, and its arguments in their order."""
 
-    paradigm: str  # of the auxiliary, by the arguments that it agrees with
-    order: tuple[str, ...]  # of S, DO and IO
+    paradigm: str  # it names the arguments with which the auxiliary agrees
+    order: tuple[str, ...]  # its members are S, DO and IO
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -13,7 +13,7 @@ from ucurve.generation.maker import CheckOf, each_pair
 from ucurve.generation.tse.swahili import Grammar
 from ucurve.yaml_files import read_yaml
 
-_STOPS = (".", "।")  # the full stop, and the danda of Hindi
+_STOPS = (".", "।")  # Hindi ends a sentence with a danda
 _BASQUE = re.compile(r"(?:basque-)?(?P<focus>S|DO|IO)-(?P<order>(?:(?:S|DO|IO)_)+)V_AUX")
 _HINDI = re.compile(r"(?:hindi-)?S_(?P<ne>ne_)?(?P<possessors>PossPRN_(?:PossN_)?)?O_V")
 _SWAHILI = re.compile(r"(?:swahili-)?N_of_Poss_(?P<demonstrative>D_)?(?:A_)?V(?:1_V2)?")

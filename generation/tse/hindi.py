@@ -10,7 +10,7 @@ from ucurve.fields import STRICT
 from ucurve.generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
 from ucurve.generation.tse.vocabulary import ANIMATE, Entry, Vocabulary, read_vocabulary
 
-COLUMNS = ("semantic_class", "gender", "nom_pl", "obl_sg", "obl_pl")  # of hindi.csv, beside the word and its category
+COLUMNS = ("semantic_class", "gender", "nom_pl", "obl_sg", "obl_pl")  # hindi.csv has these columns beside two others
 CATEGORIES = ("n", "v")
 NUMBERS = ("sg", "pl")
 GENDERS = ("m", "f")
@@ -29,18 +29,18 @@ class Frame:
 class Grammar:
     """What hindi.yaml says; keys such as ``m_sg`` are gender and number."""
 
-    ergative: str  # the particle after some subjects
-    marker: str  # of a marked object
+    ergative: str  # this particle stands after some subjects
+    marker: str  # it marks some objects
     stop: str
     frames: dict[str, Frame]
-    pronouns: tuple[str, ...]  # stems of possessive pronouns
+    pronouns: tuple[str, ...]  # these are stems of possessive pronouns
     possessive: dict[str, str]  # forms that agree with what is possessed: direct_singular, masculine, feminine
-    genitive: dict[str, str]  # like the possessive
-    participle: dict[str, str]  # endings by gender and number
-    habitual: str  # after the stem
+    genitive: dict[str, str]  # it agrees like the possessive
+    participle: dict[str, str]  # its endings show gender and number
+    habitual: str  # it follows the stem
     glide: str
     long_a: str
-    auxiliaries: dict[str, dict[str, str]]  # by tense
+    auxiliaries: dict[str, dict[str, str]]  # each tense has its own
     phenomena: dict[str, str]  # of suites without and with ne
 
 

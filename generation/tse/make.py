@@ -14,7 +14,7 @@ from ucurve.generation.tse import basque, hindi, swahili
 from ucurve.generation.tse.steps import Suite
 from ucurve.yaml_files import read_yaml
 
-_DEFAULT_PAIRS = 1000  # of each of the 22 suites, as in the published files
+_DEFAULT_PAIRS = 1000  # the published files have as many of each suite
 _LANGUAGES: dict[str, tuple[str, ModuleType]] = {
     "eus": ("basque", basque),
     "hin": ("hindi", hindi),

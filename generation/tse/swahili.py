@@ -13,7 +13,7 @@ from ucurve.fields import STRICT
 from ucurve.generation.tse.steps import Option, State, Step, Suite, Target, fixed, hidden
 from ucurve.generation.tse.vocabulary import Entry, Vocabulary, read_vocabulary
 
-COLUMNS = ("noun_class", "semantic_class", "possible_connections")  # of swahili.csv, beside the word and its category
+COLUMNS = ("noun_class", "semantic_class", "possible_connections")  # swahili.csv has these columns beside two others
 CATEGORIES = ("n", "a", "v")
 CLASSES = tuple(map(str, range(1, 12)))
 _SEMANTIC = ("human", "animal", "thing", "place", "food_countable", "food_uncountable", "drink")
@@ -35,10 +35,10 @@ class Frame:
 class Grammar:
     """What swahili.yaml says; a list has an entry for each concord class, from 1 to 11."""
 
-    of: ByClass  # the words for "of"
+    of: ByClass  # these are the words for "of"
     demonstratives: dict[str, ByClass]
-    subject: ByClass  # prefixes of verbs
-    relative: ByClass  # markers inside of relative verbs
+    subject: ByClass  # these are prefixes of verbs
+    relative: ByClass  # relative verbs have these markers inside
     tenses: dict[str, str]  # names of tenses by their prefix
     relative_tenses: tuple[str, ...]
     copula: str
@@ -48,7 +48,7 @@ class Grammar:
     exceptions: dict[str, dict[int, str]]  # forms of adjectives by concord class
     exceptions_as_published: dict[str, dict[int, str]]
     human_and_animal: dict[str, int]  # the concord class of such nouns with an odd and with an even noun class
-    animate: tuple[str, ...]  # semantic classes of people and animals
+    animate: tuple[str, ...]  # these classes are of people and animals
     frames: dict[str, Frame]
     phenomena: dict[str, str]
 

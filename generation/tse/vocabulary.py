@@ -8,7 +8,7 @@ from ucurve.errors import UserError, unknown_name
 from ucurve.storage.tabular import read_rows
 
 EMPTY = "_"  # a cell without a value
-ANIMATE = ("person", "animal", "human")  # semantic classes of nouns
+ANIMATE = ("person", "animal", "human")  # these are semantic classes of nouns
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,7 +129,7 @@ def _lay_out_cache(out: Path, repo: str, names: list[str]) -> None:
         (place / name).mkdir(parents=True)
     for name in names:
         files = {path.name: sha256_file(path) for path in contents(out / name)}
-        commit = sha256_json(files)[:40]  # as long as a commit of Git
+        commit = sha256_json(files)[:40]  # a commit of Git is as long
         (place / "refs" / name).write_text(commit, encoding="utf-8")
         snapshot = place / "snapshots" / commit
         if not snapshot.exists():

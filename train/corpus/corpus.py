@@ -43,7 +43,7 @@ class Corpus:
         Raises:
             UserError: naming the path or the part.
         """
-        _ = self.files  # which looks for them
+        _ = self.files  # the property looks for them
         for part in self.settings.parts:
             try:
                 Corpus(part.data).check_files()

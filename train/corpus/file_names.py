@@ -98,7 +98,7 @@ def _parts(path: Path) -> set[str]:
 
 
 FILE_HASHES = "file_hashes.jsonl"  # in the cache folder; a line for each file that was hashed
-_SETTLED_SECONDS = 2.0  # since the last change of a file
+_SETTLED_SECONDS = 2.0  # a file must be unchanged for so long
 
 _File = tuple[str, int, int, int, int]  # path, size, inode, mtime_ns, ctime_ns
 _remembered: dict[_File, str] = {}

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ucurve.training.corpus.readers import PIECE_CHARACTERS, Continuation
 
-SAMPLE_BYTES = 2**18  # of UTF-8
-DEFAULT_SHARE = 0.001  # of documents, where a corpus of files has no validation files
-_HASHES = 2**64  # as a hash has 8 bytes
+SAMPLE_BYTES = 2**18  # the size is of UTF-8
+DEFAULT_SHARE = 0.001  # it holds where a corpus has no validation files
+_HASHES = 2**64  # a hash has 8 bytes
 
 
 class SetApart:

@@ -12,7 +12,7 @@ from ucurve.processes import naming_a_death, without_interrupts
 from ucurve.training.corpus.readers import Mark
 
 Result = TypeVar("Result")
-_CHARACTERS_AT_ONCE = 250_000  # in a batch
+_CHARACTERS_AT_ONCE = 250_000  # a batch has so many characters
 _BATCHES_PER_PROCESS = 3  # pending at most; more would only hold text in memory
 
 

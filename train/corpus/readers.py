@@ -19,7 +19,7 @@ from ucurve.errors import UserError, unknown_name
 from ucurve.training.corpus.file_names import COMPRESSIONS, compression_by_name, ending, file_form
 
 Unit = Literal["record", "line"]
-_ROWS_AT_ONCE = 1024  # of Parquet
+_ROWS_AT_ONCE = 1024  # so many rows of Parquet are read at once
 _LONGEST_FIELD = 2**31 - 1  # of a table, in characters: a field is a document, and Python allows 131,072 by default
 PIECE_CHARACTERS = 2**18  # of a text file that is one document
 _READ_AT_ONCE = 2**20  # of a Parquet column, which is otherwise read whole for each row group
@@ -105,7 +105,7 @@ def _texts_of_lines(lines: Iterable[tuple[int, str]], path: Path, field: str) ->
         place = f"{path}:{number}"
         try:
             record = json.loads(line)
-        except (ValueError, RecursionError) as error:  # also for a number of thousands of digits, or as many brackets
+        except (ValueError, RecursionError) as error:  # Python refuses thousands of digits or brackets so
             raise UserError(f"{place}: not a line of JSON ({error})") from error
         yield field_text(record, field, place)
 

@@ -19,8 +19,8 @@ from ucurve.training.corpus.file_names import (
 )
 
 _VALIDATION = "validation*"
-_NAMES_IN_A_NOTE = 3  # the first of those left out
-_ENDINGS_IN_A_NOTE = 8  # of their names
+_NAMES_IN_A_NOTE = 3  # a note names so many files
+_ENDINGS_IN_A_NOTE = 8  # a note shows so many endings of names
 
 
 @dataclass(frozen=True)

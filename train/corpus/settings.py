@@ -17,7 +17,7 @@ from ucurve.training.corpus.interventions import Intervention
 from ucurve.training.corpus.readers import Unit
 
 _JOINED = ("mixture", "stages")  # kinds that consist of other corpora
-# which the parts have, and not the whole
+# Only the parts have these keys, and not the whole.
 _OF_ONE = ("path", "dataset", "subset", "revision", "max_documents", "words", "interventions", "holdout")
 _ONLY_FOR = {"path": "text", "dataset": "hub", "subset": "hub", "revision": "hub", "max_documents": "hub"}
 
@@ -38,8 +38,8 @@ class CorpusSettings:
     dataset: str | None = None
     subset: str | None = None
     split: str = "train"
-    max_documents: PositiveInt | None = None  # of the hub's dataset; all where None
-    revision: str | None = None  # a branch, tag or commit; the newest where None
+    max_documents: PositiveInt | None = None  # only a dataset of the hub has it; None takes all
+    revision: str | None = None  # it is a branch, tag or commit; None is the newest
     benchmarks: tuple[str, ...] = ()
     commit: str | None = None  # of a dataset of the hub, as ``pin_corpus`` found it; no key of conf/data/
     holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0  # runs from before this key existed held nothing out

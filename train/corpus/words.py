@@ -22,7 +22,7 @@ from ucurve.training.corpus.settings import CorpusSettings, WordCounter
 
 _FORMAT = 1  # raised when the same text would have another number of words
 _COUNT = "count.json"
-_WORDS_BETWEEN_LINES = 20_000_000  # of progress
+_WORDS_BETWEEN_LINES = 20_000_000  # one line of progress is logged for so many
 
 # Characters of a word where no text is at hand, for the estimate of a dry run: more than words have on average.
 _LONG_WORD: dict[WordCounter, float] = {"jieba": 2.0, "whitespace": 6.0}
@@ -136,7 +136,7 @@ def _jieba_cut() -> Callable[[str], Iterable[str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of newer Pythons about the syntax of its files
         import jieba
-    jieba.setLogLevel(logging.WARNING)  # else it logs how it loads its dictionary
+    jieba.setLogLevel(logging.WARNING)  # jieba would log how it loads its dictionary
     segmenter = jieba.Tokenizer()
     with tempfile.TemporaryDirectory() as own:  # in the system's folder, another user could replace jieba's cache
         segmenter.tmp_dir = own

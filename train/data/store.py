@@ -50,7 +50,7 @@ DROPPED = "dropped.jsonl.gz"  # in the folder of a stream: the documents and sen
 _LEAST_HELD_OUT, _ENOUGH_HELD_OUT = 100, 1_000  # tokens: the mean loss is uncertain by about a tenth, or by 3 %
 _LARGEST_SHARE = 0.1  # of the documents that is proposed for held-out text
 _SHARD_TOKENS = 2**26  # 128 MiB of 16-bit ids
-_TOKENS_BETWEEN_LINES = 50_000_000  # of progress
+_TOKENS_BETWEEN_LINES = 50_000_000  # one line of progress is logged for so many
 _TOKENS_AT_ONCE = 2**22  # that are read back when a stream is gone on with
 
 
@@ -215,7 +215,6 @@ def _key(corpus: Corpus, tokenizer_folder: Path) -> str:
 
 def _join(corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None, read_all: bool) -> TokenStore:
     """Tokenize the parts of a corpus, and record how their streams follow each other."""
-
     stores = [build_token_store(part, tokenizer_folder, cache, processes, read_all) for part in corpus.parts]
     joining = corpus.settings.joining
     assert joining is not None, "what has parts says how they follow each other"

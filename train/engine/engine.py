@@ -298,7 +298,7 @@ def _average_in_bfloat16(
 
 def reduce_loss(processes: Processes, sums: torch.Tensor, flags: tuple[bool, ...] = ()) -> torch.Tensor:
     """Return both sums of the loss over all processes, float64, followed by how many of them have set each flag."""
-    values = torch.zeros(2 + len(flags), dtype=torch.float64, device=sums.device)  # one exchange for all of them
+    values = torch.zeros(2 + len(flags), dtype=torch.float64, device=sums.device)  # all of them need one exchange
     values[:2] = sums
     for place in (2 + number for number, flag in enumerate(flags) if flag):
         values[place].fill_(1.0)  # copied to the device, it would make the processor wait

@@ -23,7 +23,7 @@ class Cell:
     """One run of a grid, with the arguments of ``python train.py`` for this run alone."""
 
     settings: RunRequest
-    overrides: tuple[str, ...]  # of Hydra's own only ``hydra.searchpath``
+    overrides: tuple[str, ...]  # of Hydra's own overrides only ``hydra.searchpath`` is there
 
     @property
     def name(self) -> str:
@@ -220,7 +220,7 @@ def list_costs(plans: Sequence[Plan], measure: Callable[[Plan], Mapping[str, flo
         known = {
             "parameters": plan.parameters.total,
             "flops": plan.flops(plan.own_steps * plan.settings.batch.tokens),
-            "disk_bytes": plan.disk_bytes,  # of the whole run, unlike its FLOPs
+            "disk_bytes": plan.disk_bytes,  # this is of the whole run, unlike the FLOPs
         }
         costs.append(known | dict(measure(plan) if measure is not None else {}))
     totals = {key: sum(one[key] for one in costs) for key in costs[0]}

@@ -39,7 +39,7 @@ class Outcome:
 
     cell: str
     status: Status
-    reason: str = ""  # for a failure the message of its error
+    reason: str = ""  # of a failure it is the message of the error
     log: str = ""  # of a failure, the file that has the traceback
 
 
@@ -196,7 +196,7 @@ def read_failure(run: Path) -> Failure | None:
     """Return the last failure of a run folder's cell, if one can be read."""
     try:
         return Failure(**read_json_or_empty(failure_file(run)))
-    except TypeError:  # of no record, or one of another version
+    except TypeError:  # there is no record, or another version wrote it
         return None
 
 

@@ -109,7 +109,7 @@ def compute_in_view(
     if way is None and both_sides is None:
         return forward(ids)
     begins = ids == model.config.bos_token_id
-    begins[:, 0] = True  # what is left of a document
+    begins[:, 0] = True  # what is left of a document begins here
     column = torch.arange(ids.shape[1], device=ids.device)
     # int64[sequences, length], which count from 0 in each document
     positions = column - torch.where(begins, column, 0).cummax(1).values

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import trackio
     import wandb
 
-_AT_CHECKPOINTS = ("accuracy/*", "held_out/*")  # names of values that only checkpoints have
+_AT_CHECKPOINTS = ("accuracy/*", "held_out/*")  # only checkpoints have values of these names
 _CHECKPOINT = "checkpoint"  # the step of the checkpoint that values belong to
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a manifest is read and checked without torch
     from transformers import PreTrainedModel
 
 
-_PROBE_TOKENS = 32  # spread over the vocabulary
+_PROBE_TOKENS = 32  # they are spread over the vocabulary
 
 
 def write_checkpoint(run: Path, model: "PreTrainedModel", tokenizer: Path, facts: CheckpointFacts) -> Path:

@@ -245,9 +245,9 @@ def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path, with_mask:
     write_json(folder / STATISTICS, facts | statistics | {"files": tokenizer_files(folder)})
 
 
-_EXAMPLES = 5  # texts that do not come back
-_EXCERPT = 20  # characters of such a text
-_CHECKED_CHARACTERS = 300_000  # of the sample, at most
+_EXAMPLES = 5  # so many texts that do not come back are shown
+_EXCERPT = 20  # an example has so many characters
+_CHECKED_CHARACTERS = 300_000  # at most so many of the sample are checked
 
 
 def tokenizer_statistics(tokenizer: "PreTrainedTokenizerBase", found: Survey) -> dict[str, object]:

@@ -68,7 +68,7 @@ def survey(documents: Iterable[str], sample_characters: int) -> Survey:
 
     The sample has at most ``sample_characters``, or one document: every document, every second, every fourth and so on.
     """
-    counts = np.zeros(CODE_POINTS, dtype=np.int64)  # by code point
+    counts = np.zeros(CODE_POINTS, dtype=np.int64)  # its places are code points
     kept: list[str] = []
     pending: list[str] = []
     begun, stride, kept_characters, pending_characters = 0, 1, 0, 0

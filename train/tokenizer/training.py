@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 END_OF_DOCUMENT, UNKNOWN = "<eos>", "<unk>"
-_BYTES = 256  # tokens with which byte-level BPE begins
+_BYTES = 256  # byte-level BPE begins with so many tokens
 
 # Characters that merges are learned from at most: memory and time of BPE training grow with the distinct words in
 # them (21 M characters of books take 2.4 GB and a minute for words, and a character is three bytes for byte-level BPE).

@@ -33,7 +33,7 @@ EVAL_LOCKS = (_CLAIMS, _SCORING)
 _LOCKS = ".locks"  # in a folder of runs
 _SHORTLY = 0.2  # seconds: who only looks whether a run is being written holds its lock for a moment
 _OFFSETS = 2**62  # a claim is a lock on one byte of the lock file, far beyond its end
-_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # of file systems without locks
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # file systems without locks raise these
 _MOUNTS = Path("/proc/self/mountinfo")
 
 

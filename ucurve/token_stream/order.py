@@ -45,7 +45,7 @@ class DataOrder(Order):
     data_sha256: str  # of the token stream
     seed: int
     length: int
-    sequences: int  # whole ones in the stream
+    sequences: int  # so many whole ones are in the stream
 
     def starts_at(self, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
         """See ``Order``."""

@@ -105,7 +105,7 @@ def is_complete_store(folder: Path, key: str, read_all: bool = True) -> bool:
         item = np.dtype(index["dtype"]).itemsize
         whole = [(folder / shard["file"]).stat().st_size == shard["tokens"] * item for shard in index["shards"]]
         return all(whole) and all((folder / name).is_file() for name in index["files"])
-    except (OSError, ValueError):  # absent or torn
+    except (OSError, ValueError):  # the file is absent or torn
         return False
 
 

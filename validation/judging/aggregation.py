@@ -13,8 +13,8 @@ import pandas as pd
 
 from ucurve.eval.metrics.levels import Array
 
-_FLOOR = 1e-10  # of probabilities, as in crowd-kit
-_ROUNDS = 100  # of the EM at most, as in crowd-kit
+_FLOOR = 1e-10  # crowd-kit lets no probability be lower
+_ROUNDS = 100  # crowd-kit stops the EM after so many
 _TOLERANCE = 1e-5  # of crowd-kit's bound per vote, between two rounds
 _CONVERGED = 1e-9  # of every probability, between two rounds
 _MOST_ROUNDS = 1000  # of an EM that does not settle before

@@ -13,7 +13,7 @@ def raw_agreement(counts: Array) -> float:
     ``counts``, here and below, says how many people gave each label, float64[items, labels]; items with one answer say
     nothing. NaN where no item has two answers.
     """
-    given = counts.sum(axis=1)  # answers to each item
+    given = counts.sum(axis=1)  # how many answers each item has
     counts, given = counts[given >= 2], given[given >= 2]
     if not len(counts):
         return math.nan
@@ -56,7 +56,7 @@ def _alpha(counts: Array, distance: Array) -> float:
     """Return 1 - observed / expected disagreement, of values whose distances are float64[values, values]."""
     given = counts.sum(axis=1)
     counts, given = counts[given >= 2], given[given >= 2]
-    totals = counts.sum(axis=0)  # answers of each value
+    totals = counts.sum(axis=0)  # how many answers have each value
     expected = float(totals @ distance @ totals)
     if not len(counts) or expected == 0:
         return math.nan

@@ -19,7 +19,7 @@ from ucurve.validation.judging.people import right_answers
 from ucurve.yaml_files import read_yaml
 
 TIE = "tie"
-_SAMPLES = 1000  # of the bootstrap
+_SAMPLES = 1000  # the bootstrap draws so many
 _BOUNDS = (2.5, 97.5)  # percentiles of a 95 % interval
 _RULES = Path(__file__).parent / "rules.yaml"
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ucurve.validation.answer_files import GOOD
 
-_LEVEL = 0.05  # of significance
+_LEVEL = 0.05  # a p below it is significant
 
 
 @dataclass(frozen=True, eq=False)

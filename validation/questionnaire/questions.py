@@ -21,7 +21,7 @@ from ucurve.progress import log_line
 
 Kind = Literal["item", "catch", "control", "training"]
 _PLAUSIBLE = {"yes": "good", "no": "bad"}
-_TEXTS = ("benchmark", "paradigm", "phenomenon", "good", "bad")  # columns of pairs that a question keeps
+_TEXTS = ("benchmark", "paradigm", "phenomenon", "good", "bad")  # a question keeps these columns of its pair
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ class FeatureNames:
     agreeing: dict[str, Agreeing]
     neutralizable: tuple[str, ...]  # which may go missing where another feature changes
     of_persons: tuple[str, ...]  # which UniMorph has of some persons alone
-    subject_layers: tuple[str, ...]  # in the order in which they are tried
+    subject_layers: tuple[str, ...]  # they are tried in this order
     parts: dict[str, str]  # by UniMorph's names, as are the next two
     forms: dict[str, str]
     values: dict[str, dict[str, str]]

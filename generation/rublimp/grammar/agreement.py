@@ -7,9 +7,9 @@ from ucurve.generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, NUMBER_O
 from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse, analyses
 from ucurve.generation.treebank import Sentence, Word
 
-HEADS: Final = frozenset({"NOUN", "NPRO"})  # noun and pronoun, by OpenCorpora's names
-AGREEING: Final = frozenset({"ADJF", "PRTF"})  # adjective and participle
-ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})  # relations of words that agree with a noun
+HEADS: Final = frozenset({"NOUN", "NPRO"})  # these are OpenCorpora's names of nouns and pronouns
+AGREEING: Final = frozenset({"ADJF", "PRTF"})  # these are adjectives and participles
+ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})  # words that agree with a noun have these relations
 TIES: Final = ("nummod", "flat", "appos", "conj", "compound", "fixed")  # relations of nouns whose cases go together
 
 

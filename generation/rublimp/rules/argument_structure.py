@@ -17,8 +17,8 @@ from ucurve.generation.rublimp.rules.predicates import agreeing_words, finite_pa
 from ucurve.generation.treebank import Sentence, Word
 
 NOMINAL: Final = ("NOUN", "PROPN", "PRON")
-AGENT: Final = "obl:agent"  # in trees that name it
-UNMARKED_AGENTS: Final = ("obl", "iobj", "nmod", "nsubj")  # which many parsers give an agent
+AGENT: Final = "obl:agent"  # only some trees name agents so
+UNMARKED_AGENTS: Final = ("obl", "iobj", "nmod", "nsubj")  # many parsers give an agent one of these
 _form_like = cache(form_like)  # the same verbs are tried in every sentence
 RECIPROCAL: Final = "друг"  # in "each other", whose second part is no argument by itself
 
@@ -214,7 +214,8 @@ def _verb_above(sentence: Sentence, word: Word) -> Word | None:
 def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
     for word in sentence.words:
         verb = _verb_above(sentence, word)
-        before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""  # numbers count from 1
+        # Numbers count from 1, so this is the word before.
+        before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
         is_argument = word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
         if verb is None or word.feats.get("Case") != "Dat" or not is_argument:
             continue

@@ -12,7 +12,7 @@ from ucurve.generation.treebank import Sentence, Word
 
 NO_PARTNER: Final = "the verb has no perfective partner in the list"
 NO_FORM: Final = "the partner has no such form"
-NOT: Final = "не"  # the negative particle
+NOT: Final = "не"  # this is the negative particle
 
 
 def _perfective(sentence: Sentence, resources: Resources, verb: Word, subtype: str) -> Found:
@@ -69,7 +69,7 @@ def _is_period(sentence: Sentence, word: Word) -> bool:
 
 def _deontic(sentence: Sentence, resources: Resources) -> Found:
     for particle in sentence.words[:-1]:
-        cue = sentence.words[particle.id]  # the next word, as numbers count from 1
+        cue = sentence.words[particle.id]  # numbers count from 1, so this is the next word
         if particle.form.lower() != NOT or not _is_deontic(cue):
             continue
         # Some parsers let the infinitive depend on the cue, others the cue on the infinitive.

@@ -26,7 +26,7 @@ _CASE_NAMES: Final = {theirs: ours for ours, theirs in CASE_OF.items()}
 
 def _other_cases(sentence: Sentence, word: Word, cases: Sequence[str], subtype: str) -> Found:
     """Yield the sentence with a noun or pronoun in each of the cases."""
-    for parse in heads(word)[:1]:  # the likeliest reading
+    for parse in heads(word)[:1]:  # the likeliest reading comes first
         for case in cases:
             yield from _in_case(sentence, word, parse, case, subtype)
 

@@ -12,10 +12,10 @@ from ucurve.generation.treebank import Sentence, Word, spelled_like
 NOT: Final = "не"
 STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})  # at which a clause may end
 CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "ADV", "NUM"})
-PREFIX: Final = "ни"  # of negative pronouns
+PREFIX: Final = "ни"  # negative pronouns begin so
 VERBS: Final = ("VERB", "AUX")
-CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")  # relations of words that head a clause
-INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")  # of a verb that belongs to the verb above it
+CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")  # a word that heads a clause has one of these
+INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")  # these verbs belong to the verb above them
 
 
 def _is_statement(sentence: Sentence) -> bool:

@@ -12,13 +12,13 @@ from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.rublimp.rule import Found, replace_word, rules
 from ucurve.generation.treebank import Sentence, Word
 
-_FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})  # with short adjectives and participles
-_LINKS: Final = ("cop", "aux")  # relations of words that agree in place of the predicate
+_FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})  # short adjectives and participles are among them
+_LINKS: Final = ("cop", "aux")  # words with these relations agree in place of the predicate
 _PERSONS: Final = ("1per", "2per", "3per")
 _PERSON_OF: Final = {"1": "1per", "2": "2per", "3": "3per"}
 _NOUNS: Final = ("NOUN", "PRON", "PROPN", "DET", "NUM")
 _SPEAKERS: Final = ("я", "ты")  # of whatever gender the person is
-_CLAUSES: Final = ("csubj", "xcomp", "ccomp")  # relations of clauses that can be a subject
+_CLAUSES: Final = ("csubj", "xcomp", "ccomp")  # clauses that can be a subject have these relations
 _THIRD: Final = "3per"
 _COMMON: Final = "ms-f"  # the grammeme of nouns whose gender is that of the person
 EVERYBODY: Final = "все"  # which stands for "everything" too, where the letter yo is not used
@@ -162,7 +162,8 @@ def _subject_of(sentence: Sentence, predicate: Word) -> Word | None:
 def is_negated(sentence: Sentence, predicate: Word) -> bool:
     """Say whether a negative particle stands before a predicate, or depends on it."""
     around = agreeing_words(sentence, predicate)
-    before = [sentence.words[word.id - 2] for word in around if word.id > 1]  # the words before; numbers count from 1
+    # Numbers count from 1, so these are the words before.
+    before = [sentence.words[word.id - 2] for word in around if word.id > 1]
     children = [child for word in around for child in sentence.children[word.id]]
     return any(word.form.lower() in ("не", "ни") for word in [*before, *children])
 

@@ -8,7 +8,8 @@ from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.rublimp.rule import Found, change, rules
 from ucurve.generation.treebank import Sentence, Word, spelled_like
 
-BE: Final = frozenset({"есть", "был", "была", "было", "были", "будет", "будут", "быть"})  # forms of "to be"
+# These are the forms of "to be".
+BE: Final = frozenset({"есть", "был", "была", "было", "были", "будет", "будут", "быть"})
 REFLEXIVE: Final = "себя"
 REACH: Final = 10
 """Words between the phrase and the verb, at most."""

@@ -14,7 +14,7 @@ KNOWN: Final = "the result is a word"
 UNPRONOUNCEABLE: Final = "the result has letters that do not follow each other"
 _SHORTEST_ROOT: Final = 2  # letters
 _VERBS: Final = ("VERB", "AUX")
-_VERBAL: Final = frozenset({"VERB", "INFN", "PRTF", "PRTS", "GRND"})  # with participles and converbs
+_VERBAL: Final = frozenset({"VERB", "INFN", "PRTF", "PRTS", "GRND"})  # participles and converbs are among them
 # No Russian word has these letters side by side.
 _IMPOSSIBLE: Final = ("ъъ", "ьь", "ъь", "ьъ", "ыы", "йй", "ъы", "ьы", "йь", "аъ", "оъ", "уъ", "еъ", "иъ")
 
