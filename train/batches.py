@@ -62,7 +62,7 @@ def batches_command(values: Mapping[str, object]) -> None:
             following = command("batches", f"run={shlex.quote(settings.run)} from={settings.to} to={after}")
             log_line(f"next: {following}")
         return
-    # the csv module writes line ends of its own
+    # The csv module writes line ends of its own.
     with new_file(settings.out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         _write(file, batches, settings)
 

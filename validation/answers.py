@@ -96,6 +96,7 @@ def _judge_choices(settings: AnswerSettings) -> Findings:
         # In what was judged, columns of these names hold the votes.
         "items_judged": items.drop(columns=[GOOD, BAD, "right"]).merge(judged, on="item", validate="one_to_one"),
         "paradigms": paradigms,
+        # Who accepted a pair chose no sentence, so sentences have no ratings then.
         **({} if asked_to_accept(settings.items) else _of_sentences(counted, items, paradigms)),
     }
     return Findings(tables, summary, choice_lines(annotators, paradigms, rule, summary))

@@ -36,6 +36,7 @@ def read_items(path: Path) -> pd.DataFrame:
         if key in shown:
             raise UserError(f"{place}: the item {key[0]!r} stands in line {shown[key]} already")
         shown[key] = line
+        # An item must be the same in every list.
         first, before = known.setdefault(facts["item"], (line, facts))
         for name, value in facts.items():
             if value != before[name]:

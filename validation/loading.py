@@ -135,8 +135,10 @@ def read_pcibex(path: Path) -> list[Answer]:
     for place, row in _pcibex_rows(path):
         trial = (row.get("Results reception time", ""), row[_PERSON].strip(), row[_TRIAL])
         kind, parameter, value = row["PennElementType"], row["Parameter"], row["Value"]
+        # PCIbex itself records when a trial begins.
         if (kind, parameter, value) == ("PennController", "_Trial_", "Start"):
             starts[trial] = _milliseconds(row[_TIME], place)
+        # The script that is made for PCIbex names its selector so.
         elif (kind, row["PennElementName"], parameter) == ("Selector", "choice", "Selection"):
             # NaN where the start of the trial was not recorded.
             seconds = (_milliseconds(row[_TIME], place) - starts.get(trial, math.nan)) / 1000

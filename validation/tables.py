@@ -71,12 +71,14 @@ def write_folder(folder: Path, findings: Findings, settings: Mapping[str, object
     }
     with new_output(folder) as temporary, disk_faults():
         for name, table in findings.tables.items():
+            # Line ends are the same on every system.
             table.to_csv(temporary / f"{name}.csv", index=False, lineterminator="\n")
         write_json(temporary / "summary.json", record)
 
 
 def choice_lines(annotators: pd.DataFrame, paradigms: pd.DataFrame, rule: Rule, summary: Summary) -> list[str]:
     """Say who is excluded, what is found of each paradigm, the lowest agreement first, and over all answers."""
+    # Where no item has two answers there is no agreement; such paradigms come last.
     ordered = paradigms.sort_values(["raw", "paradigm"], na_position="last").to_dict("records")
     return [
         *_people_lines(annotators),

@@ -21,7 +21,7 @@ class LanguageSettings:
 
     left_out: tuple[str, ...] = ()  # the names of these treebanks begin so
     marks: Literal["keep", "remove"] = "keep"  # these are diacritics and other combining marks
-    # features of a finite verb, by the feature that is looked at
+    # A finite verb must have these features, by the feature that is looked at.
     verb: dict[str, dict[str, str]] = Field(default_factory=dict)
     no_agreement_after: tuple[str, ...] = ()  # after these auxiliaries a participle does not agree
     subject: dict[str, str] = Field(default_factory=dict)  # a subject must have these features
@@ -30,7 +30,7 @@ class LanguageSettings:
     quantities: tuple[str, ...] = ()  # the verb may agree with what these nouns count
     comitative: tuple[str, ...] = ()  # these adpositions join a second subject
     saying: tuple[str, ...] = ()  # these are verbs of saying
-    # further features of forms of UniMorph, by those it has
+    # UniMorph's forms have these further features, by those that it gives them.
     also: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     treebank_script: Literal["", "Translit", "san"] = ""
     unimorph_script: Literal["", "uig", "tat"] = ""

@@ -79,6 +79,7 @@ def find_faults(folder: Path) -> list[str]:
         return [str(error)]
     found = {path.name for path in contents(folder)} - {MANIFEST}
     problems = listed_faults(folder, manifest.files, found, "the manifest")
+    # A folder that somebody renamed would be taken for another step.
     if step_name(manifest.step) != folder.name:
         problems.append(f"{folder}: the manifest is of step {manifest.step}")
     return problems

@@ -148,6 +148,7 @@ def state_folder(run: Path, step: int) -> Path:
 
 
 def _states(folder: Path) -> list[Path]:
+    # Names of steps have leading zeros, so their order is that of the steps.
     return sorted(folder.glob(STEPS), reverse=True)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse
 from ucurve.generation.treebank import Word, spelled_like
 
-# these and the next by OpenCorpora's names, which pymorphy3 has
+# These and the next are OpenCorpora's names, which pymorphy3 uses.
 CASES: Final = ("nomn", "gent", "datv", "accs", "ablt", "loct")
 NUMBERS: Final = ("sing", "plur")
 GENDERS: Final = ("masc", "femn", "neut")

@@ -8,7 +8,7 @@ from ucurve.generation.rublimp.grammar.forms import CASE_OF, GENDER_OF, MARKED, 
 from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse, analyses, is_known
 from ucurve.generation.treebank import Word
 
-# marks of names, places, abbreviations and initials
+# These are the marks of names, places, abbreviations and initials.
 NAMES: Final = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})
 PERSONAL: Final = frozenset({"я", "ты", "он", "она", "мы", "вы", "они"})
 
