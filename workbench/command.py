@@ -12,11 +12,7 @@ from collections.abc import Iterator
 from ucurve.config import check
 from ucurve.errors import RunError, UserError
 from ucurve.storage.run_folder import match_folders
-from ucurve.workbench.explore.room import explore_room
-from ucurve.workbench.judge.room import judge_room
-from ucurve.workbench.room import Room
 from ucurve.workbench.settings import PASSWORD_VARIABLE, WorkbenchSettings, find_password
-from ucurve.workbench.write.room import write_room
 
 _END_SECONDS = 3  # that requests have to be answered in after Ctrl-C or SIGTERM
 
@@ -44,8 +40,7 @@ def workbench_command(values: dict[str, object]) -> None:
     # Read by NumPy when it is imported: threads of its own for small matrices cost more than they save.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with _naming_the_extra():  # the imports that take seconds; a browser that asks meanwhile waits for the answer
-        from ucurve.workbench.command import make_rooms
-        from ucurve.workbench.server import make_app
+        from ucurve.workbench.server import make_app, make_rooms
     app = make_app(settings, make_rooms(settings), login)
     _say("Open this address in a browser, with all of it. Ctrl-C ends the workbench; what was typed is kept.")
     config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_END_SECONDS)
@@ -87,8 +82,3 @@ def _listen(settings: WorkbenchSettings) -> socket.socket:
         listener.close()
         raise UserError(f"host={settings.host} port={settings.port}: {error.strerror}; give another port=") from error
     return listener
-
-
-def make_rooms(settings: WorkbenchSettings) -> list[Room]:
-    """Make the rooms, which share nothing but the settings."""
-    return [explore_room(settings), write_room(settings), judge_room(settings)]

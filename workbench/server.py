@@ -14,7 +14,9 @@ from starlette.staticfiles import StaticFiles
 from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import UcurveError, UserError
 from ucurve.workbench.explore.library import list_scores, no_runs
+from ucurve.workbench.explore.room import explore_room
 from ucurve.workbench.judge.questionnaires import Questionnaires
+from ucurve.workbench.judge.room import judge_room
 from ucurve.workbench.login import LOGIN, Login
 from ucurve.workbench.pages import render
 from ucurve.workbench.replies import Endpoint, in_thread, json_route
@@ -22,6 +24,7 @@ from ucurve.workbench.room import File, Room
 from ucurve.workbench.security import STATIC, Gate
 from ucurve.workbench.settings import WorkbenchSettings
 from ucurve.workbench.write.projects import list_projects
+from ucurve.workbench.write.room import write_room
 
 
 def start_values(settings: WorkbenchSettings) -> dict[str, object]:
@@ -50,6 +53,12 @@ def start_values(settings: WorkbenchSettings) -> dict[str, object]:
         ],
         "no_runs": no_runs(),
     }
+
+
+def make_rooms(settings: WorkbenchSettings) -> list[Room]:
+    """Make the rooms, which share nothing but the settings; their order is that of the menu."""
+    # Most people come for the curves, so these are first.
+    return [explore_room(settings), write_room(settings), judge_room(settings)]
 
 
 def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -> Starlette:

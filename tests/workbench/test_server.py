@@ -13,11 +13,10 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tests.workbench.clients import open_client
-from ucurve.workbench.command import make_rooms
 from ucurve.workbench.login import Brake, Login
 from ucurve.workbench.replies import LARGEST_BODY, json_route
 from ucurve.workbench.security import HEADERS
-from ucurve.workbench.server import make_app
+from ucurve.workbench.server import make_app, make_rooms
 from ucurve.workbench.settings import WorkbenchSettings, find_password
 
 HERE = "http://127.0.0.1:7860"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workbench.clients import open_client
 from ucurve.eval.templates.template import parse_phrases
-from ucurve.workbench.command import make_rooms
+from ucurve.workbench.server import make_rooms
 from ucurve.workbench.settings import WorkbenchSettings
 from ucurve.workbench.write.journal import Journal
 from ucurve.workbench.write.phrase_text import phrase_file, phrase_lines

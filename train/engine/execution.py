@@ -13,19 +13,13 @@ from ucurve.errors import UserError
 from ucurve.training.config import EngineSettings, RunRequest
 from ucurve.training.engine.deepspeed_config import read_override
 from ucurve.training.engine.processes import Processes, connect
-from ucurve.training.model.precision import describe_precision
+from ucurve.training.model.precision import Precision, describe_precision
 
 if TYPE_CHECKING:  # the checks of a configuration must not wait for torch
     import torch
     from transformers import PreTrainedModel
 
     from ucurve.training.engine.engine import Engine
-from typing import TYPE_CHECKING
-
-from ucurve.training.model.precision import Precision
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,6 @@ from ucurve.training.run.prepare import PreparedRun
 from ucurve.training.run_folder.checkpoint import compare_logits, find_faults, holds_weights, write_checkpoint
 from ucurve.training.run_folder.resume import save_state
 
-if TYPE_CHECKING:  # settings are checked before torch is imported
-    import torch
-    from transformers import PreTrainedModel
-
 if TYPE_CHECKING:
     from ucurve.training.run_folder.records import MetricsLog
 

@@ -214,7 +214,6 @@ def _is_complete(folder: Path) -> bool:
 
 def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path, with_mask: bool) -> None:
     from ucurve.training.tokenizer import training
-    from ucurve.training.tokenizer.build import tokenizer_statistics
 
     foreign = _load(settings, settings.path) if settings.path else None
     found = survey(corpus.plain.documents(), training.MERGE_CHARACTERS[settings.kind])
