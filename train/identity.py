@@ -26,30 +26,33 @@ _NOT_IDENTITY_OF = {
     "model": ("objective", "size"),  # the run has an objective of its own, and size is a label
 }
 
-PARTLY_IDENTITY = ("data", "tokenizer", "engine")  # groups that every configuration of a run has
+PARTLY_IDENTITY = ("data", "tokenizer", "engine", "model", "objective")  # groups that every configuration of a run has
 
 Configuration = dict[str, Any]  # as YAML has it
 
 
 def pick_identity(values: Configuration) -> Configuration:
-    """Return the keys of a configuration that determine the outcome of a run."""
+    """Return the keys of a configuration that determine the outcome of a run.
+
+    ``values`` may be a file that somebody changed, so a key may be missing below its groups.
+    """
     kept = _without(values, _NOT_IDENTITY)
     for group, left_out in _NOT_IDENTITY_OF.items():
         kept[group] = _without(kept[group], left_out)
     kept["data"] = _pick_data(values["data"])
-    if kept["objective"]["kind"] != "hybrid":  # then all sequences are of one kind
+    if kept["objective"].get("kind") != "hybrid":  # then all sequences are of one kind
         kept["objective"] = _without(kept["objective"], ("share",))
-    if kept["words"] is None:  # then it does not matter what would count them
-        kept["data"].pop("words")
+    if kept.get("words") is None:  # then it does not matter what would count them
+        kept["data"].pop("words", None)
     return kept
 
 
 def _pick_data(data: Configuration) -> Configuration:
     """Return the keys of a corpus that determine the outcome."""
     kept = _without(data, _NOT_IDENTITY_OF["data"])
-    steps = [_without(step, ("file",)) for step in data["interventions"]]  # its content is in the data
+    steps = [_without(step, ("file",)) for step in data.get("interventions") or ()]  # its content is in the data
     # Words count no budget of several corpora.
-    parts = [part | {"data": _without(_pick_data(part["data"]), ("words",))} for part in data["parts"]]
+    parts = [part | {"data": _without(_pick_data(part["data"]), ("words",))} for part in data.get("parts") or ()]
     return kept | {"interventions": steps, "parts": parts}
 
 

@@ -62,6 +62,10 @@ def read_configuration(run: Path) -> Configuration:
     except UserError as error:
         raise UserError(f"{path}: no readable configuration ({error})") from error
     missing = [group for group in PARTLY_IDENTITY if not isinstance(values.get(group), dict)]
+    for key in () if missing else ("interventions", "parts"):
+        steps = values["data"].get(key) or []
+        if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+            missing.append(f"data.{key}")
     if missing:
         raise UserError(f"{path}: holds no configuration of a run: it lacks {', '.join(missing)}")
     home = f"{Path.home()}/"

@@ -83,6 +83,7 @@ def test_a_run_below_the_home_folder_is_gone_on_with_and_verified(settings_of, t
         ("data: {}\nseed: 0\nseed: 1", r"config\.yaml:3: the key 'seed' stands there twice"),
         ("data: 1", r"holds no configuration of a run: it lacks data, tokenizer, engine"),
         ("data: {}\ntokenizer: {}", r"holds no configuration of a run: it lacks engine"),  # as a file that was cut off
+        ("{data: {parts: [1]}, tokenizer: {}, engine: {}, model: {}, objective: {}}", r"a run: it lacks data\.parts"),
         ("- 1", r"no readable configuration \(.*config\.yaml:1: configuration: got \[1\]"),
     ],
 )  # fmt: skip
@@ -94,6 +95,6 @@ def test_what_is_no_configuration_is_one_message(tmp_path, text, message):
 
 def test_aliases_that_yaml_itself_writes_are_read(tmp_path):
     (tmp_path / "config.yaml").write_text(
-        "data: &id001 {path: [a]}\ntokenizer: {}\nengine: {}\ngrid: [*id001, *id001]\n"
+        "data: &id001 {path: [a]}\ntokenizer: {}\nengine: {}\nmodel: {}\nobjective: {}\ngrid: [*id001, *id001]\n"
     )
     assert read_configuration(tmp_path)["grid"] == [{"path": ["a"]}] * 2
