@@ -72,7 +72,7 @@ def config_sha256(identity: Configuration) -> str:
 
 def differing_keys(before: Configuration, after: Configuration) -> list[str]:
     """Describe, as ``key: old -> new``, the keys in which two identities differ."""
-    # A key that one of them lacks counts as null, as in runs from before there was such a key.
+    # A key that one of them lacks counts as null.
     old, new = flatten(before), flatten(after)
     keys = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
     return [f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in keys]

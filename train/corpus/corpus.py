@@ -15,7 +15,7 @@ from ucurve.huggingface.revisions import pin_commit
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file, sha256_json
 from ucurve.token_stream.joining import describe_joining
-from ucurve.training.corpus.file_names import hash_file
+from ucurve.training.corpus.file_hashes import hash_file
 from ucurve.training.corpus.held_out import DEFAULT_SHARE, HeldOut, OtherText, SetApart
 from ucurve.training.corpus.interventions import Interventions
 from ucurve.training.corpus.readers import Mark, field_text, read_documents, split_record
@@ -161,9 +161,7 @@ class Corpus:
         settings = self.settings
         if settings.joining is not None:
             return sha256_json([describe_joining(settings.joining), *(part.fingerprint() for part in self.parts)])
-        parts = [_FORMAT, settings.kind, settings.unit, settings.text_field, self._content]
-        # Only a key that is set adds to the fingerprint, so that streams from before it was there keep theirs.
-        parts += [self.share] if self.share else []
+        parts = [_FORMAT, settings.kind, settings.unit, settings.text_field, self._content, self.share]
         return sha256_json(parts + [step.content() for step in settings.interventions])
 
     def held_out_content(self) -> list[object]:

@@ -35,12 +35,13 @@ from ucurve.token_stream.store import (
     stream_folder,
 )
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.corpus.file_names import keep_hashes
+from ucurve.training.corpus.file_hashes import keep_hashes
 from ucurve.training.corpus.held_out import HeldOut, OtherText
 from ucurve.training.corpus.interventions import Interventions, describe_effect
 from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.data.encode import Encoded, Recipe, encode, encode_documents, make_recipe
-from ucurve.training.data.reading import Reading, is_complete_here
+from ucurve.training.data.read_once import is_complete_here
+from ucurve.training.data.reading import Reading
 from ucurve.training.data.unfinished import kept_if_unfinished, restore_progress, save_progress
 from ucurve.training.tokenizer.folder import tokenizer_files
 from ucurve.training.tokenizer.vocabulary import count_unknown_bytes, token_bytes, vocabulary_size

@@ -1,7 +1,4 @@
-"""Chooses the engine and the device of a run, and checks that the global batch divides over the processes.
-
-It also knows the peak of a device: the matrix-product FLOPs per second of which a step uses a share (MFU).
-"""
+"""Chooses the engine and the device of a run, and checks that the global batch divides over the processes."""
 
 import importlib.util
 import os
@@ -13,7 +10,7 @@ from ucurve.errors import UserError
 from ucurve.training.config import EngineSettings, RunRequest
 from ucurve.training.engine.deepspeed_config import read_override
 from ucurve.training.engine.processes import Processes, connect
-from ucurve.training.model.precision import Precision, describe_precision
+from ucurve.training.model.precision import describe_precision
 
 if TYPE_CHECKING:  # the checks of a configuration must not wait for torch
     import torch
@@ -175,31 +172,3 @@ def choose_compile(setting: bool | Literal["auto"], device: "torch.device") -> b
         needed = "a C++ compiler" + (" and the package triton are" if device.type == "cuda" else " is")
         raise UserError(f"engine.compile=true: {needed} needed, and not found here; set engine.compile=false")
     return possible and (setting is True or (setting == "auto" and device.type == "cuda"))
-
-
-# Dense TFLOP/s in bfloat16 and in float32 without TF32, by NVIDIA's data sheets; the first part of a name that fits.
-_DATA_SHEETS = {
-    "B200": (2250.0, 75.0),
-    "GH200": (989.0, 67.0),
-    "H200": (989.0, 67.0),
-    # It stands before "H100", which is a part of its name.
-    "H100 PCIe": (756.0, 51.0),
-    "H100": (989.0, 67.0),
-    "A100": (312.0, 19.5),
-    "L40S": (362.0, 91.6),
-    "RTX 4090": (165.2, 82.6),
-    "RTX 3090": (71.0, 35.6),
-}
-
-
-def peak_flops(name: str, precision: Precision) -> float | None:
-    """Return the FLOPs per second that a device of this name can do in dense products; None where it is not known."""
-    found = next((values for part, values in _DATA_SHEETS.items() if part in name), None)
-    return None if found is None else 1e12 * found[0 if precision == "bfloat16" else 1]
-
-
-def device_peak(device: "torch.device", precision: Precision) -> float | None:
-    """Return the peak of a CUDA device; None for others and for those whose data sheet is not known here."""
-    import torch
-
-    return peak_flops(torch.cuda.get_device_name(device), precision) if device.type == "cuda" else None

@@ -22,8 +22,9 @@ from ucurve.token_stream.order import Batches
 from ucurve.training import evaluation
 from ucurve.training.data.prefetch import Prefetcher
 from ucurve.training.engine.engine import DivergedError, Engine, StepResult
-from ucurve.training.engine.execution import Execution, device_peak
+from ucurve.training.engine.execution import Execution
 from ucurve.training.engine.optimizers import check_state_complete
+from ucurve.training.engine.peak import device_peak
 from ucurve.training.engine.signals import Interrupted, StopSignals
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.model.library import parameters_by_group

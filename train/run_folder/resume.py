@@ -117,7 +117,6 @@ def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
 def metrics_sha256(run: Path, step: int) -> str | None:
     """Return the hash of the lines of ``metrics.jsonl`` when the state after ``step`` was saved; None without it."""
     facts = _read_facts(state_folder(run, step))
-    # States of older versions have no such hash.
     return None if facts is None else facts.get("metrics_sha256")
 
 

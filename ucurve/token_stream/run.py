@@ -54,8 +54,7 @@ class RunTokens:
             "data_seed": self.seed,
             "sequence_length": self.length,
             "batch_sequences": self.sequences,
-            # Keys of runs with sequences of one length are those from before there were others.
-            **({"shorter": self.shorter} if self.shorter else {}),
+            "shorter": self.shorter,
         }
 
     def find_stream(self, cache: Path | None = None) -> TokenStore | None:

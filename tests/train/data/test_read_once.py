@@ -11,7 +11,7 @@ from filelock import FileLock
 from tests.train.data.test_store import DOCUMENTS, tokenizer_for, write_corpus
 from ucurve.token_stream import store
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.data import reading
+from ucurve.training.data import read_once
 from ucurve.training.data.store import build_token_store
 
 
@@ -20,7 +20,7 @@ def reads(monkeypatch):
     """The number of times that a stream's bytes were read."""
     read, found = store._stream_hash, []
     monkeypatch.setattr(store, "_stream_hash", lambda *given: found.append(1) or read(*given))
-    monkeypatch.setattr(reading, "_SETTLED_SECONDS", -1)
+    monkeypatch.setattr(read_once, "_SETTLED_SECONDS", -1)
     return found
 
 
@@ -46,14 +46,14 @@ def test_again_on_another_machine_or_after_a_start_of_this_one(start, reads, tmp
     start()
     boot = tmp_path / "boot_id"
     boot.write_text("other\n")
-    monkeypatch.setattr(reading, "_BOOT", boot)
+    monkeypatch.setattr(read_once, "_BOOT", boot)
     start()
     start()
     assert len(reads) == 2
 
 
 def test_at_every_start_where_the_system_does_not_number_its_starts(start, reads, tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "_BOOT", tmp_path / "nothing")
+    monkeypatch.setattr(read_once, "_BOOT", tmp_path / "nothing")
     start()
     start()
     assert len(reads) == 2
@@ -72,7 +72,7 @@ def test_a_changed_byte_is_found_though_size_and_time_are_as_they_were(start, re
 
 
 def test_files_that_were_written_just_now_are_read_again(start, reads, monkeypatch):
-    monkeypatch.setattr(reading, "_SETTLED_SECONDS", 1e6)
+    monkeypatch.setattr(read_once, "_SETTLED_SECONDS", 1e6)
     start()
     start()
     assert len(reads) == 2
@@ -82,7 +82,7 @@ def test_a_full_disk_keeps_no_run_from_starting(start, reads, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(reading, "write_json", full)
+    monkeypatch.setattr(read_once, "write_json", full)
     start()
     start()
     assert len(reads) == 2
