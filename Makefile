@@ -34,15 +34,16 @@ lint: install
 types: install
 	$(VENV)/bin/mypy
 
-# Hundreds of processes read the modules that the first ones compiled, whatever the shell says about bytecode.
-TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n 2 --durations=30
+# Hundreds of processes read the modules that the first ones compiled, whatever the shell says about bytecode. The tests of
+# a module run in one process, so that what they share is made once.
+TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n 2 --dist loadscope --durations=30
 
 unit: install
-	$(TESTS) --dist worksteal
+	$(TESTS)
 
 # What make test has no time for: runs that are killed, moved and requeued, changed bytes, full disks.
 long: install
-	$(TESTS) --dist worksteal -m long
+	$(TESTS) -m long
 
 # All stages of the measurements of an accelerator, small and on the processor, with the tools that they compare with.
 bench: install

@@ -120,7 +120,7 @@ class SelfTest:
         return f"gpus={self.gpus}" if self.gpus else f"workers={_PROCESSES}"
 
     def _run(self, folder: str) -> list[str]:
-        size = ["model=70m", "tokens=16M"] if self.gpus else ["model=tiny", "tokens=100K", "batch.sequences=32"]
+        size = ["model=70m", "tokens=16M"] if self.gpus else ["model=tiny", "tokens=50K", "batch.sequences=32"]
         places = [f"paths.{name}={self.place / name}" for name in ("cache", "tokenizers")]
         return ["data=demo", "tokenizer=char", *size, "schedule.count=5", "benchmarks=[]", *places,
                 f"paths.runs={self.place / folder}"]  # fmt: skip

@@ -28,7 +28,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.config import check
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
-from ucurve.storage.facts import FullStart, Seeds, Start, read_manifest, read_run_facts
+from ucurve.storage.facts import FullStart, ObjectiveKind, Precision, Seeds, Start, read_manifest, read_run_facts
 from ucurve.storage.run_folder import HELD_OUT_COLUMNS, MANIFEST, MASKED_COLUMNS, RESUME, STATE_FACTS
 from ucurve.storage.sealed import STATE
 from ucurve.token_stream.order import split_steps
@@ -39,8 +39,8 @@ from ucurve.training.identity import Configuration, pick_identity
 from ucurve.training.model.design import ModelDesign
 from ucurve.training.model.library import LibraryModel
 from ucurve.training.model.neox import PythiaShape
-from ucurve.training.model.precision import Precision, choose_precision
-from ucurve.training.objective.settings import ObjectiveKind, ObjectiveSettings
+from ucurve.training.model.precision import choose_precision
+from ucurve.training.objective.settings import ObjectiveSettings
 from ucurve.training.optim import USUAL_DECAY, OptimizerSettings, RateSettings, usual_optimizer
 from ucurve.training.tokenizer.build import TokenizerSettings
 

@@ -42,7 +42,7 @@ class Items:
 
 
 @dataclass(frozen=True, eq=False)
-class StoredScores:
+class ScoreFiles:
     """The score files of a run on a benchmark, of which a linking function can be computed."""
 
     checkpoints: pd.DataFrame  # step, tokens and flops of those that have a file, ascending
@@ -79,7 +79,7 @@ def read_runs(
 
 def find_stored(
     runs: Iterable[Run], rows: pd.DataFrame, benchmark: str, linking: str
-) -> Iterator[tuple[Run, StoredScores | None]]:
+) -> Iterator[tuple[Run, ScoreFiles | None]]:
     """Find the score files of each run that has a row of a checkpoint, one run at a time.
 
     ``rows`` are those of ``score_frame`` of the benchmark, with one scorer for each run. Instead of files there is None
@@ -93,7 +93,7 @@ def find_stored(
             yield run, _find_files(run, own, benchmark, linking)
 
 
-def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, linking: str) -> StoredScores | None:
+def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, linking: str) -> ScoreFiles | None:
     """Find the score files of one run at checkpoints, which ascend and have one scorer."""
     scorer = str(checkpoints["scorer"].iloc[0])
     paths = [score_path(run.folder, benchmark, scorer, step) for step in checkpoints["step"]]
@@ -108,10 +108,10 @@ def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, linking: st
     if function is None or function.missing(read_stored(paths[int(there.argmax())])):
         return None
     files = tuple(path for path, present in zip(paths, there, strict=True) if present)
-    return StoredScores(checkpoints[there].reset_index(drop=True), files, pairs_file, function)
+    return ScoreFiles(checkpoints[there].reset_index(drop=True), files, pairs_file, function)
 
 
-def _read_items(run: Run, stored: StoredScores, rule: TiesRule, cluster: str) -> Items:
+def _read_items(run: Run, stored: ScoreFiles, rule: TiesRule, cluster: str) -> Items:
     pairs = read_stored(stored.pairs_file, needed=PAIR_COLUMNS)
     kept = in_accuracies(pairs).to_numpy()
     named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})

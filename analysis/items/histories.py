@@ -14,7 +14,7 @@ import pandas as pd
 
 from ucurve.analysis.data.files import PAIR_COLUMNS
 from ucurve.analysis.data.groups import Ids, Mask, Pairs
-from ucurve.analysis.data.pair_scores import StoredScores, find_stored
+from ucurve.analysis.data.pair_scores import ScoreFiles, find_stored
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.eval.linking import Linking
@@ -146,7 +146,7 @@ def _sentences(history: History) -> pd.DataFrame:
     return history.shared.table[["pair", "good", "bad"]]
 
 
-def _read_history(run: Run, stored: StoredScores, pairs: Pairs) -> History:
+def _read_history(run: Run, stored: ScoreFiles, pairs: Pairs) -> History:
     items = np.flatnonzero(pairs.counted).astype(np.int64)
     shape = len(stored.files), len(items)
     verdicts, margins = np.empty(shape, dtype=np.uint8), np.empty(shape)

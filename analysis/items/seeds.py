@@ -39,7 +39,7 @@ _DRAWS = 2000
 _TRIED = 6  # seeds of each kind among which the fewest runs to add are looked for
 
 
-class Seeds(NamedTuple):
+class SeedPair(NamedTuple):
     """What a run's numbers were drawn with."""
 
     init: int
@@ -89,9 +89,9 @@ def describe_left_out(histories: Iterable[History]) -> str:
     return f"Scored on other pairs than most runs of their model, and left out: {', '.join(labels)}." if labels else ""
 
 
-def seeds_of(run: Run) -> Seeds | None:
+def seeds_of(run: Run) -> SeedPair | None:
     """Return the seeds of a run; None for a model that was not trained here."""
-    return Seeds(run.facts.seeds.init, run.facts.seeds.data) if run.facts else None
+    return SeedPair(run.facts.seeds.init, run.facts.seeds.data) if run.facts else None
 
 
 def agreement_table(lines: Iterable[LineRuns]) -> pd.DataFrame:
@@ -238,7 +238,7 @@ def find_crossing(line: LineRuns) -> list[list[int]]:
     found = [(sorted(init for init in orders if shared <= orders[init]), sorted(shared)) for shared in candidates]
     crossed = [(inits, shared) for inits, shared in found if len(inits) > 1 and len(shared) > 1]
     inits, shared = max(crossed, key=lambda both: (len(both[0]) * len(both[1]), both), default=([], []))
-    return [[cells[Seeds(init, data)] for data in shared] for init in inits]
+    return [[cells[SeedPair(init, data)] for data in shared] for init in inits]
 
 
 def why_not_crossed(line: LineRuns) -> str:
@@ -252,7 +252,7 @@ def why_not_crossed(line: LineRuns) -> str:
     # Where there is one seed only, the smallest other one.
     inits, orders = (sorted(seeds if len(seeds) > 1 else seeds | {min({0, 1} - seeds)})[:_TRIED] for seeds in known)
     crossings = [product(some, others) for some in combinations(inits, 2) for others in combinations(orders, 2)]
-    missing = [sorted({Seeds(*cell) for cell in crossing} - there) for crossing in crossings]
+    missing = [sorted({SeedPair(*cell) for cell in crossing} - there) for crossing in crossings]
     needed = min(missing, key=lambda runs: (len(runs), runs))
     return (
         "what init and data order each contribute cannot be told apart, as no two inits were trained on the same two "
@@ -260,11 +260,11 @@ def why_not_crossed(line: LineRuns) -> str:
     )
 
 
-def _cells(line: LineRuns) -> Mapping[Seeds, int]:
+def _cells(line: LineRuns) -> Mapping[SeedPair, int]:
     return {seeds: place for place, run in enumerate(line.runs) if (seeds := seeds_of(run)) is not None}
 
 
-def _name_seeds(cells: Iterable[Seeds]) -> str:
+def _name_seeds(cells: Iterable[SeedPair]) -> str:
     return ", ".join(f"seeds.init={seeds.init} seeds.data={seeds.data}" for seeds in sorted(cells))
 
 

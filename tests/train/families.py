@@ -52,6 +52,7 @@ def overrides(folder, way, model, steps, tiny):
         f"batch.length={LENGTH}",
         f"schedule.count={2 if tiny else 4}",
         "eval.benchmarks=[demo]",
+        *(["eval.subset=5"] if tiny else []),
         *[f"paths.{name}={folder / place}" for name, place in (("runs", way), ("cache", "c"), ("tokenizers", "t"))],
         *WAYS[way][1],
     ]
@@ -201,7 +202,7 @@ def compare(runs):
 def check(run):
     """Check that the files of a run are whole and that each checkpoint is scored."""
     verify_folder(run)
-    scored = {path.stem for path in run.glob("eval/demo/*/step*.parquet")}
+    scored = {path.stem for path in run.glob("eval/demo*/*/step*.parquet")}
     assert scored == {f"step{step:08d}" for step in read_run_facts(run).checkpoint_steps}, scored
 
 

@@ -17,6 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformers import PreTrainedModel
 
 from ucurve.errors import RunError
+from ucurve.storage.facts import Precision
 from ucurve.training.engine.cuda_graph import GraphedGradients
 from ucurve.training.engine.micro_batch import MicroBatch
 from ucurve.training.engine.optimizers import (
@@ -32,7 +33,6 @@ from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.model.dropout import sequence_keys
 from ucurve.training.model.hidden import make_hidden_states
 from ucurve.training.model.loss import summed_loss
-from ucurve.training.model.precision import Precision
 from ucurve.training.model.refusals import dropout_shares
 from ucurve.training.model.view import changes_shapes
 from ucurve.training.optim import OptimizerSettings

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ucurve.training.model.precision import Precision
+from ucurve.storage.facts import Precision
 
 if TYPE_CHECKING:
     import torch

@@ -18,8 +18,8 @@ import torch
 from torch.func import functional_call
 from torch.overrides import TorchFunctionMode
 
+from ucurve.storage.facts import Precision
 from ucurve.training.model.dropout import dropping
-from ucurve.training.model.precision import Precision
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -3,9 +3,8 @@
 import os
 import sys
 from pathlib import Path
-from typing import Literal
 
-Precision = Literal["float32", "bfloat16"]
+from ucurve.storage.facts import Precision
 
 # Made by the drivers of NVIDIA and AMD, and by Windows for its Linux.
 _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/kfd"), Path("/dev/dxg"))

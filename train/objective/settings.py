@@ -1,7 +1,7 @@
 """The objective of a run: the next token (``causal``), masked tokens, from their place or the one before, or both."""
 
 from dataclasses import fields
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from ucurve.fields import STRICT, Share
+from ucurve.storage.facts import ObjectiveKind
 
-ObjectiveKind = Literal["causal", "masked", "mntp", "hybrid"]
 _Rate = Annotated[float, Field(gt=0, lt=1)]
 
 

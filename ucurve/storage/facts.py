@@ -15,6 +15,8 @@ from ucurve.storage.sealed import MANIFEST as MANIFEST_SEAL
 from ucurve.storage.sealed import RECORD as RECORD_SEAL
 from ucurve.storage.sealed import Seal
 
+ObjectiveKind = Literal["causal", "masked", "mntp", "hybrid"]
+Precision = Literal["float32", "bfloat16"]
 Status = Literal["running", "interrupted", "finished", "failed"]
 Hashes = Mapping[str, str]  # SHA-256 in hexadecimal, by name
 Level = str | int | float  # of a factor
@@ -61,7 +63,7 @@ class CheckpointFacts(Facts):
     epoch: float  # tokens seen divided by the tokens of the corpus
     data_sha256: str  # content hash of the token stream
     config_sha256: str  # hash of the configuration that determines the outcome
-    precision: Literal["float32", "bfloat16"]  # of the matrix products that trained it
+    precision: Precision  # of the matrix products that trained it
     parts: dict[str, int] | None = None  # tokens seen of each part of a mixture or of stages; None for one corpus
     parent: ParentFacts | None = None  # None for a run that was trained from its first step on
     start: FullStart | Start | None = None  # None for random initial weights
@@ -180,7 +182,7 @@ class RunFacts(Facts):
     name: str
     model: str
     factors: dict[str, Level] = {}  # ``training.factors``; runs trained before have them in config.yaml alone
-    objective: Literal["causal", "masked", "mntp", "hybrid"] = "causal"
+    objective: ObjectiveKind = "causal"
     tokens_budget: int  # the budget in tokens, also where it was asked for in words
     words: WordBudget | None = None
     tokenizer: str
