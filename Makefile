@@ -36,7 +36,7 @@ types: install
 
 # Hundreds of processes read the modules that the first ones compiled, whatever the shell says about bytecode. The tests of
 # a module run in one process, so that what they share is made once.
-TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n 2 --dist loadscope --durations=30
+TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations=30
 
 unit: install
 	$(TESTS)
