@@ -52,7 +52,10 @@ def naming_a_death(what: str) -> Iterator[None]:
     try:
         yield
     except BrokenProcessPool as error:
-        raise RunError(f"a process that {what} was killed, perhaps because the memory was exhausted") from error
+        raise RunError(
+            f"a process that {what} was killed, perhaps because the memory was exhausted, or could not start: a program "
+            'that calls ucurve.train does so below `if __name__ == "__main__":`'
+        ) from error
 
 
 @contextlib.contextmanager

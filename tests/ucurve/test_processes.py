@@ -3,14 +3,19 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from ucurve import processes
 from ucurve.errors import RunError, UserError
 from ucurve.processes import map_in_processes
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def number_and_process(number: int) -> tuple[int, int]:
@@ -55,6 +60,15 @@ def test_a_mistake_is_raised_as_it_is():
 def test_a_process_that_dies_is_one_message():
     with pytest.raises(RunError, match="a process that counts was killed, perhaps because the memory"):
         map_in_processes(die, [1, 2], "counts")
+
+
+def test_a_program_whose_work_is_not_below_its_name_is_told_so(tmp_path, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text("from ucurve.processes import map_in_processes\nmap_in_processes(len, ['a', 'b'], 'counts')\n")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert "RunError: a process that counts was killed" in done.stderr
+    assert 'does so below `if __name__ == "__main__":`' in done.stderr
 
 
 def test_after_a_mistake_the_other_pieces_are_not_waited_for():
