@@ -53,8 +53,8 @@ def naming_a_death(what: str) -> Iterator[None]:
         yield
     except BrokenProcessPool as error:
         raise RunError(
-            f"a process that {what} was killed, perhaps because the memory was exhausted, or could not start: a program "
-            'that calls ucurve.train does so below `if __name__ == "__main__":`'
+            f"a process that {what} was killed, perhaps because the memory was exhausted, or could not start: a "
+            'program that calls ucurve.train does so below `if __name__ == "__main__":`'
         ) from error
 
 
