@@ -21,11 +21,11 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
-from studies import second_seeds
-from studies.second_compare import Comparison
-from studies.second_intervals import intervals, of_bands
-from studies.second_lines import compare_lines
-from studies.second_ngrams import (
+from studies.recomputed import seed_variances
+from studies.recomputed.compare import Comparison
+from studies.recomputed.intervals import intervals, of_bands
+from studies.recomputed.lines import compare_lines
+from studies.recomputed.ngrams import (
     ALL_RUNS,
     DIP,
     ORDERS,
@@ -38,8 +38,8 @@ from studies.second_ngrams import (
     kappa,
     one_order_of_each,
 )
-from studies.second_power import limits_of
-from studies.second_shape import (
+from studies.recomputed.power import limits_of
+from studies.recomputed.shape import (
     NOT_TESTED,
     Scored,
     alone,
@@ -50,7 +50,7 @@ from studies.second_shape import (
     scored_curves,
     testable,
 )
-from studies.second_words import OPEN, labels
+from studies.recomputed.words import OPEN, labels
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -311,7 +311,7 @@ def of_last_decade(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
     accuracies, tokens = line.accuracies(chosen)[:, line.trained], line.tokens[line.trained]
     places = [tokens[-1] / 10, tokens[-1]]
     before, end = (accuracies[:, abs(np.log10(tokens / place)) <= 0.15].mean(axis=1) for place in places)
-    curves = [second_seeds.of_curve(tokens, own, place) for own in accuracies for place in places]
+    curves = [seed_variances.of_curve(tokens, own, place) for own in accuracies for place in places]
     yield {
         "line": line.name, "phenomenon": phenomenon, "named": phenomenon in NAMED, "runs": len(end),
         "tokens": line.tokens[-1], "before": before.mean(), "end": end.mean(), "falling": (end < before).sum(),
@@ -368,19 +368,19 @@ def of_equal_text(lines: Sequence[Line], parts: dict[str, Mask]) -> Iterator[Row
 def _at(line: Line, size: Array, amount: float, chosen: Mask) -> tuple[Array, Array]:
     """Read each run where it has had so much text, and how its curve goes there."""
     logs, accuracies = np.log(size[line.trained]), line.accuracies(chosen)[:, line.trained]
-    curves = [second_seeds.of_curve(size[line.trained], own, amount) for own in accuracies]
+    curves = [seed_variances.of_curve(size[line.trained], own, amount) for own in accuracies]
     return np.array([np.interp(np.log(amount), logs, own) for own in accuracies]), np.mean(curves, axis=0)
 
 
-def moderated(table: pd.DataFrame, keys: Sequence[str]) -> dict[Hashable, second_seeds.Setting]:
+def moderated(table: pd.DataFrame, keys: Sequence[str]) -> dict[Hashable, seed_variances.Setting]:
     """Read the seeds in each row, the mean over all pairs apart from phenomena."""
-    found: dict[Hashable, second_seeds.Setting] = {}
+    found: dict[Hashable, seed_variances.Setting] = {}
     of_all = table["phenomenon"] == "all"
     for part in (table[of_all], table[~of_all]):
         places = list(part[list(keys)].itertuples(index=False, name=None))
         seeds: dict[Hashable, Sequence[float]] = dict(zip(places, part[_SEEDS], strict=True))
         curves: dict[Hashable, Sequence[float]] = dict(zip(places, part[_CURVE], strict=True))
-        found |= second_seeds.read(seeds, curves)
+        found |= seed_variances.read(seeds, curves)
     return found
 
 
@@ -388,7 +388,7 @@ def with_intervals(table: pd.DataFrame, keys: Sequence[str], name: str) -> pd.Da
     """Put the mean of the seeds in each row in their place, with its moderated interval."""
     cells = moderated(table, keys)
     bounds = pd.DataFrame(
-        [second_seeds.weigh([cells[key]], [1.0]) for key in table[list(keys)].itertuples(index=False, name=None)]
+        [seed_variances.weigh([cells[key]], [1.0]) for key in table[list(keys)].itertuples(index=False, name=None)]
     )
     return table.drop(columns=[_SEEDS, _CURVE]).assign(
         **{name: bounds["value"], f"{name}_low": bounds["low"], f"{name}_high": bounds["high"], "p": bounds["p"]}
@@ -402,7 +402,7 @@ def differences(read: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for key in read[[*keys, "of"]].drop_duplicates().itertuples(index=False, name=None):
         sides = [cells[*key[:-1], tokenizer] for tokenizer in key[-1].split(" - ")]
-        rows.append({**dict(zip([*keys, "of"], key, strict=True)), **second_seeds.weigh(sides, [1, -1])})
+        rows.append({**dict(zip([*keys, "of"], key, strict=True)), **seed_variances.weigh(sides, [1, -1])})
     table = pd.DataFrame(rows).rename(columns={"value": "difference"})
     return with_holm(table, [table["model"], table["unit"], table["amount"], table["phenomenon"] == "all"])
 

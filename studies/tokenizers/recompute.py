@@ -3,7 +3,7 @@
 python -m studies.tokenizers.recompute --runs 'runs/tokenizers_small/*' [--docs docs]
 
 It shares no code with the program that makes the page: it reads the Parquet files of scores, the held-out losses and
-the pairs with pandas, and applies the definitions of the documentation (the tests of shape: ``studies.second_shape``).
+the pairs with pandas, and applies the definitions of the documentation (tests of shape: ``studies.recomputed.shape``).
 It prints what it compared of each CSV file and ends with 1 where a number differs by more than rounding, or where it is
 made of random draws by more than Monte Carlo error, or a class that this error does not explain. The last lines say
 which columns nothing was compared with.
@@ -23,11 +23,11 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
-from studies import second_levels, second_seeds
-from studies.second_changes import LOSS, changes_of, of_accuracy, of_loss
-from studies.second_compare import Comparison
-from studies.second_intervals import intervals, vertices
-from studies.second_ngrams import (
+from studies.recomputed import levels, seed_variances
+from studies.recomputed.changes import LOSS, changes_of, of_accuracy, of_loss
+from studies.recomputed.compare import Comparison
+from studies.recomputed.intervals import intervals, vertices
+from studies.recomputed.ngrams import (
     ALL_RUNS,
     ORDERS,
     account,
@@ -38,7 +38,7 @@ from studies.second_ngrams import (
     found_dips,
     kappa,
 )
-from studies.second_shape import (
+from studies.recomputed.shape import (
     LEVEL,
     Scored,
     alone,
@@ -51,7 +51,7 @@ from studies.second_shape import (
     smoothing,
     testable,
 )
-from studies.second_words import labels
+from studies.recomputed.words import labels
 
 Array = npt.NDArray[np.float64]
 Rows = Iterable[dict[str, object]]
@@ -246,7 +246,7 @@ def accuracy_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> pd
 def with_intervals(means: pd.DataFrame, read: dict[Setting, list[float]]) -> pd.DataFrame:
     """Add 95 % over the seeds that were read at each level, with moderated variances."""
     cells = _moderated(read)
-    bounds = [second_seeds.weigh([cells[key]], [1.0]) for key in means[_SETTING].itertuples(index=False, name=None)]
+    bounds = [seed_variances.weigh([cells[key]], [1.0]) for key in means[_SETTING].itertuples(index=False, name=None)]
     return means.assign(**{end: np.clip([one[end] for one in bounds], 0, 1) for end in ("low", "high")})
 
 
@@ -265,7 +265,7 @@ def differences_of(read: dict[Setting, list[float]]) -> pd.DataFrame:
     names = list(dict.fromkeys(name for _, _, name in read))
     for level, phenomenon in dict.fromkeys((level, phenomenon) for level, phenomenon, _ in read):
         for one, other in combinations(names, 2):
-            bounds = second_seeds.weigh([cells[level, phenomenon, name] for name in (one, other)], (1.0, -1.0))
+            bounds = seed_variances.weigh([cells[level, phenomenon, name] for name in (one, other)], (1.0, -1.0))
             where = {"bits_per_byte": level, "phenomenon": phenomenon, "of": f"{one} - {other}"}
             rows.append({**where, "difference": bounds.pop("value"), **bounds})
     table = pd.DataFrame(rows)
@@ -273,9 +273,9 @@ def differences_of(read: dict[Setting, list[float]]) -> pd.DataFrame:
     return table.assign(p_holm=table.dropna(subset="p").groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
 
 
-def _moderated(read: dict[Setting, list[float]]) -> dict[Hashable, second_seeds.Setting]:
-    cells = second_seeds.read({key: values for key, values in read.items() if key[1] == "all"})
-    return cells | second_seeds.read({key: values for key, values in read.items() if key[1] != "all"})
+def _moderated(read: dict[Setting, list[float]]) -> dict[Hashable, seed_variances.Setting]:
+    cells = seed_variances.read({key: values for key, values in read.items() if key[1] == "all"})
+    return cells | seed_variances.read({key: values for key, values in read.items() if key[1] != "all"})
 
 
 def _best_alphas(run: RunScores) -> Iterator[tuple[Checkpoint, dict[str, float]]]:
@@ -433,9 +433,9 @@ def shape_curves(runs: list[RunScores], linking: str = SHOWN, column: str = "phe
 def below_chance(runs: list[RunScores]) -> pd.DataFrame:
     """Test which curves, and which paradigms, end below chance; paradigms are a family of Holm's procedure."""
     phenomenon_of = runs[0].pairs.groupby("paradigm")["phenomenon"].first()
-    curves = second_levels.below_chance(shape_curves(runs)).assign(paradigm="all")
+    curves = levels.below_chance(shape_curves(runs)).assign(paradigm="all")
     paradigms = [one for one in shape_curves(runs, column="paradigm") if one.phenomenon != "all"]
-    table = second_levels.below_chance(paradigms)
+    table = levels.below_chance(paradigms)
     table = table.assign(paradigm=table["phenomenon"], phenomenon=table["phenomenon"].map(phenomenon_of))
     both = pd.concat([curves, table], ignore_index=True).rename(columns={"line": "tokenizer"})
     return both.assign(runs=both["tokenizer"].map({name: len(own) for name, own in by_tokenizer(runs).items()}))
@@ -453,7 +453,7 @@ def onsets(runs: list[RunScores], page: pd.DataFrame) -> pd.DataFrame:
         for curve in shape_curves([run]):
             if curve.phenomenon == "all":
                 continue
-            place, is_open = second_levels.onset(curve)
+            place, is_open = levels.onset(curve)
             if is_open and not shown[run.name, curve.phenomenon]:
                 place = np.nan
             from_start = bool(place <= curve.tokens[0])

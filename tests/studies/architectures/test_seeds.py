@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
-from studies import second_architectures
 from studies.architectures.seeds import comparisons, differences_along_curves, mean_at_equal
+from studies.recomputed import architectures
 
 TOKENS = np.geomspace(1e4, 4e6, 14)
 DOCS = Path(__file__).parents[3] / "docs"
@@ -76,11 +76,11 @@ def test_curves_of_few_checkpoints_are_not_compared():
 
 
 def test_the_second_computation_imports_nothing_of_the_suite():
-    tree = ast.parse(Path(second_architectures.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(architectures.__file__).read_text(encoding="utf-8"))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     of_studies = {name for name in modules if name.split(".")[0] == "studies"}
-    assert of_studies <= {"studies", "studies.second_compare"}
+    assert of_studies <= {"studies.recomputed", "studies.recomputed.compare"}
     assert not {name.split(".")[0] for name in modules} & {"analysis", "eval", "ucurve", "train"}
 
 
@@ -94,8 +94,8 @@ def test_every_comparison_of_the_committed_page_is_computed_again(changed, tmp_p
         if path.stem == changed:
             table.loc[0, "high"] += 0.01
         table.to_csv(data / path.name, index=False)
-    monkeypatch.setattr(sys, "argv", ["second_architectures", "--docs", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["architectures", "--docs", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
-        second_architectures.main()
+        architectures.main()
     assert ended.value.code == (1 if changed else 0)
     assert f" {1 if changed else 0} differ" in capsys.readouterr().out.splitlines()[-1]

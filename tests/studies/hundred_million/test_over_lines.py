@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies import second_shape
 from studies.hundred_million.over_lines import mean_over_lines
 from studies.hundred_million.page import PAGE
-from studies.second_compare import Comparison
-from studies.second_lines import compare_lines
+from studies.recomputed import shape
+from studies.recomputed.compare import Comparison
+from studies.recomputed.lines import compare_lines
 
 DOCS = Path(__file__).parents[3] / "docs"
 LEVEL = 0.05
@@ -43,7 +43,7 @@ def test_lines_of_one_run_each_have_no_error_over_seeds() -> None:
 
 
 def test_a_second_computation_agrees_and_finds_what_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second_shape, "DRAWS", 2_000)
+    monkeypatch.setattr(shape, "DRAWS", 2_000)
     tables = made_up_tables({"a": 3, "b": 2})
     tables |= mean_over_lines(tables)
     agreeing, differing = Comparison(), Comparison()

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies import second_shape
 from studies.hundred_million import recompute
 from studies.hundred_million.__main__ import main
 from studies.hundred_million.page import PAGE
+from studies.recomputed import shape
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import run_maker
 
@@ -103,7 +103,7 @@ def test_the_committed_page_is_made_of_the_committed_files():
 
 
 def again(monkeypatch, runs, docs):
-    monkeypatch.setattr(second_shape, "DRAWS", 2_000)  # to be quick; the error that is allowed grows with it
+    monkeypatch.setattr(shape, "DRAWS", 2_000)  # to be quick; the error that is allowed grows with it
     monkeypatch.setattr(
         sys,
         "argv",
@@ -144,6 +144,7 @@ def test_the_second_computation_imports_nothing_of_the_suite():
     tree = ast.parse(Path(recompute.__file__).read_text(encoding="utf-8"))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    modules = {name for name in modules if not name.startswith("studies.second_")}  # these import nothing of it either
-    modules -= {"studies"}  # whence second_seeds
+    modules = {
+        name for name in modules if not name.startswith("studies.recomputed")
+    }  # these import nothing of it either
     assert not {name.split(".")[0] for name in modules} & {"analysis", "eval", "ucurve", "train", "studies"}

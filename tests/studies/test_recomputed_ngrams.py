@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies import second_ngrams
+from studies.recomputed import ngrams
 from ucurve.analysis.ngrams.dips import Dip, account_of_dip
 
 PAIRS = 240
@@ -12,10 +12,10 @@ PAIRS = 240
 
 def test_the_share_is_the_attributable_fraction():
     loss, wrong = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
-    assert second_ngrams.share_of(loss, wrong) == 0  # both kinds of pairs lose the same
-    assert second_ngrams.share_of(loss, np.array([1.0, 1.0, 0.0, 0.0])) == 1
-    assert second_ngrams.share_of(loss, np.array([1.0, 0.0, 0.0, 0.0])) == pytest.approx((0.5 - 0.25) / 0.75)
-    assert np.isnan(second_ngrams.share_of(loss, np.ones(4)))
+    assert ngrams.share_of(loss, wrong) == 0  # both kinds of pairs lose the same
+    assert ngrams.share_of(loss, np.array([1.0, 1.0, 0.0, 0.0])) == 1
+    assert ngrams.share_of(loss, np.array([1.0, 0.0, 0.0, 0.0])) == pytest.approx((0.5 - 0.25) / 0.75)
+    assert np.isnan(ngrams.share_of(loss, np.ones(4)))
 
 
 def made_up_dip():
@@ -30,7 +30,7 @@ def made_up_dip():
 
 def test_accounts_are_those_of_the_program():
     loss, after, wrong, paradigms, clusters = made_up_dip()
-    again = second_ngrams._shares_and_tests(loss, after, wrong, paradigms, clusters)
+    again = ngrams._shares_and_tests(loss, after, wrong, paradigms, clusters)
     expected = account_of_dip([1, 2, 3], Dip(loss, after, wrong, paradigms, clusters))
     for name in ("wrong", "raw_share", "share", "fit"):
         assert again[name].to_numpy() == pytest.approx(expected[name].to_numpy(), nan_ok=True)
@@ -48,9 +48,9 @@ def test_orders_of_single_runs_are_counted():
         {**dip, "of": "s0", "order": 1, "share": 0.9, "named": False},
         {**dip, "of": "s0", "order": 2, "share": 0.8, "named": True},
         {**dip, "of": "s1", "order": 1, "share": 0.2, "named": False},
-        {**dip, "of": second_ngrams.ALL_RUNS, "order": 1, "share": 0.7, "named": True},
+        {**dip, "of": ngrams.ALL_RUNS, "order": 1, "share": 0.7, "named": True},
     ]
-    (counts,) = second_ngrams.counts_of_named(pd.DataFrame(rows)).to_dict("records")
+    (counts,) = ngrams.counts_of_named(pd.DataFrame(rows)).to_dict("records")
     assert counts["share"] == pytest.approx(0.5)
     assert (counts["dips"], counts["runs"], counts["named"], counts["orders"]) == (2, 2, 1, "2-gram 1")
 
@@ -59,7 +59,7 @@ def test_dips_that_are_none_and_dips_that_are_missing_are_named():
     tests = {"line": ["a"], "phenomenon": ["x"], "linking": ["lp"]}
     lines = pd.DataFrame({**tests, "p_holm_low": [0.01], "p_holm_high": [0.02], "possible_these_runs": [{"rising"}]})
     alone = pd.DataFrame({**tests, "run": [0], "p_holm_low": [0.2], "p_holm_high": [0.4]})
-    found = second_ngrams.found_dips(lines, alone, {"a": ["s0"]})
-    assert second_ngrams.check_dips(found, [("a", "all runs", "x", "lp")]) == []
-    said = second_ngrams.check_dips(found, [("a", "s0", "x", "lp")])
+    found = ngrams.found_dips(lines, alone, {"a": ["s0"]})
+    assert ngrams.check_dips(found, [("a", "all runs", "x", "lp")]) == []
+    said = ngrams.check_dips(found, [("a", "s0", "x", "lp")])
     assert [one.rpartition("] ")[2] for one in said] == ["is no dip", "is missing"]

@@ -3,7 +3,7 @@
 Read are ``run_curves.csv``, ``runs_at_equal.csv`` and ``runs.csv``. The readings of each run where runs are equal in
 tokens and in FLOPs are computed again too; those at equal loss need the losses of single runs, which no file has.
 
-python -m studies.second_architectures [--docs docs]
+python -m studies.recomputed.architectures [--docs docs]
 """
 
 import argparse
@@ -18,8 +18,8 @@ import statsmodels.api as sm
 from scipy.stats import chi2
 from statsmodels.stats.multitest import multipletests
 
-from studies import second_seeds
-from studies.second_compare import Comparison
+from studies.recomputed import seed_variances
+from studies.recomputed.compare import Comparison
 
 Array = npt.NDArray[np.float64]
 Times = dict[tuple[str, str, str, str], list[float]]  # of phenomenon, two lines and one of them: log10 of tokens
@@ -53,10 +53,10 @@ def readings(curves: pd.DataFrame, at: pd.DataFrame, cost: pd.Series) -> pd.Data
     return rows
 
 
-def settings(curves: pd.DataFrame, at: pd.DataFrame) -> dict[Hashable, second_seeds.Setting]:
+def settings(curves: pd.DataFrame, at: pd.DataFrame) -> dict[Hashable, seed_variances.Setting]:
     """Moderate the seeds of each line in each phenomenon at each amount, those of all pairs apart."""
     of_run = {key: own.sort_values("tokens") for key, own in curves.groupby(["run", "phenomenon"])}
-    found: dict[Hashable, second_seeds.Setting] = {}
+    found: dict[Hashable, seed_variances.Setting] = {}
     for _, part in at.groupby(at["phenomenon"] == "all"):
         seeds, courses = dict[Hashable, list[float]](), dict[Hashable, list[float]]()
         for key, own in part.groupby([*_AT, "line"]):
@@ -64,23 +64,23 @@ def settings(curves: pd.DataFrame, at: pd.DataFrame) -> dict[Hashable, second_se
             each = []
             for run, tokens in zip(own["run"], own["tokens"], strict=True):
                 curve = of_run[run, key[2]]
-                each.append(second_seeds.of_curve(curve["tokens"].to_numpy(), curve["accuracy"].to_numpy(), tokens))
+                each.append(seed_variances.of_curve(curve["tokens"].to_numpy(), curve["accuracy"].to_numpy(), tokens))
             courses[key] = np.mean(each, axis=0).tolist()
-        found |= second_seeds.read(seeds, courses)
+        found |= seed_variances.read(seeds, courses)
     return found
 
 
-def at_equal(at: pd.DataFrame, cells: dict[Hashable, second_seeds.Setting]) -> pd.DataFrame:
+def at_equal(at: pd.DataFrame, cells: dict[Hashable, seed_variances.Setting]) -> pd.DataFrame:
     """Average the seeds, with 95 %."""
     means = at.groupby([*_AT, "line"], as_index=False).agg(runs=("run", "size"), tokens=("tokens", "mean"))
-    bounds = pd.DataFrame([second_seeds.weigh([cells[key]], [1]) for key in _keys(means, [*_AT, "line"])])
+    bounds = pd.DataFrame([seed_variances.weigh([cells[key]], [1]) for key in _keys(means, [*_AT, "line"])])
     return means.assign(accuracy=bounds["value"], low=bounds["low"].clip(0, 1), high=bounds["high"].clip(0, 1))
 
 
-def differences(page: pd.DataFrame, cells: dict[Hashable, second_seeds.Setting]) -> pd.DataFrame:
+def differences(page: pd.DataFrame, cells: dict[Hashable, seed_variances.Setting]) -> pd.DataFrame:
     """Compare the pairs of lines of the page."""
     sides = [[cells[*key, name] for name in str(of).split(" - ")] for *key, of in _keys(page, [*_AT, "of"])]
-    found = pd.DataFrame([second_seeds.weigh(two, [1, -1]) for two in sides]).rename(columns={"value": "difference"})
+    found = pd.DataFrame([seed_variances.weigh(two, [1, -1]) for two in sides]).rename(columns={"value": "difference"})
     table = pd.concat([page[[*_AT, "of"]].reset_index(drop=True), found], axis=1)
     return with_holm(table, [table["equal_in"], table["phenomenon"] == "all"])
 
@@ -107,20 +107,20 @@ def time_ratios(curves: pd.DataFrame) -> pd.DataFrame:
             levels[str(phenomenon), *two] = level
             for line in two:
                 times[str(phenomenon), *two, line] = [_passes(run, level, up) for run in lines[line]]
-    cells: dict[Hashable, second_seeds.Setting] = {}
+    cells: dict[Hashable, seed_variances.Setting] = {}
     for is_all in (True, False):
         own = {key: seeds for key, seeds in times.items() if (key[0] == "all") == is_all}
-        cells |= second_seeds.read({key: seeds if np.isfinite(seeds).all() else [] for key, seeds in own.items()})
+        cells |= seed_variances.read({key: seeds if np.isfinite(seeds).all() else [] for key, seeds in own.items()})
     table = pd.DataFrame([_ratio(*key, level, times, cells) for key, level in levels.items()])
     return with_holm(table, [table["phenomenon"] == "all"])
 
 
 def _ratio(
-    phenomenon: str, line: str, other: str, level: float, times: Times, cells: dict[Hashable, second_seeds.Setting]
+    phenomenon: str, line: str, other: str, level: float, times: Times, cells: dict[Hashable, seed_variances.Setting]
 ) -> dict[str, object]:
     """Compare two lines by the times of their runs, and count the runs that pass the level."""
     two = [(phenomenon, line, other, one) for one in (line, other)]
-    found = second_seeds.weigh([cells[key] for key in two], [1, -1])
+    found = seed_variances.weigh([cells[key] for key in two], [1, -1])
     passed = [int(np.isfinite(times[key]).sum()) for key in two]
     return {
         "phenomenon": phenomenon, "line": line, "other": other, "level": level, "ratio": 10 ** found["value"],
@@ -173,7 +173,7 @@ def _compare(places: Array, runs: list[Array]) -> tuple[Array, Array, float]:
     slopes = [np.gradient(own.mean(axis=0), places) for own in runs]
     keys = [(side, place) for side in (0, 1) for place in range(len(places))]
     seeds: dict[Hashable, list[float]] = {(side, place): runs[side][:, place].tolist() for side, place in keys}
-    cells = second_seeds.read(seeds, {(side, place): [slopes[side][place] ** 2 + 4e-4] for side, place in keys})
+    cells = seed_variances.read(seeds, {(side, place): [slopes[side][place] ** 2 + 4e-4] for side, place in keys})
     sides = [(cells[0, place], cells[1, place]) for place in range(len(places))]
     freedom = min(
         (one.variance + other.variance) ** 2 / sum(each.variance**2 / each.freedom for each in (one, other))

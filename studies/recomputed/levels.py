@@ -1,4 +1,4 @@
-"""Where curves end: below chance, or above it for good; a second time, by studies/rules.md, without the analysis."""
+"""Where curves end: below chance, or above it for good; a second time, by rules.md, without the analysis."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from studies.second_shape import (
+from studies.recomputed.shape import (
     FEWEST_CLUSTERS,
     LEVEL,
     STANDARD_ERRORS,

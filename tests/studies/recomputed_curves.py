@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from studies.second_shape import Scored
+from studies.recomputed.shape import Scored
 
 TOKENS = 10 ** np.linspace(4, 7, 10)
 

@@ -1,4 +1,4 @@
-"""The smallest dip that would be found, and what limits that, a second time, by studies/rules.md, without the analysis.
+"""The smallest dip that would be found, and what limits that, a second time, by rules.md, without the analysis.
 
 The program's numbers are of 100 draws, and differ noticeably with other draws. They are computed here from several
 times as many other draws, and agree within what these repetitions tell of one.
@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from scipy.stats import f as fisher
 from scipy.stats import t as student
 
-from studies.second_shape import (
+from studies.recomputed.shape import (
     LEVEL,
     Array,
     Error,

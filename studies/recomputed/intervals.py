@@ -1,4 +1,4 @@
-"""Intervals of dips and bands of curves a second time, by studies/rules.md, without the code of the analysis.
+"""Intervals of dips and bands of curves a second time, by rules.md, without the code of the analysis.
 
 The program's intervals are quantiles of 1,000 draws. Other draws give other quantiles: a number agrees if it is between
 those that are four standard errors, of both numbers of draws together, below and above the level of the quantile.
@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
-from studies.second_shape import (
+from studies.recomputed.shape import (
     STANDARD_ERRORS,
     Array,
     Error,

@@ -2,7 +2,7 @@
 
 Read are ``run_curves.csv`` and the numbers of pairs in ``shapes.csv``. Nothing of ``analysis`` is imported.
 
-python -m studies.second_lines [--docs docs]
+python -m studies.recomputed.lines [--docs docs]
 """
 
 import argparse
@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from studies.second_compare import Comparison
-from studies.second_intervals import vertices
-from studies.second_power import capped, smallest_dips
-from studies.second_shape import LEVEL, Array, Error, deepest, holm, in_scope, shape_tests, smoothing
+from studies.recomputed.compare import Comparison
+from studies.recomputed.intervals import vertices
+from studies.recomputed.power import capped, smallest_dips
+from studies.recomputed.shape import LEVEL, Array, Error, deepest, holm, in_scope, shape_tests, smoothing
 
 NAMED = ("fci_licensing", "topicalization")  # in ZhoBLiMP, section 5.3
 _TESTS = {"rise": "p_rise", "fall": "p_fall", "u": "p_dip", "inverted_u": "p_bump"}

@@ -1,4 +1,4 @@
-"""The tests of shape a second time, by the rules of studies/rules.md, with numpy, pandas and scipy alone.
+"""The tests of shape a second time, by the rules of rules.md, with numpy, pandas and scipy alone.
 
 Nothing of ``analysis`` is imported. Where a number can be computed in several ways, this file takes another one than
 the program: pools of adjacent violators are kept in lists, one curve at a time, and the nearest curve is found by
@@ -395,7 +395,7 @@ def holm(p: Array) -> Array:
 
 
 def class_of(tests: dict[str, tuple[float, float]], mean: Array) -> str:
-    """Name the class by step 8 of studies/rules.md from p after Holm and p; ``mean`` is the smoothed curve."""
+    """Name the class by step 8 of rules.md from p after Holm and p; ``mean`` is the smoothed curve."""
     rise, fall, dip, bump, flat = (tests[name][0] <= LEVEL for name in TESTS)
     if dip and bump:
         (down, bottom), (up, peak) = deepest(mean), deepest(-mean)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies import second_changes, second_intervals, second_levels, second_power, second_shape
-from tests.studies.second_curves import TOKENS, scored, some_credits
+from studies.recomputed import changes, intervals, levels, power, shape
+from tests.studies.recomputed_curves import TOKENS, scored, some_credits
 from ucurve.analysis.change_points.bends import find_changes
 from ucurve.analysis.change_points.section import loss_curve
 from ucurve.analysis.shape.bands import curve_bands
@@ -32,7 +32,7 @@ def inside(row, name, value):
 @DESIGNS
 def test_intervals_of_dips_are_those_of_the_program(too_few):
     credits_ = credits_of(too_few)
-    row = second_intervals.of_turns(scored(*credits_))
+    row = intervals.of_turns(scored(*credits_))
     test = shape_test(estimate_curve(TOKENS, *credits_))
     assert (row["dip"], row["bump"], row["peak"]) == pytest.approx((test.dip.depth, test.bump.depth, test.bump.place))
     expected = {
@@ -46,8 +46,8 @@ def test_intervals_of_dips_are_those_of_the_program(too_few):
 def test_parabolas_have_their_vertex_between_the_outer_checkpoints():
     logs = np.array([0.0, 1.0, 3.0])
     heights = (logs - 1.4) ** 2
-    assert second_intervals.vertices(logs, np.array([heights]), np.array([1])) == pytest.approx([1.4])
-    assert second_intervals.vertices(logs, np.array([logs]), np.array([0])) == pytest.approx([0.0])
+    assert intervals.vertices(logs, np.array([heights]), np.array([1])) == pytest.approx([1.4])
+    assert intervals.vertices(logs, np.array([logs]), np.array([0])) == pytest.approx([0.0])
 
 
 @DESIGNS
@@ -55,7 +55,7 @@ def test_bands_are_those_of_the_program(too_few):
     credits_ = credits_of(too_few)
     numbers = np.unique(credits_[2][::2], return_inverse=True)[1].astype(np.int64)
     fewer = (credits_[0][:, :, ::2], credits_[1][::2], numbers)  # a phenomenon beside all pairs
-    again = second_intervals.of_bands([scored(*credits_), replace(scored(*fewer), phenomenon="some")])
+    again = intervals.of_bands([scored(*credits_), replace(scored(*fewer), phenomenon="some")])
     curves = [estimate_curve(TOKENS, *one) for one in (credits_, fewer)]
     page = pd.concat(curve_bands(curves, [True, False])).to_dict("records")
     for row, expected in zip(again, page, strict=True):
@@ -67,7 +67,7 @@ def test_bands_are_those_of_the_program(too_few):
 def test_ends_below_chance_are_those_of_the_program():
     credits_ = credits_of(False)
     low = (credits_[0] * (np.arange(len(credits_[1])) % 4 > 1), *credits_[1:])
-    (again,) = second_levels.below_chance([scored(*low)]).to_dict("records")
+    (again,) = levels.below_chance([scored(*low)]).to_dict("records")
     expected = name_below(pd.DataFrame([{"runs": 3, **below_chance(TOKENS, *low)}])).to_dict("records")[0]
     assert again["below_from"] == expected["below_from"]
     assert (again["p_below"], again["p_these_runs"]) == pytest.approx(
@@ -81,8 +81,8 @@ def test_onsets_of_single_runs_are_those_of_the_program():
     rises = np.repeat([0.3, 0.4, 0.9], [3, 3, 4])
     half_points = 2 * random.binomial(1, np.repeat(rises, 200).reshape(1, 10, 200)).astype(np.uint8)
     curve = half_points, np.zeros(200, dtype=np.int64), np.arange(200)
-    assert second_levels.onset(scored(*curve)) == pytest.approx((onset(estimate_curve(TOKENS, *curve)).tokens, False))
-    assert np.isnan(second_levels.onset(scored(half_points[:, ::-1], *curve[1:]))[0])
+    assert levels.onset(scored(*curve)) == pytest.approx((onset(estimate_curve(TOKENS, *curve)).tokens, False))
+    assert np.isnan(levels.onset(scored(half_points[:, ::-1], *curve[1:]))[0])
 
 
 def test_the_error_of_a_mean_over_sizes_is_that_of_the_program():
@@ -90,7 +90,7 @@ def test_the_error_of_a_mean_over_sizes_is_that_of_the_program():
     sizes = np.array([0, 0, 0, 1, 1])
     runs = [(str(size), one / 2) for size, one in zip(sizes, half_points, strict=True)]
     expected = mean_curve(group_runs(runs, paradigms, clusters), TOKENS)
-    curve = second_shape.Scored("a", "all", TOKENS, half_points / 2, paradigms, clusters, sizes)
+    curve = shape.Scored("a", "all", TOKENS, half_points / 2, paradigms, clusters, sizes)
     assert curve.mean == pytest.approx(expected.mean)
     assert curve.error.runs == expected.seeds == 4
     assert curve.error.pairs == pytest.approx(expected.item_cov)
@@ -100,11 +100,11 @@ def test_the_error_of_a_mean_over_sizes_is_that_of_the_program():
 
 
 def test_change_points_of_a_loss_are_those_of_the_program(monkeypatch):
-    monkeypatch.setattr(second_changes, "DRAWS", 2_000)
+    monkeypatch.setattr(changes, "DRAWS", 2_000)
     tokens, random = 10 ** np.linspace(4, 7, 16), np.random.default_rng(7)
     logs = np.log10(tokens)
     losses = 4 - 0.3 * (logs - 4) - 0.6 * np.maximum(0, logs - 5.4) + random.normal(0, 0.01, (3, 16))
-    again = second_changes.changes_of([second_changes.of_loss("a", tokens, losses)])
+    again = changes.changes_of([changes.of_loss("a", tokens, losses)])
     expected = find_changes(loss_curve(tokens, losses), draws=2_000)
     assert again["significant"].all()
     assert again["tokens"].tolist() == pytest.approx(expected.tokens.tolist())
@@ -119,6 +119,6 @@ def test_change_points_of_a_loss_are_those_of_the_program(monkeypatch):
 def test_the_smallest_dip_is_that_of_the_program_within_the_error_of_its_draws():
     half_points, paradigms, _ = some_credits(1)
     clusters = np.arange(len(paradigms))
-    row = second_power.limits(scored(half_points, paradigms, clusters), 0.2)
+    row = power.limits(scored(half_points, paradigms, clusters), 0.2)
     assert inside(row, "detectable_dip", dip_power(estimate_curve(TOKENS, half_points, paradigms)).smallest_dip(0.2))
     assert row["detectable_dip_most"] / row["detectable_dip_least"] < 4

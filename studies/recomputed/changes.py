@@ -1,4 +1,4 @@
-"""Change points a second time, by the rules of studies/rules.md, without the code of the analysis.
+"""Change points a second time, by the rules of rules.md, without the code of the analysis.
 
 What bends add to a line is computed from the products of hinge functions, one set of places at a time. p values and
 intervals are of other draws than the program's, and are compared within four standard errors of both.
@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pandas as pd
 
-from studies.second_shape import (
+from studies.recomputed.shape import (
     FEWEST_CLUSTERS,
     LEVEL,
     STANDARD_ERRORS,

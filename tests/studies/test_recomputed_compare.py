@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.second_compare import Comparison
-from studies.second_words import labels
+from studies.recomputed.compare import Comparison
+from studies.recomputed.words import labels
 
 PAGE = pd.DataFrame({"line": ["a", "b"], "tokens": [1e6, 3e6], "p": [0.5, np.nan], "found": ["rises", np.nan]})
 

@@ -1,10 +1,10 @@
-"""What the classes of a curve in three scopes are called in one column, by studies/rules.md, without the analysis."""
+"""What the classes of a curve in three scopes are called in one column, by rules.md, without the analysis."""
 
 from collections.abc import Hashable, Mapping
 
 import pandas as pd
 
-from studies.second_shape import NOT_TESTED
+from studies.recomputed.shape import NOT_TESTED
 
 TURNS = ("U-shaped", "inverted-U")
 OPEN = ("undetermined", NOT_TESTED)

@@ -1,7 +1,7 @@
-"""What n-gram models account for of dips, a second time, by the rules of studies/rules.md, without the analysis.
+"""What n-gram models account for of dips, a second time, by the rules of rules.md, without the analysis.
 
 Shares are computed in their second form, from mean losses; clusters are drawn one by one and signs with other random
-numbers. What is drawn is compared as in ``studies.second_intervals``: within four standard errors of both estimates.
+numbers. What is drawn is compared as in ``intervals.py``: within four standard errors of both estimates.
 """
 
 import sys
@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from studies.second_compare import Comparison
-from studies.second_shape import (
+from studies.recomputed.compare import Comparison
+from studies.recomputed.shape import (
     FEWEST_CLUSTERS,
     LEVEL,
     STANDARD_ERRORS,
