@@ -13,6 +13,7 @@ NOT: Final = "не"
 STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})  # at which a clause may end
 CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "ADV", "NUM"})
 PREFIX: Final = "ни"  # negative pronouns begin so
+NOT_NEGATIVE: Final = frozenset({"ни", "ним", "них", "ними"})
 VERBS: Final = ("VERB", "AUX")
 CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")  # a word that heads a clause has one of these
 INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")  # these verbs belong to the verb above them
@@ -24,8 +25,9 @@ def _is_statement(sentence: Sentence) -> bool:
 
 
 def _negative(word: Word) -> bool:
-    # Shorter words are the particle itself and forms of "they" and "it".
-    return word.form.lower().startswith(PREFIX) and word.upos in ("PRON", "DET", "ADV", "ADJ") and len(word.form) > 3
+    form = word.form.lower()
+    # "They" and "it" have forms that begin so too, and so does the particle itself.
+    return form.startswith(PREFIX) and form not in NOT_NEGATIVE and word.upos in ("PRON", "DET", "ADV", "ADJ")
 
 
 def _negated_verbs(sentence: Sentence) -> Iterator[tuple[Word, Word]]:

@@ -246,6 +246,12 @@ def test_a_negated_verb_and_a_question_give_no_negative_pronoun(find, words, why
     assert find("indefinite_pronoun_to_negative", *words) == ([], [why])
 
 
+def test_a_form_of_they_is_no_negative_pronoun(find):
+    words = (word("ними", "PRON", 3, "obl", "Ins"), word("не", "PART", 3, "advmod"), verb("занимался"), word("в", "ADP", 5, "case"),
+             noun("доме", 3, "obl", "Loc"))  # fmt: skip
+    assert find("negative_concord", *words)[0] == []
+
+
 def test_a_negative_pronoun_stands_with_the_negated_verb(find):
     none = (word("нет", "VERB", 0, "root"), word("никаких", "DET", 3, "det"), noun("денег", 1, "nsubj", "Gen", number="Plur"),
             word("и", "CCONJ", 6, "cc"), word("не", "PART", 6, "advmod"), verb("будет", 1, "conj"), word("в", "ADP", 8, "case"),
