@@ -30,7 +30,7 @@ from ucurve.generation.order import weighted
 from ucurve.generation.treebank import find_treebanks, read_treebank
 
 _DEFAULT_PAIRS = 100
-_NOISE = 3.0  # section 4.1
+_NOISE = 3.0  # section 3.2, "UD features"
 _VERBS = ("VERB",)
 _CITATION = "made by the method of Jumelet et al. 2025, MultiBLiMP 1.0, from {names}"
 
