@@ -1,8 +1,7 @@
 """The maker of targeted suites, after Kryvosheieva and Levy (Controlled Evaluation of Syntactic Knowledge)."""
 
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field, field_validator
 from pydantic.dataclasses import dataclass
@@ -11,14 +10,23 @@ from ucurve.errors import UserError, missing_folder, unknown_name
 from ucurve.fields import STRICT, as_tuple
 from ucurve.generation.maker import Drawn, Made
 from ucurve.generation.tse import basque, hindi, swahili
-from ucurve.generation.tse.steps import Suite
+from ucurve.generation.tse.suite import Suite, Table
+from ucurve.generation.tse.vocabulary import read_vocabulary
 from ucurve.yaml_files import read_yaml
 
 _DEFAULT_PAIRS = 1000  # the published files have as many of each suite
-_LANGUAGES: dict[str, tuple[str, ModuleType]] = {
-    "eus": ("basque", basque),
-    "hin": ("hindi", hindi),
-    "swa": ("swahili", swahili),
+
+
+class _Language(NamedTuple):
+    name: str  # of its files
+    grammar: type[Table]
+    suite: type[Suite[Any]]
+
+
+_LANGUAGES = {
+    "eus": _Language("basque", basque.Grammar, basque.Basque),
+    "hin": _Language("hindi", hindi.Grammar, hindi.Hindi),
+    "swa": _Language("swahili", swahili.Grammar, swahili.Swahili),
 }
 _QUIRKS = {
     "hin": "Hindi targets are two words.",
@@ -46,12 +54,16 @@ class Settings:
 def make(settings: Settings, seed: int) -> Made:
     """Return the suites of the languages."""
     del seed  # all that is random is drawn by the paradigms
-    found = [suite for language in settings.languages for suite in read_suites(settings, language)]
-    names = {language: {"code": _LANGUAGES[language][0]} for language in settings.languages}
+    names = {language: {"code": _LANGUAGES[language].name} for language in settings.languages}
     return Made(
         paradigms=[
-            Drawn(name=f"{suite.language}-{suite.name}", phenomenon=suite.phenomenon, draw=suite.draw)
-            for suite in found
+            Drawn(
+                name=f"{_LANGUAGES[language].name}-{suite.name}",
+                phenomenon=suite.grammar.phenomena[suite.frame.focus],
+                draw=suite.draw,
+            )
+            for language in settings.languages
+            for suite in read_suites(settings, language)
         ],
         card=_card(names, settings),
         inputs=[settings.vocabulary / f"{entry['code']}.csv" for entry in names.values()],
@@ -59,17 +71,17 @@ def make(settings: Settings, seed: int) -> Made:
     )
 
 
-def read_suites(settings: Settings, language: str) -> list[Suite]:
-    """Return the suites of a language."""
+def read_suites(settings: Settings, language: str) -> list[Suite[Any]]:
+    """Return the suites of a language, in the order of its YAML file."""
     if not settings.vocabulary.is_dir():
         raise missing_folder("vocabulary", settings.vocabulary)
-    name, module = _LANGUAGES[language]
+    name, grammar_type, suite_type = _LANGUAGES[language]
     file = settings.vocabulary / f"{name}.csv"
     if not file.is_file():
         raise UserError(f"vocabulary: no file {file}")
-    grammar = read_yaml(Path(__file__).with_name(f"{name}.yaml"), module.Grammar)
-    made: list[Suite] = module.suites(grammar, settings.vocabulary, settings.as_published)
-    return made
+    grammar = read_yaml(Path(__file__).with_name(f"{name}.yaml"), grammar_type)
+    vocabulary = read_vocabulary(file, grammar.words)
+    return [suite_type(grammar, vocabulary, suite, settings.as_published) for suite in grammar.suites]
 
 
 def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Tells whether a grammar can make a sentence: follows the choices whose words stand there."""
 
-from ucurve.generation.tse.steps import Suite
+from ucurve.generation.tse.suite import Suite
 
 
 def recognizes(suite: Suite, condition: str, good: str, bad: str) -> bool:
@@ -15,13 +15,13 @@ def _follow(suite, at, state, left, good, bad):
             return False
         target = suite.target(state)
         return (target.good, target.bad) == (good, bad)
-    step = suite.steps[at]
-    for option in step.options(state):
+    step, choose = list(suite.steps.items())[at]
+    for option in choose(state):
         if option.later not in left:
             continue
         text = option.text[:1].lower() + option.text[1:] if at == 0 else option.text
         rest = _without(left, text)
-        if rest is not None and _follow(suite, at + 1, {**state, step.name: option.choice}, rest, good, bad):
+        if rest is not None and _follow(suite, at + 1, {**state, step: option.choice}, rest, good, bad):
             return True
     return False
 

@@ -172,7 +172,7 @@ def test_the_published_sentences_can_be_made(shared, step):
     suites = [suite for language in LANGUAGES for suite in read_suites(settings, language)]
     assert len(suites) == 22
     for suite in suites:
-        file = shared / "benchmarks" / "tse" / f"{suite.language}-{suite.name}.json"
+        file = shared / "benchmarks" / "tse" / f"{suite.vocabulary.path.stem}-{suite.name}.json"
         published = json.loads(file.read_text(encoding="utf-8"))[::step]
         missing = [one for one in published if not recognizes(suite, one[0][0], *one[1])]
         assert not missing
