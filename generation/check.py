@@ -89,10 +89,6 @@ def _row(name: str, breaks: CheckOf | str, pairs: pd.DataFrame) -> dict[str, Val
     return {"check": name, "broken": len(found), "of": len(pairs), "where": ", ".join([*shown, *more, *first]) or None}
 
 
-def _elsewhere(pairs: pd.DataFrame) -> pd.Series:
-    return pairs[["good", "bad"]].duplicated() & ~pairs[["phenomenon", "paradigm", "good", "bad"]].duplicated()
-
-
 def _bad_is_good(pairs: pd.DataFrame) -> pd.Series:
     good = pairs.groupby("paradigm")["good"].agg(set)
     return pd.Series([bad in good[paradigm] for bad, paradigm in zip(pairs["bad"], pairs["paradigm"], strict=True)])
@@ -101,7 +97,9 @@ def _bad_is_good(pairs: pd.DataFrame) -> pd.Series:
 _ALL: dict[str, CheckOf] = {
     "the two sentences differ": lambda pairs: pairs["good"] == pairs["bad"],
     "a good sentence stands once in its paradigm": lambda pairs: pairs[["phenomenon", "paradigm", "good"]].duplicated(),
-    "a pair stands in one paradigm": _elsewhere,
+    "a pair stands in one paradigm": lambda pairs: (
+        pairs[["good", "bad"]].duplicated() & ~pairs[["phenomenon", "paradigm", "good", "bad"]].duplicated()
+    ),
     "no bad sentence is a good one of its paradigm": _bad_is_good,
 }
 

@@ -212,7 +212,12 @@ def _place(text: str | None, rows: Sequence[_Row]) -> tuple[str, dict[int, tuple
         number = row["id"] if several is None else None
         tokens.append((number, row["form"], (row["misc"] or {}).get("SpaceAfter") != "No"))
     spans = None if text is None else _find(text, tokens)
-    return _join(tokens) if text is None or spans is None else (text, spans)
+    if text is not None and spans is not None:
+        return text, spans
+    # A token that may have a space after it has none at the end.
+    made = "".join(form + " " * space for _, form, space in tokens)
+    made = made.removesuffix(" ") if tokens and tokens[-1][2] else made
+    return made, _find(made, tokens) or {}
 
 
 def _find(text: str, tokens: Sequence[_Token]) -> dict[int, tuple[int, int]] | None:
@@ -227,16 +232,6 @@ def _find(text: str, tokens: Sequence[_Token]) -> dict[int, tuple[int, int]] | N
         if number is not None:
             spans[number] = (start, at)
     return spans
-
-
-def _join(tokens: Sequence[_Token]) -> tuple[str, dict[int, tuple[int, int]]]:
-    """Return the text that tokens make, and where the words stand in it."""
-    spans, text = {}, ""
-    for number, form, space in tokens:
-        if number is not None:
-            spans[number] = (len(text), len(text) + len(form))
-        text += form + " " * space
-    return text.removesuffix(" ") if tokens and tokens[-1][2] else text, spans
 
 
 def _word(row: _Row, span: tuple[int, int] | None) -> Word:

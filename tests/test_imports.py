@@ -90,7 +90,7 @@ ORDER = {
         "folder templates tse sweblimp rublimp multiblimp decontaminate benchmark_folder check",
         "run",
     ],
-    "ucurve.generation.multiblimp": ["languages", "words", "agreement minimality", "check make"],
+    "ucurve.generation.multiblimp": ["languages", "words", "agreement", "check make"],
     "ucurve.generation.rublimp": ["check resources text", "grammar", "rule", "rules", "make"],
     "ucurve.validation": ["answer_files questionnaire", "items", "judging loading", "tables", "answers"],
     "ucurve.launch": ["arguments relay slurm", "cost status workers prune", "demo emit publish selftest"],

@@ -65,7 +65,11 @@ def make(settings: Settings, seed: int) -> Made:
     features = [name for name, why in inflected.items() if not why]
     relations_of = {
         name: [
-            one for one in _with_features(relations, language.verb.get(name, {})) if name == "Person" or not one.counted
+            one
+            for one in relations
+            if (name == "Person" or not one.counted)
+            # The finite verb has the features that the language asks for, or says nothing of them.
+            and (one.kind != "SV" or has_features(one.target, language.verb.get(name, {})))
         ]
         for name in features
     }
@@ -113,11 +117,6 @@ def _inflected(lexicon: Lexicon) -> dict[str, str]:
         ]
         reasons[feature] = f"no {' and no '.join(without)} has different forms for different values" if without else ""
     return reasons
-
-
-def _with_features(relations: Sequence[Relation], required: Mapping[str, str]) -> list[Relation]:
-    """Return the relations whose finite verb has these features, or says nothing of them."""
-    return [relation for relation in relations if relation.kind != "SV" or has_features(relation.target, required)]
 
 
 def _paradigms(

@@ -9,21 +9,19 @@ def _has_yo(sentence: str) -> bool:
     return "ё" in sentence.lower()
 
 
-def _other_length(good: str, bad: str) -> bool:
-    return len(good.split()) != len(bad.split())
-
-
-def _new_yo(good: str, bad: str) -> bool:
-    # In a text that is printed without the letter, it alone would tell the bad sentence.
-    return _has_yo(bad) and not _has_yo(good)
-
-
-def _word_missing(source: object, good: str, target: object, bad: str) -> bool:
-    return str(source) not in good or str(target) not in bad
-
-
 CHECKS: Mapping[str, CheckOf] = {
-    "the sentences have as many words": each_pair(_other_length, "good", "bad"),
-    "the bad sentence brings no letter yo": each_pair(_new_yo, "good", "bad"),
-    "the changed words stand in the sentences": each_pair(_word_missing, "source_word", "good", "target_word", "bad"),
+    "the sentences have as many words": each_pair(
+        lambda good, bad: len(good.split()) != len(bad.split()), "good", "bad"
+    ),
+    # In a text that is printed without the letter, it alone would tell the bad sentence.
+    "the bad sentence brings no letter yo": each_pair(
+        lambda good, bad: _has_yo(bad) and not _has_yo(good), "good", "bad"
+    ),
+    "the changed words stand in the sentences": each_pair(
+        lambda source, good, target, bad: str(source) not in good or str(target) not in bad,
+        "source_word",
+        "good",
+        "target_word",
+        "bad",
+    ),
 }

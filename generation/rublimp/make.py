@@ -19,7 +19,20 @@ from ucurve.generation.maker import Listed, Made
 from ucurve.generation.order import stratified
 from ucurve.generation.rublimp.resources import Resources, read_resources
 from ucurve.generation.rublimp.rule import Rule
-from ucurve.generation.rublimp.rules.all_rules import RULES
+from ucurve.generation.rublimp.rules import (
+    anaphors,
+    argument_structure,
+    aspect,
+    government,
+    inflection,
+    negation,
+    noun_phrases,
+    predicates,
+    quantifiers,
+    reflexives,
+    tense,
+    word_formation,
+)
 from ucurve.generation.rublimp.text import read_text
 from ucurve.generation.treebank import find_treebanks, read_treebank
 
@@ -27,6 +40,12 @@ PAIRS: Final = 1000  # the published files have as many of a paradigm
 SHORTEST, LONGEST = 6, 50  # tokens of a sentence, appendix A of the paper
 STRATA: Final = ("domain", "length_group", "subtype")  # columns of which a sample keeps the proportions
 MORE: Final = "more of the same sentence"
+# The rules of all 45 paradigms, in the order of the paper's tables.
+_MODULES: Final = (
+    word_formation, inflection, government, predicates, anaphors, noun_phrases, quantifiers, reflexives, negation,
+    argument_structure, aspect, tense,
+)  # fmt: skip
+RULES: Final = tuple(rule for module in _MODULES for rule in module.RULES)
 
 _CARD: Final[dict[str, object]] = {
     "language": "rus",

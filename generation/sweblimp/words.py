@@ -9,6 +9,7 @@ from typing import Final
 
 from ucurve.errors import UserError, missing_folder, unknown_name
 from ucurve.storage.files import read_utf8
+from ucurve.storage.tabular import read_rows
 from ucurve.yaml_files import read_yaml
 
 LISTS: Final = Path(__file__).with_name("lists")
@@ -78,24 +79,19 @@ def _columns() -> Mapping[str, Codes]:
 
 
 def _rows(path: Path, header: Sequence[str]) -> Iterator[Row]:
-    lines = [[cell.strip() for cell in line.split("\t")] for line in read_utf8(path).split("\n")]
-    if lines[0] != header:
-        raise UserError(f"{path}:1: the columns must be {', '.join(header)}, in this order between tabs")
     seen: dict[tuple[str, ...], int] = {}
-    for number, cells in enumerate(lines[1:], start=2):
-        if cells == [""]:
-            continue
-        place = f"{path}:{number}"
-        if len(cells) != len(header):
-            raise UserError(f"{place}: {len(cells)} cells, where the first line names {len(header)} columns")
-        if "" in cells:
-            raise UserError(f"{place}: {header[cells.index('')]} is empty; write {_NONE!r} for a column without codes")
-        first = seen.setdefault(tuple(cells), number)
+    for number, row in read_rows(path, "lists", header):
+        # The first column is the word by which people know it.
+        if list(row) != header:
+            raise UserError(f"{path}:1: the columns must be {', '.join(header)}, in this order between tabs")
+        place, cells = f"{path}:{number}", {name: cell.strip() for name, cell in row.items()}
+        for name, cell in cells.items():
+            if not cell:
+                raise UserError(f"{place}: {name} is empty; write {_NONE!r} for a column without codes")
+        first = seen.setdefault(tuple(cells.values()), number)
         if first != number:
             raise UserError(f"{place}: the same as line {first}")
-        yield Row(dict(zip(header, cells, strict=True)), place)
-    if not seen:
-        raise UserError(f"{path}: holds no words")
+        yield Row(cells, place)
 
 
 def _check(row: Row, codes: Codes, lists: WordLists) -> None:

@@ -161,15 +161,12 @@ def _of_unimorph(relation: Relation, name: str, old: frozenset[str], lexicon: Le
             and all(_may_be_open(at, name) for at, _ in row.features.items() ^ source.features.items())
             and not lexicon.unannotated.differ(name, form, row.form)
             for more in [len((row.features.keys() ^ source.features.keys()) - {name})]
-            for found in _found(relation, name, old, row, more, _count(row, lexicon))
+            for count in [sum(one.count for one in lexicon.by_form.get((row.part, row.form), ()))]
+            for found in _found(relation, name, old, row, more, count)
         ]
         if found:
             return found
     return []
-
-
-def _count(row: Entry, lexicon: Lexicon) -> int:
-    return sum(one.count for one in lexicon.by_form.get((row.part, row.form), ()))
 
 
 def _unimorph_lemmas(word: Word, part: str, lexicon: Lexicon) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ many languages, and beginnings and endings that it does not annotate, such as *b
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, partial
 from itertools import permutations
 
 from ucurve.generation.multiblimp.words.features import (
@@ -148,7 +149,8 @@ class Neutralization:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._entries = [entry for entry in entries if entry.source == "treebank"]
-        self._counts: dict[str, tuple[Counter[object], Counter[object]]] = {}
+        # The same features are asked for again and again.
+        self._counts = cache(self._count)
 
     def between(self, feature: str, part: str, one: Features, other: Features, name: str) -> bool:
         """Tell whether the feature ``name``, which one word has and the other lacks, is neutralized by ``feature``."""
@@ -161,9 +163,7 @@ class Neutralization:
 
     def _share(self, feature: str, part: str, features: Features, name: str) -> float:
         """Return the share of entries like these that have a feature; -1 where there are none."""
-        if feature not in self._counts:
-            self._counts[feature] = self._count(feature)
-        total, having = self._counts[feature]
+        total, having = self._counts(feature)
         key = (part, features.get(feature), _context(features, feature))
         return having[key, name] / total[key] if total[key] else -1.0
 
@@ -197,17 +197,15 @@ class Unannotated:
     """
 
     def __init__(self, cells: Cells) -> None:
-        self._cells = cells
         # Beginnings of words are the endings of words that are read backwards.
-        self._backwards = {cell: [form[::-1] for form in forms] for cell, forms in cells.items()}
-        self._changes: dict[str, tuple[Collection[tuple[str, str]], Collection[tuple[str, str]]]] = {}
+        backwards = {cell: [form[::-1] for form in forms] for cell, forms in cells.items()}
+        # Both are found once for each feature.
+        self._ends = cache(partial(_changes, cells))
+        self._starts = cache(partial(_changes, backwards))
 
     def differ(self, feature: str, one: str, other: str) -> bool:
         """Tell whether two forms with different values of a feature differ in something that is not annotated too."""
-        if feature not in self._changes:
-            self._changes[feature] = _changes(self._cells, feature), _changes(self._backwards, feature)
-        ends, starts = self._changes[feature]
-        return _changed(ends, one, other) or _changed(starts, one[::-1], other[::-1])
+        return _changed(self._ends(feature), one, other) or _changed(self._starts(feature), one[::-1], other[::-1])
 
 
 def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:

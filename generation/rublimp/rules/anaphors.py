@@ -11,10 +11,10 @@ from ucurve.generation.rublimp.grammar.agreement import (
     other_values,
     same_number_and_gender,
 )
-from ucurve.generation.rublimp.grammar.forms import AMBIGUOUS, CASE_OF, GENDERS, NUMBERS, forms_of
+from ucurve.generation.rublimp.grammar.forms import CASE_OF, GENDERS, NUMBERS, forms_of
 from ucurve.generation.rublimp.grammar.morphology import Parse, analyses
 from ucurve.generation.rublimp.resources import Resources
-from ucurve.generation.rublimp.rule import Found, replace_by_each, replace_word, rules
+from ucurve.generation.rublimp.rule import Found, replace_by_each, rules
 from ucurve.generation.treebank import Sentence, Word
 
 PRONOUN: Final = "который"
@@ -78,12 +78,13 @@ def _pronoun_changes(
     possible = [noun, *_rivals(sentence, pronoun, antecedent[0])]
     old, new = (noun.tag.number, number) if feature == "Number" else (noun.tag.gender, gender)
     subtype = f"anaphor_agreement_{feature.lower()}"
-    for form in modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy):
+    forms = modifier_forms(parse, parse.tag.case, number, gender, None if gender else parse.tag.animacy)
+
+    def is_right(form: str) -> bool:
         readings = [found for found in analyses(form) if found.normal_form == PRONOUN]
-        if any(same_number_and_gender(one, found) for one in possible for found in readings):
-            yield AMBIGUOUS
-        else:
-            yield replace_word(sentence, pronoun, form, feature, (str(old), str(new)), subtype)
+        return any(same_number_and_gender(one, found) for one in possible for found in readings)
+
+    yield from replace_by_each(sentence, pronoun, forms, is_right, feature, (str(old), str(new)), subtype)
 
 
 def _rivals(sentence: Sentence, pronoun: Word, antecedent: Word) -> list[Parse]:

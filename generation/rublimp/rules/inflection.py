@@ -3,14 +3,13 @@
 from functools import partial
 from typing import Final
 
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.rublimp.grammar.agreement import heads, modifiers_of
 from ucurve.generation.rublimp.grammar.lists import read_list
 from ucurve.generation.rublimp.grammar.morphology import analyses, is_known
 from ucurve.generation.rublimp.resources import Resources
-from ucurve.generation.rublimp.rule import Found, replace_word, rules
-from ucurve.generation.rublimp.rules.word_formation import KNOWN
-from ucurve.generation.treebank import Sentence, Word
+from ucurve.generation.rublimp.rule import Found, rules
+from ucurve.generation.rublimp.rules.word_formation import nonword
+from ucurve.generation.treebank import Sentence
 
 # The endings of the first conjugation and those of the second stand for each other.
 _CONJUGATIONS: Final = {
@@ -38,14 +37,7 @@ def _declension(sentence: Sentence, _: Resources, modified: bool) -> Found:
         stem = form[: len(form) - len(own)]
         for ending in possible:
             if ending != own:
-                yield _nonword(sentence, word, stem + ending, (own, ending), "declension")
-
-
-def _nonword(sentence: Sentence, word: Word, form: str, endings: tuple[str, str], feature: str) -> Pair | str:
-    # With the other ending it may be a form of the same word or of another one.
-    if is_known(form):
-        return KNOWN
-    return replace_word(sentence, word, form, feature, endings, feature)
+                yield nonword(sentence, word, stem + ending, "declension", (own, ending), "declension")
 
 
 def _conjugation(sentence: Sentence, _: Resources) -> Found:
@@ -61,7 +53,7 @@ def _conjugation(sentence: Sentence, _: Resources) -> Found:
         if ending is None or not any(parse.tag.POS == "VERB" for parse in analyses(form)):
             continue
         wrong = stem.removesuffix(ending) + _CONJUGATIONS[ending] + reflexive
-        yield _nonword(sentence, word, wrong, (ending, _CONJUGATIONS[ending]), "conjugation")
+        yield nonword(sentence, word, wrong, "conjugation", (ending, _CONJUGATIONS[ending]), "conjugation")
 
 
 RULES: Final = rules(

@@ -23,9 +23,14 @@ def _formed(sentence: Sentence, word: Word, form: str, subtype: str) -> Pair | s
     """Return the pair with a form that is not a word, or the reason why there is none."""
     if any(pair in form for pair in _IMPOSSIBLE):
         return UNPRONOUNCEABLE
-    if is_known(form):
-        return KNOWN
-    return replace_word(sentence, word, form, "Formation", ("", form), subtype)
+    return nonword(sentence, word, form, "Formation", ("", form), subtype)
+
+
+def nonword(
+    sentence: Sentence, word: Word, form: str, feature: str, values: tuple[str, str], subtype: str
+) -> Pair | str:
+    """Return the pair with a form, or that it is a word: a form of the same one or of another."""
+    return KNOWN if is_known(form) else replace_word(sentence, word, form, feature, values, subtype)
 
 
 def _roots(form: str, resources: Resources) -> Iterator[tuple[int, str]]:

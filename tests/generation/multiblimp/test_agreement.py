@@ -12,10 +12,9 @@ from ucurve.eval.templates.pair import Pair
 from ucurve.generation.check import check_folder
 from ucurve.generation.multiblimp.agreement.collocations import Condition, judge_collocation
 from ucurve.generation.multiblimp.agreement.relations import find_relations, is_readable
-from ucurve.generation.multiblimp.check import CHECKS
+from ucurve.generation.multiblimp.check import CHECKS, _read_tags, _rows_differ_in
 from ucurve.generation.multiblimp.languages import LanguageSettings, without_marks
 from ucurve.generation.multiblimp.make import BALANCED, Settings, inverse_probabilities, make
-from ucurve.generation.multiblimp.minimality import _read_tags, _rows_differ_in
 from ucurve.generation.multiblimp.words.lexicon import Lexicon, count_forms, treebank_entries
 from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
 

@@ -181,7 +181,7 @@ def test_one_of_several_forms_of_the_treebank_is_enough(tmp_path):
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("nouns", "hund\thunden\t", "hund\t", r"nouns.tsv:\d+: 5 cells, where the first line names 6 columns"),
+        ("nouns", "hund\thunden\t", "hund\t", r"nouns.tsv:\d+: 6 cells are expected, as in the header"),
         ("nouns", "hund\thunden\t", "hund\t\t", r"nouns.tsv:\d+: definite is empty"),
         ("nouns", "hund\thunden\t", "hund\thunden!\t", r"nouns.tsv:\d+: definite must be words of letters .*'hunden!'"),
         ("nouns", "hundarna\tcommon", "hundarna\tcomon", r"unknown gender 'comon' in .*nouns.tsv:\d+; .*Did you mean 'common'"),
@@ -207,7 +207,7 @@ def test_folders_that_hold_no_lists_or_no_words(tmp_path):
         make(Settings(lists=tmp_path), 0)
     (tmp_path / "noun.tsv").unlink()
     (tmp_path / "copulas.tsv").write_text("past\tkind\n")
-    with pytest.raises(UserError, match=r"copulas.tsv: holds no words"):
+    with pytest.raises(UserError, match=r"copulas.tsv has a header and no line below it"):
         make(Settings(lists=tmp_path), 0)
 
 
