@@ -68,11 +68,11 @@ class Balance:
     held: int = 0  # how many pairs have not been admitted
     # Under True are those with a longer bad member.
     _waiting: dict[bool, deque[Pair]] = field(default_factory=lambda: {True: deque(), False: deque()})
-    _equal: bool = False
+    equal: bool = False  # whether pairs of equally long members have come
 
     def ends(self, room: int) -> bool:
         """Say whether no more pairs are worth looking at: two are needed, and none of equal lengths has come."""
-        return room == 1 and not self._equal
+        return room == 1 and not self.equal
 
     def admit(self, pair: Pair, room: int | None, taken: Set[str]) -> list[Pair]:
         """Return the pairs that can be taken now that one more has come: none, it alone, or one that waited and it.
@@ -84,7 +84,7 @@ class Balance:
         """
         difference = self.difference(pair)
         if difference == 0:
-            self._equal = True
+            self.equal = True
             return [pair]
         # A pair of pairs needs room for two.
         partner = None if room == 1 else self._partner(self._waiting[difference < 0], pair, taken)

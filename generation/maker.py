@@ -135,7 +135,8 @@ class Chooser:
             outcome.reasons.update(paradigm.dropped)
             for pair in paradigm.order(paradigm.candidates, rng):
                 taking.offer(pair)
-        outcome.reasons.update({UNBALANCED: taking.held} if taking.held else {})
+        # Those that still wait for a pair of the opposite length.
+        outcome.reasons.update({UNBALANCED: taking.balance.held} if taking.balance.held else {})
         self._taken.update((pair.good, pair.bad) for pair in outcome.pairs)
         return outcome
 
@@ -149,18 +150,14 @@ class _Taking:
         self._pairs = pairs  # how many are wanted; None for all
         self._lengths = lengths
         self._elsewhere = elsewhere  # pairs of other paradigms, which may not stand in this one
-        self._balance = Balance(lengths.difference) if lengths.balanced else None
-
-    @property
-    def held(self) -> int:
-        """How many pairs wait for one of the opposite length."""
-        return 0 if self._balance is None else self._balance.held
+        # Where the lengths need no balance, all pairs pass as those of equal lengths do.
+        self.balance = Balance(lengths.difference) if lengths.balanced else Balance(lambda _pair: 0, equal=True)
 
     @property
     def full(self) -> bool:
         """Whether no more pairs can be taken."""
         room = self._room()
-        return room == 0 or (room is not None and self._balance is not None and self._balance.ends(room))
+        return room is not None and (room == 0 or self.balance.ends(room))
 
     def offer(self, pair: Pair | DrawFailed) -> None:
         """Take a pair, hold it back, or count why it is left out."""
@@ -172,8 +169,7 @@ class _Taking:
         if fault:
             self._outcome.reasons[fault] += 1
             return
-        balance = self._balance
-        for one in [pair] if balance is None else balance.admit(pair, self._room(), self.goods):
+        for one in self.balance.admit(pair, self._room(), self.goods):
             self.goods.add(one.good)
             self._outcome.pairs.append(one)
 

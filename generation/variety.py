@@ -19,10 +19,7 @@ from ucurve.text_table import format_table
 from ucurve.training.corpus.file_names import ALLOWED_FILES, file_form
 from ucurve.training.corpus.readers import read_documents
 
-_LEVELS: Final = ("level", "phenomenon")  # columns of pairs; RuBLiMP's Table 3 is by level
 _TAGS: Final = 5  # parts of speech in a sequence
-_MILLION: Final = 1_000_000
-_VERBS: Final = ("VERB", "AUX")
 # These are relations of Universal Dependencies: those by which a clause hangs on its head.
 _CLAUSES: Final = frozenset({"root", "csubj", "ccomp", "xcomp", "advcl", "acl", "parataxis"})
 # By these a phrase depends on the predicate of its clause.
@@ -41,7 +38,10 @@ def variety_of_pairs(pairs: pd.DataFrame, parses: Sequence[str], corpus: Sequenc
     wanted = set(pairs["good"])
     parsed = {sentence.text: sentence for sentence in _read(parses) if sentence.text in wanted}
     frequent = _frequent(corpus)
-    groups = [group for column in _LEVELS if column in pairs for group in pairs.groupby(column, sort=False)]
+    # RuBLiMP's Table 3 is by level.
+    groups = [
+        group for column in ("level", "phenomenon") if column in pairs for group in pairs.groupby(column, sort=False)
+    ]
     rows = [
         _variety(str(name), len(goods), [parsed[good] for good in goods if good in parsed], frequent)
         for name, goods in [*((name, group["good"]) for name, group in groups), ("all", pairs["good"])]
@@ -118,7 +118,7 @@ def _downwards(sentence: Sentence) -> Iterator[tuple[int, Word]]:
 
 def _label(sentence: Sentence, word: Word) -> str:
     relations = {child.relation for child in sentence.children[word.id]}
-    if word.upos in _VERBS:
+    if word.upos in ("VERB", "AUX"):
         return "V-TRANS" if "obj" in relations else "V-INTRANS"
     return "PP" if "case" in relations else _PHRASES.get(word.upos, word.upos)
 
@@ -155,7 +155,7 @@ def _read(parses: Sequence[str]) -> Iterator[Sentence]:
 def _frequent(corpus: Sequence[str]) -> set[str] | None:
     """Return the words and signs, in small letters, that occur at least once in a million; None without texts."""
     counts = Counter(word for file in find_files(corpus, "corpus") for word in _words(file))
-    return {word for word, count in counts.items() if count * _MILLION >= counts.total()} if corpus else None
+    return {word for word, count in counts.items() if count * 1_000_000 >= counts.total()} if corpus else None
 
 
 def _words(file: Path) -> Iterator[str]:

@@ -29,11 +29,6 @@ from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
 from ucurve.generation.order import weighted
 from ucurve.generation.treebank import find_treebanks, read_treebank
 
-_DEFAULT_PAIRS = 100
-_NOISE = 3.0  # section 3.2, "UD features"
-_VERBS = ("VERB",)
-_CITATION = "made by the method of Jumelet et al. 2025, MultiBLiMP 1.0, from {names}"
-
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Settings:
@@ -54,7 +49,7 @@ def make(settings: Settings, seed: int) -> Made:
     files, notes = _files(settings, language)
     sentences = [prepared(sentence, language) for file in files for sentence in read_treebank(file)]
     counts = count_forms(sentences)
-    entries = treebank_entries(counts, _NOISE)
+    entries = treebank_entries(counts, noise=3.0)  # as in section 3.2, "UD features"
     entries += unimorph_entries(settings.unimorph, language) if settings.unimorph is not None else []
     verbs = {(lemma, features): forms for (part, lemma, features), forms in counts.items() if part == "VERB"}
     lexicon = Lexicon(entries, elided_words(sentences), addressed_nouns(sentences, language), verbs)
@@ -86,7 +81,7 @@ def make(settings: Settings, seed: int) -> Made:
         libraries=["conllu", "scipy"],
         across=True,
         word="verb_lemma",
-        default_pairs=_DEFAULT_PAIRS,
+        default_pairs=100,
         tables={"agreement": table},
         notes=notes,
     )
@@ -112,7 +107,7 @@ def _inflected(lexicon: Lexicon) -> dict[str, str]:
     for feature, agreeing in feature_names().agreeing.items():
         without = [
             what
-            for what, parts in (("subject", agreeing.subjects), ("verb", _VERBS))
+            for what, parts in (("subject", agreeing.subjects), ("verb", ("VERB",)))
             if not lexicon.inflects(parts, feature)
         ]
         reasons[feature] = f"no {' and no '.join(without)} has different forms for different values" if without else ""
@@ -194,7 +189,7 @@ def _card(settings: Settings, files: Sequence[Path]) -> dict[str, object]:
     names = ", ".join(dict.fromkeys(file.name.partition(".")[0] for file in files))
     return {
         "language": settings.language,
-        "citation": _CITATION.format(names=names),
+        "citation": f"made by the method of Jumelet et al. 2025, MultiBLiMP 1.0, from {names}",
         "license": settings.license,
         "columns": {"paradigm": "{phenomenon} {feature_vals} {word_order}", "word_order": "word_order"},
         "masked_scorer": "pll_l2r",

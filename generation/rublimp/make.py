@@ -38,8 +38,6 @@ from ucurve.generation.treebank import find_treebanks, read_treebank
 
 PAIRS: Final = 1000  # the published files have as many of a paradigm
 SHORTEST, LONGEST = 6, 50  # tokens of a sentence, appendix A of the paper
-STRATA: Final = ("domain", "length_group", "subtype")  # columns of which a sample keeps the proportions
-MORE: Final = "more of the same sentence"
 # The rules of all 45 paradigms, in the order of the paper's tables.
 _MODULES: Final = (
     word_formation, inflection, government, predicates, anaphors, noun_phrases, quantifiers, reflexives, negation,
@@ -89,7 +87,7 @@ def make(settings: Settings, seed: int) -> Made:
             kept = pairs if len(pairs) <= few else rng.sample(pairs, few)
             candidates[rule.paradigm] += kept
             dropped[rule.paradigm].update(found for found in made if isinstance(found, str))
-            dropped[rule.paradigm][MORE] += len(pairs) - len(kept)
+            dropped[rule.paradigm]["more of the same sentence"] += len(pairs) - len(kept)
     paradigms = [
         Listed(
             name=rule.paradigm,
@@ -97,7 +95,7 @@ def make(settings: Settings, seed: int) -> Made:
             note=_lacks(rule, resources),
             candidates=candidates[rule.paradigm],
             dropped=+dropped[rule.paradigm],  # the plus leaves out reasons that never came
-            order=stratified(STRATA),
+            order=stratified(("domain", "length_group", "subtype")),
         )
         for rule in rules
     ]

@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from ucurve.eval.templates.pair import Pair, Value
 from ucurve.generation.rublimp.grammar.forms import AMBIGUOUS, UNKNOWN, spell
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.treebank import Sentence, Word
-
-LENGTH_GROUP: Final = 10  # tokens
 
 Found = Iterator[Pair | str]
 """What a rule finds in a sentence: pairs, and texts that say why something gives none."""
@@ -75,6 +72,6 @@ def change(
         "domain": sentence.source,
         "sentence_id": sentence.id,
         "length": len(sentence.words),
-        "length_group": len(sentence.words) // LENGTH_GROUP,
+        "length_group": len(sentence.words) // 10,
     }
     return Pair(sentence.text, sentence.replaced(forms), columns)

@@ -10,7 +10,6 @@ from ucurve.generation.sweblimp.pattern import Pattern, read_patterns
 from ucurve.generation.sweblimp.words import list_files, read_lists
 
 _TEXT = re.compile(r"[A-ZÅÄÖ][^\W_]*(?:[ -][^\W_]+)*")
-_ARTICLES = ("en", "ett")
 
 
 def _breaks(test: Callable[[str, str, Pattern], bool]) -> CheckOf:
@@ -28,7 +27,9 @@ def _no_text(sentence: str) -> bool:
 def _no_agreement(good: str) -> bool:
     """Whether an article of the good sentence stands before a noun of the lists that has another gender or form."""
     words = good.lower().split()
-    return any(_articles().get(noun, article) != article for article, noun in pairwise(words) if article in _ARTICLES)
+    return any(
+        _articles().get(noun, article) != article for article, noun in pairwise(words) if article in ("en", "ett")
+    )
 
 
 @cache

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from pydantic.dataclasses import dataclass as checked
 
@@ -14,8 +13,6 @@ from ucurve.fields import STRICT
 from ucurve.generation.sweblimp.words import Row, WordLists
 from ucurve.generation.treebank import read_treebank
 from ucurve.yaml_files import read_yaml
-
-_MAP: Final = Path(__file__).with_name("lexicon.yaml")
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
         UserError: for a gender or a form that the treebank contradicts.
     """
     rows: list[dict[str, Value]] = []
-    for name, source in read_yaml(_MAP, dict[str, Source]).items():
+    for name, source in read_yaml(Path(__file__).with_name("lexicon.yaml"), dict[str, Source]).items():
         known = [(row, lexicon.get((source.upos, row.cells[source.lemma]), ())) for row in lists[name]]
         found = {column: [_gender(*one, column, coded) for one in known] for column, coded in source.codes.items()}
         found |= {column: [_form(*one, column, feats) for one in known] for column, feats in source.forms.items()}

@@ -15,7 +15,6 @@ from ucurve.generation.sweblimp.words import Row, WordLists
 from ucurve.yaml_files import read_yaml
 
 PATTERNS: Final = Path(__file__).with_name("patterns.yaml")
-NO_WORD = "no word fits"
 # {slot.column} is a form of a word, {slot[other.code]} the form that a code of another word names.
 _FIELD = re.compile(r"\{(?P<slot>\w+)(?:\.(?P<column>\w+)|\[(?P<chooser>\w+)\.(?P<code>\w+)\])\}")
 _NOT = "not "  # it stands before a condition that must not hold
@@ -39,7 +38,7 @@ class Pattern:
         for slot, conditions in self.draw.items():
             fitting = _fitting(conditions, words, lists)
             if not fitting:
-                raise DrawFailed(NO_WORD)
+                raise DrawFailed("no word fits")
             words[slot] = rng.choice(fitting)
         # The first column of a list is the word by which people know it.
         drawn = "; ".join(f"{slot}={next(iter(row.cells.values()))}" for slot, row in words.items())

@@ -13,8 +13,6 @@ from ucurve.eval.templates.vocabulary import LEMMA, Vocabulary, read_vocabulary
 from ucurve.fields import STRICT
 from ucurve.generation.maker import Drawn, Made
 
-_DEFAULT_PAIRS = 300  # ZhoBLiMP has as many of a paradigm
-
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Settings:
@@ -53,7 +51,7 @@ def make(settings: Settings, seed: int) -> Made:
         card={"language": settings.language},
         lemmas=vocabulary.lemmas(),
         inputs=[settings.vocabulary, settings.phrases, *(Path(one.template.file) for one in tied)],
-        default_pairs=_DEFAULT_PAIRS,
+        default_pairs=300,  # ZhoBLiMP has as many of a paradigm
         notes=[*notes, *describe_free_words(taken, vocabulary)],
     )
 

@@ -14,8 +14,6 @@ from ucurve.generation.tse.suite import Suite, Table
 from ucurve.generation.tse.vocabulary import read_vocabulary
 from ucurve.yaml_files import read_yaml
 
-_DEFAULT_PAIRS = 1000  # the published files have as many of each suite
-
 
 class _Language(NamedTuple):
     name: str  # of its files
@@ -67,7 +65,7 @@ def make(settings: Settings, seed: int) -> Made:
         ],
         card=_card(names, settings),
         inputs=[settings.vocabulary / f"{entry['code']}.csv" for entry in names.values()],
-        default_pairs=_DEFAULT_PAIRS,
+        default_pairs=1000,  # the published files have as many of each suite
     )
 
 

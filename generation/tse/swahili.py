@@ -11,7 +11,6 @@ from ucurve.fields import STRICT
 from ucurve.generation.tse.suite import Choose, Option, State, Suite, Table, Target, always, hidden
 from ucurve.generation.tse.vocabulary import Entry
 
-_VOWELS = "aeiou"
 # Adjectives of these classes have a nasal as prefix, and only before some letters.
 _NASAL_CLASSES = (9, 10)
 ByClass = tuple[str, ...]
@@ -50,7 +49,7 @@ def adjective_form(grammar: Grammar, exceptions: Mapping[str, Mapping[int, str]]
     if of in exceptions.get(adjective, {}):
         return exceptions[adjective][of]
     first = adjective[0]
-    if first in _VOWELS:
+    if first in "aeiou":
         return f"{grammar.adjective['before_a' if first == 'a' else 'before_other_vowel'][of - 1]}{adjective}"
     if of not in _NASAL_CLASSES:
         return f"{grammar.adjective['before_consonant'][of - 1]}{adjective}"

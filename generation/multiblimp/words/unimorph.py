@@ -12,7 +12,6 @@ from ucurve.storage.files import read_utf8
 _ALTERNATIVE = r"[^,/+\s]+"
 _ARGUMENT = re.compile(r"(NOM|ABS|ERG|DAT|ACC)\((.+)\)|ARG(NO|ABS|ERG|IO|AC)(.+)")  # of UniMorph 4.0, and before
 _LAYERS = {"NOM": "", "NO": "", "IO": "[dat]", "AC": "[acc]"}  # others have their own names
-_CELLS = 3  # of a line
 _OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")  # they make a verb finite that is not marked as another form
 
 
@@ -28,7 +27,7 @@ def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:
     for number, line in enumerate(read_utf8(path).split("\n"), start=1):
         if line.strip():
             cells = line.rstrip("\r").split("\t")
-            if len(cells) < _CELLS or not cells[0].strip() or not cells[2].strip():
+            if len(cells) < 3 or not cells[0].strip() or not cells[2].strip():
                 raise UserError(f"{path}:{number}: lemma, form and features are expected between tabs, not {line!r}")
             lemma, form = (in_script(cell.strip(), language.unimorph_script).lower() for cell in cells[:2])
             for names in (cells[2], *language.also.get(cells[2].strip(), ())):

@@ -7,14 +7,13 @@ from ucurve.generation.rublimp.grammar.forms import GENDER_OF, MARKED, plain
 from ucurve.generation.rublimp.grammar.morphology import Grammeme, Parse, analyses
 from ucurve.generation.treebank import Sentence, Word
 
-FINITE: Final = ("VERB", "INFN")
 PERSONS: Final = {"я": ("1per", "sing"), "ты": ("2per", "sing"), "мы": ("1per", "plur"), "вы": ("2per", "plur")}
 
 
 def verb_parses(word: Word, *grammemes: str) -> list[Parse]:
     """Return the analyses of a word as a finite verb or infinitive that have all grammemes, the likeliest first."""
     wanted = set(grammemes)
-    return [p for p in analyses(word.form) if p.tag.POS in FINITE and wanted <= p.tag.grammemes]
+    return [p for p in analyses(word.form) if p.tag.POS in ("VERB", "INFN") and wanted <= p.tag.grammemes]
 
 
 def lexeme_of(infinitive: str, *grammemes: str) -> Parse | None:

@@ -18,7 +18,6 @@ from ucurve.generation.rublimp.rule import Found, replace_by_each, rules
 from ucurve.generation.rublimp.rules.predicates import wrong_values
 from ucurve.generation.treebank import Sentence, Word
 
-NOUNS: Final = ("NOUN", "PROPN")
 Phrases = Callable[[Sentence], Iterator[tuple[Word, Parse, Word, Parse]]]
 """Yields nouns and words that agree with them, each with its analysis."""
 
@@ -27,7 +26,7 @@ def _phrases(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
     """Yield nouns and their only modifiers, with analyses of both that agree."""
     for noun in sentence.words:
         found = modifiers_of(sentence, noun)
-        if noun.upos in NOUNS and len(found) == 1 and found[0].id < noun.id:
+        if noun.upos in ("NOUN", "PROPN") and len(found) == 1 and found[0].id < noun.id:
             both = next(pairs(noun, found[0]), None)
             if both is not None:
                 yield noun, both[0], found[0], both[1]

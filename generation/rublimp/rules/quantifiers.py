@@ -24,7 +24,6 @@ QUANTIFIER: Final = frozenset({"сам", "самый"})
 """The second has forms that are spelled as forms of the first; only these are looked at."""
 
 NOMINAL: Final = ("NOUN", "PROPN", "PRON")
-SUPERLATIVE: Final = ("ADJ",)  # before which the other word makes a superlative
 
 
 def _quantified(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
@@ -48,7 +47,8 @@ def _is_other_lexeme(sentence: Sentence, word: Word) -> bool:
         return word.lemma.lower() != "сам"
     after = sentence.words[word.id] if word.id < len(sentence.words) else None
     before = [sentence.words[number - 1] for number in (word.id - 1, word.id - 2) if number > 0]
-    if after is not None and after.upos in SUPERLATIVE:
+    # Before an adjective the other word makes a superlative.
+    if after is not None and after.upos == "ADJ":
         return True
     lists = read_list("quantifiers")
     if any(_normal_form(other) in lists["same"] for other in before):
