@@ -63,6 +63,7 @@ class GenerateSettings:
 
 def generate_command(values: dict[str, object]) -> None:
     """Make a benchmark folder and say what is in it, or print what the checks of a folder find or what parses hold."""
+    # The other keys are those of a source, which its maker checks.
     own = {one.name for one in fields(GenerateSettings)}
     settings = check(GenerateSettings, {name: value for name, value in values.items() if name in own})
     keys = {name: value for name, value in values.items() if name not in own}
@@ -84,6 +85,7 @@ def generate_command(values: dict[str, object]) -> None:
 def _make(settings: GenerateSettings, keys: Mapping[str, object]) -> None:
     if settings.source is None:
         raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
+    # A folder that cannot be made is told before any work; a stage of a source may only print tables.
     _check_out(settings.out, needed=keys.get("stage", PAIRS) == PAIRS)
     maker = import_part(settings.source, "make")
     asked = check(maker.Settings, keys)
@@ -92,6 +94,7 @@ def _make(settings: GenerateSettings, keys: Mapping[str, object]) -> None:
     made: Made = maker.make(asked, settings.seed)
     for note in made.notes:
         log_line(note)
+    # A stage that makes tables alone has no paradigms.
     if made.paradigms:
         build_benchmark(made, settings, keys, lengths, familiarity)
     else:

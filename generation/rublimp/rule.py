@@ -72,6 +72,7 @@ def change(
         "domain": sentence.source,
         "sentence_id": sentence.id,
         "length": len(sentence.words),
+        # A sample keeps the proportions of sentences of about the same length.
         "length_group": len(sentence.words) // 10,
     }
     return Pair(sentence.text, sentence.replaced(forms), columns)

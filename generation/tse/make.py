@@ -71,6 +71,7 @@ def make(settings: Settings, seed: int) -> Made:
 
 def read_suites(settings: Settings, language: str) -> list[Suite[Any]]:
     """Return the suites of a language, in the order of its YAML file."""
+    # The folder itself may be misspelled, of which its own message gives the nearest name.
     if not settings.vocabulary.is_dir():
         raise missing_folder("vocabulary", settings.vocabulary)
     name, grammar_type, suite_type = _LANGUAGES[language]

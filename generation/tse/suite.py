@@ -100,7 +100,7 @@ class Suite(ABC, Generic[Grammar]):
         if target.good == target.bad:
             raise DrawFailed("the two targets are equal")
         text = " ".join(word for word in words if word)
-        text = text[:1].upper() + text[1:]
+        text = text[:1].upper() + text[1:]  # other letters keep their case, as str.capitalize would not let them
         columns = {"condition": text, "target_good": target.good, "target_bad": target.bad, **target.columns}
         return Pair(f"{text} {target.good}", f"{text} {target.bad}", columns)
 

@@ -141,7 +141,6 @@ def elided_words(sentences: Iterable[Sentence]) -> frozenset[str]:
 
 
 NOISE = 0.05  # share of entries that may be annotated otherwise
-_Context = frozenset[tuple[str, frozenset[str]]]
 
 
 class Neutralization:
@@ -176,7 +175,7 @@ class Neutralization:
         return total, having
 
 
-def _context(features: Features, feature: str) -> _Context:
+def _context(features: Features, feature: str) -> frozenset[tuple[str, frozenset[str]]]:
     left_out = feature_names().neutralizable
     return frozenset(item for item in features.items() if item[0] != feature and base_of(item[0]) not in left_out)
 

@@ -100,6 +100,7 @@ def _marked(sentence: Sentence, *grammemes: str) -> Iterator[tuple[Marker, Word,
     done: set[int] = set()
     for marker in _markers(sentence):
         for verb, parse in _verbs(sentence, marker, grammemes):
+            # Two markers may belong to one verb.
             if verb.id not in done:
                 done.add(verb.id)
                 yield marker, verb, parse
