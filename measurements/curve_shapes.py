@@ -81,7 +81,7 @@ def run(scenario: Scenario, tokens: np.ndarray, arguments: argparse.Namespace) -
     for number in range(arguments.curves):
         simulated = simulate(scenario.curve, tokens, scenario.noise, draw, seeds=arguments.seeds, items=arguments.items)
         test = shape_test(estimate_curve(tokens, simulated, strata), arguments.draws, number)
-        tests.append(classify(pd.DataFrame([{"runs": arguments.seeds, **test.columns()}])))
+        tests.append(classify(pd.DataFrame([{"runs": arguments.seeds, **test}])))
     table = pd.concat(tests, ignore_index=True)
     shares = {name: float((table["shape"] == name).mean()) for name in SHAPES}
     in_family = float((table["p_u"] <= LEVEL / FAMILY).mean())

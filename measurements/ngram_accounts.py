@@ -29,9 +29,9 @@ def account_of(learned: Learned, tokens: Array, seed: int = 0) -> pd.DataFrame |
     """Return the table of the dip of a simulated phenomenon; None where the test of shape finds no dip."""
     curve = estimate_curve(tokens, learned.half_points, learned.paradigms, learned.clusters)
     test = shape_test(curve, _SHAPE_DRAWS, seed)
-    if test.p_u > LEVEL:
+    if test["p_u"] > LEVEL:
         return None
-    start, bottom = dip_places(tokens, curve.mean, test.dip.start, test.dip.end)
+    start, bottom = dip_places(tokens, curve.mean, test["dip_start"], test["dip_end"])
     credit = learned.half_points.mean(axis=0) / 2
     before, after = smoothing_weights(np.log10(tokens))[[start, bottom]] @ credit
     wrong = (learned.margins[:, bottom] <= 0).astype(float)

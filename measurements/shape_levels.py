@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ucurve.analysis.shape.classify import ShapeTest, shape_test
+from ucurve.analysis.shape.classify import shape_test
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.eval.metrics.significance import holm
 
@@ -158,13 +158,12 @@ def _has_u(noise: Noise, runs: int, draw: np.random.Generator, number: int) -> b
     parts.append(np.concatenate(parts, axis=2))
     strata = [np.zeros(part.shape[2], dtype=np.int64) for part in parts[:-1]]
     strata.append(np.repeat(np.arange(FAMILY - 1), sizes))
-    p = [shape_test(estimate_curve(TOKENS, *one), 500, number).p_u for one in zip(parts, strata, strict=True)]
+    p = [shape_test(estimate_curve(TOKENS, *one), 500, number)["p_u"] for one in zip(parts, strata, strict=True)]
     return bool((holm(np.array(p)) <= LEVEL).any())
 
 
-def _shares(tests: list[ShapeTest]) -> dict[str, float]:
-    names = ("p_rise", "p_fall", "p_u", "p_inverted_u", "p_flat")
-    p = pd.DataFrame([{name: getattr(test, name) for name in names} for test in tests])
+def _shares(tests: list[dict[str, float]]) -> dict[str, float]:
+    p = pd.DataFrame(tests)[["p_rise", "p_fall", "p_u", "p_inverted_u", "p_flat"]]
     changes = p.drop(columns="p_flat")
     return {
         **{name.removeprefix("p_"): float((changes[name] <= LEVEL).mean()) for name in changes},

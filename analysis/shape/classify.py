@@ -56,41 +56,6 @@ TEST_OF = {"rising": "rise", "falling": "fall", "U-shaped": "u", "inverted-U": "
 ALTERNATIVES = tuple(TEST_OF.values())
 
 
-@dataclass(frozen=True)
-class Turn:
-    """The deepest dip, or the highest bump, of a smoothed curve, whether it is significant or not."""
-
-    depth: float  # the smaller of its two sides, as a fraction; 0 where the curve is monotone
-    start: float  # tokens of the highest checkpoint before it (for a bump, of the lowest)
-    place: float  # tokens at its lowest (highest) place, by a parabola through three checkpoints
-    end: float  # tokens of the highest (lowest) checkpoint after it
-    depth_low: float  # basic bootstrap interval at 95 %
-    depth_high: float
-    place_low: float  # percentile interval at 95 %
-    place_high: float
-
-
-@dataclass(frozen=True)
-class ShapeTest:
-    """The p values of one curve, not yet adjusted for the number of curves."""
-
-    p_rise: float
-    p_fall: float
-    p_u: float  # that it does not fall and then rise
-    p_inverted_u: float  # that it does not rise and then fall
-    p_flat: float  # that some difference is as large as the margin
-    dip: Turn
-    bump: Turn
-
-    def columns(self) -> dict[str, float]:
-        """Name p values and turns for a table: ``p_rise``, ..., ``dip`` (its depth), ``dip_start``, ..."""
-        values = {f"p_{name}": getattr(self, f"p_{name}") for name in ALTERNATIVES}
-        for name in ("dip", "bump"):
-            parts = {f"{name}_{part}": value for part, value in vars(getattr(self, name)).items()}
-            values |= {name: parts.pop(f"{name}_depth"), **parts}
-        return values
-
-
 def is_testable(tokens: Array) -> bool:
     """Say whether there are enough trained checkpoints to tell shapes apart: four, over tenfold tokens."""
     return len(tokens) >= LEAST_CHECKPOINTS and bool(tokens[-1] >= _LEAST_RATIO * tokens[0])
@@ -98,17 +63,22 @@ def is_testable(tokens: Array) -> bool:
 
 def shape_test(
     curve: Curve, draws: int = REFERENCE_DRAWS, seed: int = 0, margin: float = FLAT_MARGIN / 100
-) -> ShapeTest:
+) -> dict[str, float]:
     """Test the shape of a curve that ``is_testable``; ``draws`` of the error decide how small p values can be.
 
-    With few clusters of pairs p values and the intervals of turns are over seeds alone, or with one seed NaN.
+    Return the columns that ``classify`` takes. ``p_rise``, ``p_fall``, ``p_u`` (that it does not fall and then rise),
+    ``p_inverted_u`` (that it does not rise and then fall) and ``p_flat`` (that some difference is as large as the
+    margin) are not yet adjusted for the number of curves. Then the deepest dip and the highest bump of the smoothed
+    curve, whether they are significant or not (``_turn``). With few clusters of pairs p values and the intervals of
+    turns are over seeds alone, or with one seed NaN.
     """
     known = with_known_error(curve)
     weights = smoothing_weights(known.log_tokens)
     smooth = weights @ known.mean
     drawn = smooth + curve_draws(known, weights, DRAWS, seed)
-    turns = _turn(known, smooth, drawn), _turn(known, -smooth, -drawn)
-    return ShapeTest(*change_tests(known, draws, seed, margin), *turns)
+    values = change_tests(known, draws, seed, margin)
+    p = {f"p_{name}": value for name, value in zip(ALTERNATIVES, values, strict=True)}
+    return p | _turn("dip", known, smooth, drawn) | _turn("bump", known, -smooth, -drawn)
 
 
 def change_tests(
@@ -142,7 +112,7 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
     is significant, by the smaller p where both are. Otherwise it is flat when that test is significant, and
     undetermined when it is not.
 
-    ``tests`` has a row per curve, with the columns of ``ShapeTest`` and ``runs``. A curve that was not tested has NaN
+    ``tests`` has a row per curve, with the columns of ``shape_test`` and ``runs``. A curve that was not tested has NaN
     and counts in no family; one whose error is not known has NaN p, counts in no family and is undetermined. Without
     ``runs`` all are taken for curves of several runs, without ``p_flat`` none is shown to be flat. Of the new columns
     ``both`` says that both turns are significant, ``holm_rise`` and so on are adjusted p, and ``q_u`` is the q value of
@@ -280,7 +250,11 @@ def _p_of_turn(p: float, both_sides: float, draws: int, compared: _Comparison) -
     return min(p, _bound(both_sides, compared)) if p <= 1 / (1 + 2 * draws) else p
 
 
-def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:
+def _turn(name: str, curve: Curve, smooth: Array, drawn: Array) -> dict[str, float]:
+    """Measure the deepest dip of a smoothed curve; a bump is the dip of its negative.
+
+    ``dip`` is the depth, the smaller of its two sides as a fraction, 0 where the curve is monotone; places are tokens.
+    """
     (depth,), (place,) = _deepest(smooth[None, :])
     depths, places = _deepest(drawn)
     logs = curve.log_tokens
@@ -289,17 +263,20 @@ def _turn(curve: Curve, smooth: Array, drawn: Array) -> Turn:
     if not curve.has_error:
         low = high = first = last = np.nan
     vertex = float(_vertices(logs, smooth[None, :], np.array([place]))[0])
-    return Turn(
-        depth=float(depth),
-        start=float(curve.tokens[int(np.argmax(smooth[: place + 1]))]),
-        place=10**vertex,
-        end=float(curve.tokens[place + int(np.argmax(smooth[place:]))]),
-        # Noise deepens the dip of a draw once more than that of the curve: the basic interval takes it back.
-        depth_low=float(np.clip(2 * depth - high, 0, depth)),
-        depth_high=float(np.clip(2 * depth - low, depth, 1)),
-        place_low=10 ** float(np.minimum(vertex, first)),
-        place_high=10 ** float(np.maximum(vertex, last)),
-    )
+    return {
+        name: float(depth),
+        # The highest checkpoints before and after a dip, the lowest ones beside a bump.
+        f"{name}_start": float(curve.tokens[int(np.argmax(smooth[: place + 1]))]),
+        f"{name}_place": 10**vertex,
+        f"{name}_end": float(curve.tokens[place + int(np.argmax(smooth[place:]))]),
+        # Basic bootstrap interval at 95 %: noise deepens the dip of a draw once more than that of the curve, and this
+        # interval takes it back.
+        f"{name}_depth_low": float(np.clip(2 * depth - high, 0, depth)),
+        f"{name}_depth_high": float(np.clip(2 * depth - low, depth, 1)),
+        # Percentile interval at 95 %.
+        f"{name}_place_low": 10 ** float(np.minimum(vertex, first)),
+        f"{name}_place_high": 10 ** float(np.maximum(vertex, last)),
+    }
 
 
 def _deepest(curves: Array) -> tuple[Array, Ids]:

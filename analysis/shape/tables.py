@@ -175,7 +175,7 @@ def lay_out_curve(
 
 def curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
     """Test a curve and find its milestones: the numbers that ``shape_table`` takes, by column."""
-    statistics = {**shape_test(curve, margin=margin).columns(), **dict.fromkeys(_NARROWER, np.nan)}
+    statistics = {**shape_test(curve, margin=margin), **dict.fromkeys(_NARROWER, np.nan)}
     for scope, narrowed in SCOPES.items() if curve.seeds > 1 else ():
         values = change_tests(narrowed(curve), margin=margin)
         for name, p in zip(ALTERNATIVES, values, strict=True):

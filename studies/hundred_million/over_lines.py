@@ -51,7 +51,7 @@ def _test_means(curves: pd.DataFrame, items: pd.Series) -> pd.DataFrame:
         smooth = smoothing_weights(means[-1].log_tokens) @ means[-1].mean
         rows.append({
             "phenomenon": phenomenon, "named": phenomenon in PAPER, "lines": len(lines), "runs": runs,
-            "items": means[-1].items, "start": smooth[0], "end": smooth[-1], **shape_test(means[-1]).columns(),
+            "items": means[-1].items, "start": smooth[0], "end": smooth[-1], **shape_test(means[-1]),
         })  # fmt: skip
     if not rows:
         return pd.DataFrame()

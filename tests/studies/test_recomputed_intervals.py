@@ -34,10 +34,10 @@ def test_intervals_of_dips_are_those_of_the_program(too_few):
     credits_ = credits_of(too_few)
     row = intervals.of_turns(scored(*credits_))
     test = shape_test(estimate_curve(TOKENS, *credits_))
-    assert (row["dip"], row["bump"], row["peak"]) == pytest.approx((test.dip.depth, test.bump.depth, test.bump.place))
+    assert (row["dip"], row["bump"], row["peak"]) == pytest.approx((test["dip"], test["bump"], test["bump_place"]))
     expected = {
-        "dip_low": test.dip.depth_low, "dip_high": test.dip.depth_high, "bottom_low": test.dip.place_low,
-        "bottom_high": test.dip.place_high,
+        "dip_low": test["dip_depth_low"], "dip_high": test["dip_depth_high"], "bottom_low": test["dip_place_low"],
+        "bottom_high": test["dip_place_high"],
     }  # fmt: skip
     assert all(inside(row, name, value) for name, value in expected.items())
     assert row["these_pairs"] is too_few

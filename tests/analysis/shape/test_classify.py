@@ -18,7 +18,7 @@ from measurements.simulated_curves import (
     simulate,
     token_axis,
 )  # fmt: skip
-from ucurve.analysis.shape.classify import TEST_OF, ShapeTest, classify, shape_test
+from ucurve.analysis.shape.classify import TEST_OF, classify, shape_test
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.smoothing import smoothing_weights
 from ucurve.analysis.shape.tables import SCOPES, shape_table
@@ -33,11 +33,11 @@ NO_TURN = {
 }
 
 
-def row(test: ShapeTest) -> dict[str, float]:
-    return {"runs": 3, **test.columns()}
+def row(test: dict[str, float]) -> dict[str, float]:
+    return {"runs": 3, **test}
 
 
-def class_of(test: ShapeTest) -> str:
+def class_of(test: dict[str, float]) -> str:
     return classify(pd.DataFrame([row(test)]))["shape"].iloc[0]
 
 
@@ -47,7 +47,7 @@ def exact(levels: np.ndarray, items: int = 2000) -> np.ndarray:
     return (2 * (np.arange(items) < counts[:, None])).astype(np.uint8)[None]
 
 
-def outcome(half_points: np.ndarray, tokens: np.ndarray = TOKENS, seed: int = 0) -> ShapeTest:
+def outcome(half_points: np.ndarray, tokens: np.ndarray = TOKENS, seed: int = 0) -> dict[str, float]:
     return shape_test(estimate_curve(tokens, half_points, np.zeros(half_points.shape[2], dtype=np.int64)), DRAWS, seed)
 
 
@@ -97,8 +97,12 @@ def test_reversal_swaps_rising_and_falling_and_keeps_the_turns(levels: list[int]
     tokens = token_axis(8, 2.0)
     half_points = exact(np.array(levels) / 20, 400)
     forth, back = outcome(half_points, tokens), outcome(half_points[:, ::-1], tokens)
-    assert (forth.dip.depth, forth.bump.depth) == pytest.approx((back.dip.depth, back.bump.depth), abs=1e-9)
-    for one, other in ((forth.p_rise, back.p_fall), (forth.p_u, back.p_u), (forth.p_inverted_u, back.p_inverted_u)):
+    assert (forth["dip"], forth["bump"]) == pytest.approx((back["dip"], back["bump"]), abs=1e-9)
+    for one, other in (
+        (forth["p_rise"], back["p_fall"]),
+        (forth["p_u"], back["p_u"]),
+        (forth["p_inverted_u"], back["p_inverted_u"]),
+    ):
         assert (one < 0.01) == (other < 0.01) or max(one, other) < 0.03  # draws differ
 
 
@@ -108,9 +112,9 @@ def test_upside_down_swaps_the_turns(levels: list[int]) -> None:
     tokens = token_axis(8, 2.0)
     half_points = exact(np.array(levels) / 20, 400)
     upright, flipped = outcome(half_points, tokens), outcome(2 - half_points, tokens)
-    assert (upright.p_rise, upright.p_u) == pytest.approx((flipped.p_fall, flipped.p_inverted_u))
-    assert upright.dip.depth == pytest.approx(flipped.bump.depth)
-    assert upright.dip.place == pytest.approx(flipped.bump.place)
+    assert (upright["p_rise"], upright["p_u"]) == pytest.approx((flipped["p_fall"], flipped["p_inverted_u"]))
+    assert upright["dip"] == pytest.approx(flipped["bump"])
+    assert upright["dip_place"] == pytest.approx(flipped["bump_place"])
 
 
 @given(st.lists(st.integers(0, 20), min_size=8, max_size=8))
@@ -118,11 +122,12 @@ def test_upside_down_swaps_the_turns(levels: list[int]) -> None:
 def test_a_turn_is_no_deeper_than_the_curve_is_high_and_lies_on_it(levels: list[int]) -> None:
     tokens = token_axis(8, 2.0)
     test = outcome(exact(np.array(levels) / 20, 400), tokens)
-    for turn in (test.dip, test.bump):
-        assert 0 <= turn.depth_low <= turn.depth <= turn.depth_high <= 1
-        assert turn.depth <= np.ptp(levels) / 20 + 1e-9
-        assert turn.start <= turn.end
-        assert tokens[0] - 1e-6 <= turn.place_low <= turn.place <= turn.place_high <= tokens[-1] * (1 + 1e-9)
+    for turn in ("dip", "bump"):
+        assert 0 <= test[f"{turn}_depth_low"] <= test[turn] <= test[f"{turn}_depth_high"] <= 1
+        assert test[turn] <= np.ptp(levels) / 20 + 1e-9
+        assert test[f"{turn}_start"] <= test[f"{turn}_end"]
+        low, place, high = (test[f"{turn}_{part}"] for part in ("place_low", "place", "place_high"))
+        assert tokens[0] - 1e-6 <= low <= place <= high <= tokens[-1] * (1 + 1e-9)
 
 
 def test_relabelled_items_and_more_items_that_never_change_do_not_turn_the_class() -> None:
@@ -132,13 +137,13 @@ def test_relabelled_items_and_more_items_that_never_change_do_not_turn_the_class
     assert row(outcome(half_points)) == pytest.approx(row(outcome(mixed)))
     constant = np.concatenate([half_points, np.full((3, len(TOKENS), 300), 2, dtype=np.uint8)], axis=2)
     assert class_of(outcome(half_points)) == class_of(outcome(constant)) == "U-shaped"
-    assert outcome(constant).dip.depth == pytest.approx(outcome(half_points).dip.depth / 2)
+    assert outcome(constant)["dip"] == pytest.approx(outcome(half_points)["dip"] / 2)
 
 
 def test_constant_credits_are_flat() -> None:
     for value in (0, 1, 2):
         test = outcome(np.full((3, len(TOKENS), 50), value, dtype=np.uint8))
-        assert (class_of(test), test.dip.depth, test.p_u) == ("flat", 0, 1)
+        assert (class_of(test), test["dip"], test["p_u"]) == ("flat", 0, 1)
 
 
 def test_one_item_that_changes_is_no_shape() -> None:
@@ -149,13 +154,13 @@ def test_one_item_that_changes_is_no_shape() -> None:
 
 def test_depth_and_place_of_a_planted_dip() -> None:
     curve = dip(0.7, 0.2)
-    turn = outcome(exact(curve(np.log10(TOKENS)))).dip
+    test = outcome(exact(curve(np.log10(TOKENS))))
     smooth = smoothing_weights(np.log10(TOKENS)) @ curve(np.log10(TOKENS))
     middle = np.sqrt(TOKENS[0] * TOKENS[-1])
-    assert turn.depth == pytest.approx(np.min(smooth[[0, -1]]) - smooth.min(), abs=2e-3)
-    assert turn.place == pytest.approx(middle, rel=0.03)
-    assert turn.place_low < middle * 1.03
-    assert turn.place_high > middle / 1.03
+    assert test["dip"] == pytest.approx(np.min(smooth[[0, -1]]) - smooth.min(), abs=2e-3)
+    assert test["dip_place"] == pytest.approx(middle, rel=0.03)
+    assert test["dip_place_low"] < middle * 1.03
+    assert test["dip_place_high"] > middle / 1.03
 
 
 def classes_of(*rows: dict[str, float]) -> pd.DataFrame:
@@ -213,7 +218,7 @@ def test_flat_needs_all_differences_within_the_margin() -> None:
     def p_flat(fall: float, margin: float = 0.03) -> float:
         levels = np.where(np.arange(len(TOKENS)) < 10, 0.7, 0.7 - fall)
         curve = estimate_curve(TOKENS, exact(levels, 1000), np.zeros(1000, dtype=np.int64))
-        return shape_test(curve, DRAWS, margin=margin).p_flat
+        return shape_test(curve, DRAWS, margin=margin)["p_flat"]
 
     assert p_flat(0.0) < 1e-6
     assert p_flat(0.015) < 0.05
@@ -229,7 +234,7 @@ def test_a_fall_of_the_margin_is_rarely_called_flat() -> None:
     assert np.ptp(smoothing_weights(logs) @ curve(logs)) > 0.029
     draw = np.random.default_rng(3)
     tests = [outcome(simulate(curve, TOKENS, LASTING, draw, items=1500), seed=k) for k in range(60)]
-    assert sum(test.p_flat <= 0.05 for test in tests) <= 6
+    assert sum(test["p_flat"] <= 0.05 for test in tests) <= 6
 
 
 def test_curves_that_were_not_tested_are_in_no_family() -> None:
@@ -258,4 +263,4 @@ def test_where_both_turns_are_significant_the_deeper_one_names_the_class() -> No
 
 def test_p_of_many_curves_can_be_small() -> None:
     """A family of hundreds of curves needs p values below one over the number of draws."""
-    assert outcome(exact(dip(0.7, 0.2)(np.log10(TOKENS)))).p_u < 1e-6
+    assert outcome(exact(dip(0.7, 0.2)(np.log10(TOKENS))))["p_u"] < 1e-6

@@ -74,8 +74,8 @@ def test_a_dip_that_sizes_share_is_found_in_their_mean_and_not_in_one_of_them() 
     half_points = credits_(np.tile(heights, (12, 1)), 3, 120)
     pooled = mean_curve(group_runs(sizes_of(half_points, 3), PARADIGMS, PAIRS), TOKENS)
     single = estimate_curve(TOKENS, half_points[:3], PARADIGMS, PAIRS)
-    assert shape_test(pooled).p_u < 0.001
-    assert shape_test(single).p_u > 0.05
+    assert shape_test(pooled)["p_u"] < 0.001
+    assert shape_test(single)["p_u"] > 0.05
 
 
 def test_sizes_differ_in_a_dip_of_one_of_them_and_not_in_a_shared_one() -> None:
@@ -89,7 +89,7 @@ def test_sizes_differ_in_a_dip_of_one_of_them_and_not_in_a_shared_one() -> None:
         assert function is not None
         found = size_contrast(groups, function)
         assert (found.p < 0.01) == differs
-        assert found.depths.mean() == pytest.approx(shape_test(curve).dip.depth)
+        assert found.depths.mean() == pytest.approx(shape_test(curve)["dip"])
         truths = function @ -(depths[::3] * dip).T
         assert (np.abs(found.depths - truths) < found.half_width).all()
 
@@ -110,7 +110,7 @@ def test_the_depth_of_a_turn_is_that_between_its_shoulders_whatever_level_and_sl
     curve = estimate_curve(TOKENS, half_points, np.zeros(100, int))
     function = turn_function(curve, is_dip=True)
     assert function is not None
-    assert function @ curve.mean == pytest.approx(shape_test(curve).dip.depth)
+    assert function @ curve.mean == pytest.approx(shape_test(curve)["dip"])
     weights = smoothing_weights(curve.log_tokens)
     line = np.linalg.solve(weights, 0.3 + 0.2 * curve.log_tokens)  # what smoothing makes a straight line of
     assert function @ line == pytest.approx(0, abs=1e-9)
