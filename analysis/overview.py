@@ -12,7 +12,7 @@ from ucurve.analysis.acquisition.order import FROM_START, LEARNED, LEVEL, NOT_LE
 from ucurve.analysis.curves.learning import curve_table, learning_figure
 from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.frames import stack
-from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run
+from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run, gather
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures import paper
 from ucurve.analysis.items.card import card_html, maker_of, pair_facts
@@ -213,10 +213,7 @@ def _describe_need(row: Row) -> str:
 
 
 def _describe_runs(study: Study) -> Iterator[str]:
-    lines: dict[str, list[Run]] = {}
-    for run in study.runs:
-        if run.status != NOT_TRAINED_HERE:
-            lines.setdefault(run.line, []).append(run)
+    lines = gather((run.line, run) for run in study.runs if run.status != NOT_TRAINED_HERE)
     if len(lines) > 1:
         yield _describe_design(study.design, list(lines.values()))
     else:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.files import PAIR_COLUMNS, known_linking
+from ucurve.analysis.data.runs import gather
 from ucurve.analysis.data.study import BenchmarkScores, LastScores, Study
 from ucurve.errors import UserError
 from ucurve.eval.metrics.accuracy import items, pair_credits
@@ -142,9 +143,7 @@ class LanguageScores:
 
 def group_languages(study: Study) -> Iterator[LanguageScores]:
     """Read the last scores of every benchmark that has some, its languages together, by the way of scoring."""
-    groups: dict[tuple[str, str], list[BenchmarkScores]] = {}
-    for scored in study.benchmarks():
-        groups.setdefault((scored.family, scored.scorer), []).append(scored)
+    groups = gather(((scored.family, scored.scorer), scored) for scored in study.benchmarks())
     for group in groups.values():
         if members := [(scored, last) for scored in group if (last := load_last_scores(scored)) is not None]:
             yield LanguageScores(members)

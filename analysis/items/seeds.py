@@ -7,7 +7,6 @@ crossed two-way analysis of variance with random effects and one observation in 
 initialization does on one order alone is in the rest.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ import pandas as pd
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.groups import Ids, Mask
-from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run, gather
 from ucurve.analysis.items.histories import RIGHT, Floats, History, same_pairs
 from ucurve.eval.metrics.kappa import cohens_kappa
 from ucurve.eval.metrics.sampling import TAIL
@@ -113,10 +112,7 @@ def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
 
 
 def _by_line(histories: Iterable[History]) -> dict[str, list[History]]:
-    members: dict[str, list[History]] = defaultdict(list)
-    for history in histories:
-        members[history.run.line].append(history)
-    return members
+    return gather((history.run.line, history) for history in histories)
 
 
 def _line(line: str, histories: Sequence[History]) -> LineRuns:
@@ -134,10 +130,11 @@ def _compare(line: LineRuns, phenomenon: str, items: Ids) -> Iterator[pd.DataFra
     sd = apart.std(axis=-1, keepdims=True)
     varies = sd > 1e-12 * np.abs(values).max(initial=1)
     margins = np.asarray(np.divide(apart, sd, out=np.full_like(apart, np.nan), where=varies))
-    kinds: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for first, second in combinations(range(len(line.runs)), 2):
-        kinds[ALL_RUNS].append((first, second))
-        kinds[_between(line.runs[first], line.runs[second])].append((first, second))
+    kinds = gather(
+        (kind, (first, second))
+        for first, second in combinations(range(len(line.runs)), 2)
+        for kind in (ALL_RUNS, _between(line.runs[first], line.runs[second]))
+    )
     some_share = SAME_INIT in kinds or SAME_ORDER in kinds
     for between, compared in kinds.items():
         if between == ALL_RUNS or some_share:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ucurve.analysis.curves.mean import local_linear
 from ucurve.analysis.data.frames import stack
-from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run, gather
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.over_seeds import LEAST_SLOPE, level_pairs, moderate, weigh
 from ucurve.analysis.plotting.style import readable, rounded_count
@@ -83,13 +83,13 @@ def _differences(curves: pd.DataFrame, runs: Sequence[Run]) -> Iterator[tuple[tu
 
 def curves_of_lines(curves: pd.DataFrame, line_of: Mapping[str, str]) -> dict[str, dict[str, _Curves]]:
     """Return the curves of the runs, by phenomenon and line."""
-    found: dict[str, dict[str, _Curves]] = {}
     scored = curves[curves["tokens"] > 0].dropna(subset="accuracy").sort_values("tokens", kind="stable")
-    for (phenomenon, label), own in scored.groupby(["phenomenon", "run"], sort=False):
-        if len(own) >= FEWEST_CHECKPOINTS:
-            curve = own[["tokens", "accuracy"]].to_numpy(np.float64).T
-            found.setdefault(str(phenomenon), {}).setdefault(line_of[str(label)], []).append(curve)
-    return found
+    of_phenomena = gather(
+        (str(phenomenon), (line_of[str(label)], own[["tokens", "accuracy"]].to_numpy(np.float64).T))
+        for (phenomenon, label), own in scored.groupby(["phenomenon", "run"], sort=False)
+        if len(own) >= FEWEST_CHECKPOINTS
+    )
+    return {phenomenon: gather(lines) for phenomenon, lines in of_phenomena.items()}
 
 
 def compare_along(pairs: Sequence[tuple[_Curves, _Curves]]) -> tuple[Array, dict[str, Array], float] | None:

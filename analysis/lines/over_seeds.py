@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
-from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run, gather
 from ucurve.eval.metrics.moderated import moderate_variances
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
@@ -179,12 +179,12 @@ def level_pairs(runs: Sequence[Run], factor: str) -> dict[tuple[str, str], list[
     for run in runs:
         if (level := run.design.level(run.label, factor)) is not None:
             alike.setdefault(run.line_without(factor), {}).setdefault(str(level), run.line)
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     order = {level: place for place, level in enumerate(runs[0].design.levels(factor))} if runs else {}
-    for lines in alike.values():
-        for one, other in combinations(sorted(lines, key=order.__getitem__), 2):
-            found.setdefault((one, other), []).append((lines[one], lines[other]))
-    return found
+    return gather(
+        ((one, other), (lines[one], lines[other]))
+        for lines in alike.values()
+        for one, other in combinations(sorted(lines, key=order.__getitem__), 2)
+    )
 
 
 def differences_between(found: pd.DataFrame, levels: Sequence[str], lines: str) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pandas as pd
 from ucurve.analysis.curves.mean import interpolate_run
 from ucurve.analysis.data.frames import stack, with_gaps
 from ucurve.analysis.data.look import describe_unknown, unknown_mark
-from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run, gather
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.over_seeds import ROUGHNESS, SLOPE, contrast, differences_between, moderate_table, of_curve
 from ucurve.analysis.scaling.section import checkpoint_bits
@@ -152,10 +152,7 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
 
 def comparable_lines(runs: Sequence[Run]) -> Iterator[list[Run]]:
     """Yield the runs of one size and budget, where they differ in another factor than the tokenizer."""
-    alike: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        if run.facts:
-            alike.setdefault((run.size, run.budget), []).append(run)
+    alike = gather(((run.size, run.budget), run) for run in runs if run.facts)
     for members in alike.values():
         if len({run.line_without("tokenizer") for run in members}) > 1:
             yield members

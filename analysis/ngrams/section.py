@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pandas as pd
 
+from ucurve.analysis.data.runs import gather
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import ACCURACY, TOKENS, LineFigure
 from ucurve.analysis.figures.drawings import overall_and_phenomena
 from ucurve.analysis.ngrams.dips import LEAST_FIT, LEAST_SHARE, account_table, describe_dips, significant_dips
-from ucurve.analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
+from ucurve.analysis.ngrams.scores import read_beside_ngrams
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import DASHES, NUMBERED, LineStyles, readable
 from ucurve.analysis.report import questions
@@ -93,10 +94,7 @@ def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     if shapes is None:
         return
     classes = shapes.classes
-    lines: dict[str, list[BesideNgrams]] = {}
-    for one in read_beside_ngrams(scored):
-        if len(one.agreement):
-            lines.setdefault(one.run.line, []).append(one)
+    lines = gather((one.run.line, one) for one in read_beside_ngrams(scored) if len(one.agreement))
     if not lines:
         return
     agreement = pd.concat([one.agreement for members in lines.values() for one in members], ignore_index=True)

@@ -5,7 +5,7 @@ they are compared. Its curve is estimated, tested and classified overall and by 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -89,22 +89,6 @@ class Case:
         return float(np.mean(means))
 
 
-@dataclass(frozen=True, eq=False)
-class _Tested:
-    """What was found of one curve."""
-
-    case: Case
-    part: CurvePairs
-    row: dict[str, object]  # its p values and numbers, as ``shape_table`` takes them
-    curve: Curve | None = None  # None where it could not be tested
-    contrasts: Mapping[str, SizeContrast] = field(default_factory=dict)  # by turn
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Its line and phenomenon."""
-        return str(self.row["line"]), str(self.row["phenomenon"])
-
-
 def have_same_pairs(members: Sequence[Items]) -> bool:
     """Return whether all runs were scored on the same pairs."""
     return all(members[0].pairs.equals(other.pairs) for other in members[1:])
@@ -118,39 +102,43 @@ def find_curves(
 
     ``more`` returns further numbers of a curve for the table of classes.
     """
-    found: list[_Tested] = []
-    notes = []
-    for one in made:
-        if isinstance(one, str):
-            notes.append(one)
-        else:
-            for part in split_pairs(one.members[0].pairs, cluster):
-                tested = _test_curve(one, part, margin)
-                found.append(replace(tested, row=tested.row | more(one, part)))
-    nothing = pd.DataFrame()
-    estimates = {one.key: one.curve for one in found if one.curve is not None}
+    notes: list[str] = []
+    rows: list[dict[str, object]] = []
+    tested: list[tuple[Case, CurvePairs, Curve]] = []
+    contrasts = {}
+    for case in made:
+        if isinstance(case, str):
+            notes.append(case)
+            continue
+        for part in split_pairs(case.members[0].pairs, cluster):
+            numbers: dict[str, object] = {}
+            if is_testable(case.places):  # a curve of too few places has a row of NaN
+                groups = group_runs(case.credits_of_runs(part.chosen), part.strata, part.clusters)
+                curve = case.curve(groups)
+                tested.append((case, part, curve))
+                contrasts[case.line, part.phenomenon] = _contrasts(groups, curve)
+                smooth = smoothing_weights(curve.log_tokens) @ curve.mean
+                numbers = {"variation": variation_of(curve), "start": smooth[0], "end": smooth[-1]}
+                numbers |= curve_statistics(curve, margin)
+            rows.append(_describe(case, part) | numbers | more(case, part))
+    # The bands of all curves are found together: the variances of their seeds are moderated over all of them.
+    bands = curve_bands([curve for *_, curve in tested], [part.phenomenon == "all" for _, part, _ in tested])
+    curves = [case.rows(part, curve, own) for (case, part, curve), own in zip(tested, bands, strict=True)]
     return Shapes(
-        classes=_classify(pd.DataFrame([one.row for one in found])) if found else nothing,
-        paradigms=nothing,
-        curves=stack(_curve_tables(found)),
-        run_onsets=nothing,
+        classes=_classify(pd.DataFrame(rows)) if rows else pd.DataFrame(),
+        paradigms=pd.DataFrame(),
+        curves=stack(curves),
+        run_onsets=pd.DataFrame(),
         notes=tuple(notes),
-        estimates=estimates,
-        contrasts={one.key: one.contrasts for one in found},
+        estimates={(case.line, part.phenomenon): curve for case, part, curve in tested},
+        contrasts=contrasts,
     )
 
 
-def _curve_tables(found: Iterable[_Tested]) -> list[pd.DataFrame]:
-    """Return the rows of the curves that were tested, whose bands are found together."""
-    tested = [(one.case, one.part, one.curve) for one in found if one.curve is not None]
-    bands = curve_bands([curve for *_, curve in tested], [part.phenomenon == "all" for _, part, _ in tested])
-    return [case.rows(part, curve, own) for (case, part, curve), own in zip(tested, bands, strict=True)]
-
-
-def _test_curve(case: Case, part: CurvePairs, margin: float) -> _Tested:
-    """Estimate and test a curve of a case; one of too few places has a row of NaN."""
+def _describe(case: Case, part: CurvePairs) -> dict[str, object]:
+    """Return the row of a curve as it is before the test: what it is of, and NaN for every number."""
     runs = len(case.members)
-    row: dict[str, object] = {
+    return {
         "line": case.line,
         "phenomenon": part.phenomenon,
         "cells": len(case.cells),
@@ -162,13 +150,6 @@ def _test_curve(case: Case, part: CurvePairs, margin: float) -> _Tested:
         "variation": ITEMS_AND_SEEDS if runs > 1 else ITEMS_ONLY,
         **dict.fromkeys(("start", "end", *NUMBERS), np.nan),
     }
-    if not is_testable(case.places):
-        return _Tested(case, part, row)
-    groups = group_runs(case.credits_of_runs(part.chosen), part.strata, part.clusters)
-    curve = case.curve(groups)
-    smooth = smoothing_weights(curve.log_tokens) @ curve.mean
-    row |= {"variation": variation_of(curve), "start": smooth[0], "end": smooth[-1]}
-    return _Tested(case, part, row | curve_statistics(curve, margin), curve, _contrasts(groups, curve))
 
 
 def _contrasts(groups: Groups, curve: Curve) -> dict[str, SizeContrast]:

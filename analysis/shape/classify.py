@@ -91,7 +91,8 @@ def change_tests(
     contrasts = stretches.contrasts
     found = errors(curve, contrasts)
     loadings = covariance_root(curve, found.seed_share).T @ contrasts.T
-    compared = _Comparison(stretches, contrasts @ curve.mean, np.sqrt(found.variance), found.freedom, loadings)
+    difference, error = contrasts @ curve.mean, np.sqrt(found.variance)
+    compared = _Comparison(stretches, difference / error, found.freedom, loadings)
     drawn = _largest(compared, draws, seed)
     *changes, falls_and_rises, rises_and_falls = _largest_changes(compared)
     rise, fall = (_p_of_largest(change, drawn, compared) for change in changes)
@@ -99,8 +100,8 @@ def change_tests(
     u = _p_of_turn(dip, falls_and_rises, draws, compared)
     inverted = _p_of_turn(bump, rises_and_falls, draws, compared)
     # Flat: all one-sided tests of a margin have to hold (Berger 1982), so the largest of their p values is that of all.
-    nearest = (margin - np.abs(compared.difference)) / compared.error
-    return rise, fall, u, inverted, float(student.sf(nearest.min(), compared.freedom))
+    nearest = (margin - np.abs(difference)) / error
+    return rise, fall, u, inverted, float(student.sf(nearest.min(), found.freedom))
 
 
 def classify(tests: pd.DataFrame) -> pd.DataFrame:
@@ -189,15 +190,9 @@ class _Comparison:
     """The differences of a curve between every two stretches, and their error."""
 
     stretches: _Stretches
-    difference: Array  # float64[J], the earlier stretch less the later one
-    error: Array  # float64[J], standard errors
+    ratio: Array  # float64[J], studentized: the earlier stretch less the later one, so that a fall is positive
     freedom: float
     loadings: Array  # float64[T, J], the draws of the differences as sums of T independent normal numbers
-
-    @property
-    def ratio(self) -> Array:
-        """Studentized differences, float64[J]: positive for a fall."""
-        return self.difference / self.error
 
 
 def _largest_changes(compared: _Comparison) -> tuple[float, float, float, float]:

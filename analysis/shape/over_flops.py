@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ucurve.analysis.data.pair_scores import Items
-from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run, gather
 from ucurve.analysis.data.settings import FLAT_MARGIN
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
@@ -75,8 +75,12 @@ _FIGURE = (
 class _Point(Cell):
     """Runs that differ in the seed only, at one number of tokens."""
 
-    model: str
-    parameters: int
+    run: Run  # one of them, whose number of parameters is known
+
+    @property
+    def parameters(self) -> int:
+        """The parameters of its model."""
+        return self.run.parameters or 0
 
     @property
     def flops(self) -> float:
@@ -104,7 +108,7 @@ class _FlopsCase(Case):
         """Lay out the curve with its bands and what was measured at each point."""
         rows = lay_out_curve(self.line, part.phenomenon, curve, bands, np.nan).rename(columns={"tokens": "flops"})
         accuracy = np.concatenate([point.accuracies(part.chosen) for point in self.cells])
-        return rows.assign(accuracy=accuracy, model=[point.model for point in self.cells], tokens=self.tokens)
+        return rows.assign(accuracy=accuracy, model=[point.run.model for point in self.cells], tokens=self.tokens)
 
 
 def find_flops_shapes(
@@ -151,7 +155,7 @@ def _make_cases(items: Iterable[tuple[Run, Items | None]]) -> Iterator[Case | st
     runs = [(run, half_points) for run, half_points in items if half_points is not None]
     for line, at, points in _lines(runs):
         flops = np.array([point.flops for point in points])
-        sizes = {point.model for point in points}
+        sizes = {point.run.model for point in points}
         if len(sizes) < 2 or not is_testable(flops):
             continue
         tokens = {float(point.tokens[0]) for point in points}
@@ -165,24 +169,21 @@ def _make_cases(items: Iterable[tuple[Run, Items | None]]) -> Iterator[Case | st
 
 def _lines(runs: Sequence[tuple[Run, Items]]) -> Iterator[tuple[str, str, list[_Point]]]:
     """Yield the finished runs that differ in size and budget as a line, then each budget at equal tokens."""
-    together: dict[str, list[tuple[Run, Items]]] = {}
-    for run, half_points in runs:
-        if run.parameters is not None and half_points.tokens[-1] > 0:
-            together.setdefault(run.line_without("size", "budget"), []).append((run, half_points))
+    trained = [(run, one) for run, one in runs if run.parameters is not None and one.tokens[-1] > 0]
+    together = gather((run.line_without("size", "budget"), (run, one)) for run, one in trained)
     for label, own in together.items():
-        finished = _points([(run, one, one.tokens[-1]) for run, one in own if _is_end(run, one)])
+        finished = _points(
+            (run, one, one.tokens[-1])
+            for run, one in own
+            # A run that has ended may not have been scored at its end.
+            if run.has_ended and int(one.steps[-1]) == max((*run.planned, *run.saved), default=-1)
+        )
         yield label, FINISHED, finished
-        of_budgets: dict[str, list[tuple[Run, Items]]] = {}
-        for run, one in own:
-            of_budgets.setdefault(run.line_without("size"), []).append((run, one))
+        of_budgets = gather((run.line_without("size"), (run, one)) for run, one in own)
         for budget, members in of_budgets.items():
             shared = common_tokens([one for _, one in members])
             if len(shared) and not (len(of_budgets) == 1 and _end_alike(finished, members, shared[-1])):
-                yield budget, EQUAL_TOKENS, _points([(run, one, shared[-1]) for run, one in members])
-
-
-def _is_end(run: Run, scores: Items) -> bool:
-    return run.has_ended and int(scores.steps[-1]) == max((*run.planned, *run.saved), default=-1)
+                yield budget, EQUAL_TOKENS, _points((run, one, shared[-1]) for run, one in members)
 
 
 def _end_alike(finished: Sequence[_Point], members: Sequence[tuple[Run, Items]], tokens: float) -> bool:
@@ -191,13 +192,14 @@ def _end_alike(finished: Sequence[_Point], members: Sequence[tuple[Run, Items]],
     return ended == len(members) and {float(point.tokens[0]) for point in finished} == {tokens}
 
 
-def _points(runs: Sequence[tuple[Run, Items, float]]) -> list[_Point]:
-    points: dict[str, _Point] = {}
-    for run, half_points, tokens in runs:
-        before = points[run.line].members if run.line in points else ()
-        at = np.array([tokens])
-        points[run.line] = _Point(run.line, (*before, half_points), at, run.model, run.parameters or 0)
-    return sorted(points.values(), key=lambda point: point.flops)
+def _points(runs: Iterable[tuple[Run, Items, float]]) -> list[_Point]:
+    """Return the points of runs that are read at these tokens, which are the same for all runs of a line."""
+    lines = gather((run.line, (run, one, tokens)) for run, one, tokens in runs)
+    points = []
+    for line, own in lines.items():
+        run, _, tokens = own[-1]
+        points.append(_Point(line, [one for _, one, _ in own], np.array([tokens]), run))
+    return sorted(points, key=lambda point: point.flops)
 
 
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.pair_scores import Items
-from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run, gather
 from ucurve.analysis.data.settings import FLAT_MARGIN
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.report import questions
@@ -75,11 +75,9 @@ def find_size_shapes(
 
     The classes also have ``sizes``, and whether these differ in the turn of the curve: ``p_sizes`` and ``holm_sizes``.
     """
-    means: dict[str, dict[str, list[Items]]] = {}
-    for run, half_points in items:
-        if half_points is not None:
-            means.setdefault(run.line_without("size"), {}).setdefault(run.size, []).append(half_points)
-    return _find_means(means, SIZE, cluster, margin)
+    scored = ((run, half_points) for run, half_points in items if half_points is not None)
+    means = gather((run.line_without("size"), (run.size, half_points)) for run, half_points in scored)
+    return _find_means({line: gather(sizes) for line, sizes in means.items()}, SIZE, cluster, margin)
 
 
 def find_line_shapes(
@@ -89,12 +87,9 @@ def find_line_shapes(
 
     The classes also have ``lines``, and whether these differ in the turn of the curve: ``p_lines`` and ``holm_lines``.
     """
-    lines: dict[str, list[Items]] = {}
-    over_sizes = set()
-    for run, one in items:
-        if one is not None and is_testable(one.tokens[one.tokens > 0]):
-            lines.setdefault(run.line, []).append(one)
-            over_sizes.add(run.line_without("size"))
+    tested = [(run, one) for run, one in items if one is not None and is_testable(one.tokens[one.tokens > 0])]
+    lines = gather((run.line, one) for run, one in tested)
+    over_sizes = {run.line_without("size") for run, _ in tested}
     is_other_mean = len(over_sizes) > 1 and any(len(own) > 1 for own in lines.values())
     return _find_means({ALL_LINES: lines} if is_other_mean else {}, LINE, cluster, margin)
 

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from ucurve.analysis.data.pair_scores import HALVES, Items
-from ucurve.analysis.data.runs import Run
+from ucurve.analysis.data.runs import Run, gather
 from ucurve.analysis.data.settings import FLAT_MARGIN
 from ucurve.analysis.shape.cases import Case, Cell, find_curves, have_same_pairs
 from ucurve.analysis.shape.classify import LEVEL, Row, adjust_by_runs, is_testable
@@ -153,18 +153,13 @@ def _run_onsets(line: Case, cluster: str) -> Iterator[dict[str, object]]:
 
 def _make_cases(items: Iterable[tuple[Run, Items | None]]) -> Iterator[Case | str]:
     """Yield the case of every line, with notes on what could not be tested."""
-    lines: dict[str, list[Items]] = {}
-    without = []
-    for run, half_points in items:
-        if half_points is None:
-            without.append(run.label)
-        else:
-            lines.setdefault(run.line, []).append(half_points)
-    if without:
+    every = list(items)
+    if without := [run.label for run, half_points in every if half_points is None]:
         yield (
             "Shapes are not tested without the scores of each pair, with what the linking function reads; there are "
             f"none of {format_names(without, most=6)}."
         )
+    lines = gather((run.line, half_points) for run, half_points in every if half_points is not None)
     for line, members in lines.items():
         yield from _make_case(line, members)
 

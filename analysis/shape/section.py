@@ -206,31 +206,29 @@ def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableVi
 
 def test_note(classes: pd.DataFrame, margin: float) -> str:
     """Describe how the classes of a table were found, and how its lines may be interpreted."""
-    variations, runs = set(classes["variation"]), set(classes["runs"])
+    variations, runs, drawn = (set(classes[name]) for name in ("variation", "runs", "drawn"))
     several = "pairs and, where a line has several runs, over seeds" if ITEMS_ONLY in variations else "pairs and seeds"
     over = "pairs" if variations == {ITEMS_ONLY} else several
-    drawn = set(classes["drawn"]) - {"pairs"}
-    text = "Draws are of pairs of these templates, not of templates: another template may have another curve. "
-    if "edits" in drawn:
-        text += (
-            "Pairs of a paradigm that differ in the same way are drawn together (Drawn: edits); the effective "
-            "number says how many independent draws they are worth where they are wholly alike. "
-        )
-    if SEEDS_ONLY in set(classes["variation"]):
-        text += (
-            f"Fewer than {ENOUGH_CLUSTERS} of them (by the effective number) say too little of others: class, p and "
-            "intervals of such a curve are of these pairs in other seeds. "
-        )
-    if others := sorted(drawn - {"edits"}):
-        text += f"Pairs with the same value of {', '.join(others)} are drawn together. "
+    others = ", ".join(sorted(drawn - {"pairs", "edits"}))
+    edits = (
+        "Pairs of a paradigm that differ in the same way are drawn together (Drawn: edits); the effective "
+        "number says how many independent draws they are worth where they are wholly alike. "
+    )
+    few = (
+        f"Fewer than {ENOUGH_CLUSTERS} of them (by the effective number) say too little of others: class, p and "
+        "intervals of such a curve are of these pairs in other seeds. "
+    )
     return (
         f"Curves are smoothed on the log axis of tokens (normal kernel, sd {SMOOTHING} decades; step 0 has no place on "
         "it and takes no part). A curve falls (rises) where the largest of its falls (rises) between two stretches of "
         f"it is beyond chance, by a bootstrap over {over}; it is U-shaped where it lies farther from "
         "every curve that rises and then falls than its error explains. It is flat where all differences lie within "
         f"{margin:g} points by an equivalence test; where neither a change nor flatness is shown it is undetermined. p "
-        "values are adjusted by Holm over all curves of this table; "
-        f"the level is {LEVEL:g}. {text}"
+        f"values are adjusted by Holm over all curves of this table; the level is {LEVEL:g}. "
+        "Draws are of pairs of these templates, not of templates: another template may have another curve. "
+        + (edits if "edits" in drawn else "")
+        + (few if SEEDS_ONLY in variations else "")
+        + (f"Pairs with the same value of {others} are drawn together. " if others else "")
         + (_ONE_RUN if 1 in runs else "")
         + (_TWO_RUNS if 2 in runs else "")
         + (_SCOPES if runs - {1} else "")

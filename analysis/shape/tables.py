@@ -165,12 +165,12 @@ def lay_out_curve(
     ``bands`` are those of ``curve_bands``. ``untrained`` is the accuracy at step 0, which has no place on the log axis:
     where it is not NaN it has a row of its own at 0 tokens.
     """
-    frame = pd.DataFrame({"tokens": curve.tokens, "accuracy": curve.mean}).join(bands)
-    if not np.isnan(untrained):
-        frame = pd.concat([pd.DataFrame({"tokens": [0.0], "accuracy": [untrained]}), frame], ignore_index=True)
-    frame.insert(0, "line", line)
-    frame.insert(1, "phenomenon", phenomenon)
-    return frame
+    named = {"line": line, "phenomenon": phenomenon}
+    frame = pd.DataFrame({**named, "tokens": curve.tokens, "accuracy": curve.mean}).join(bands)
+    if np.isnan(untrained):
+        return frame
+    at_step_0 = pd.DataFrame({**named, "tokens": [0.0], "accuracy": [untrained]})
+    return pd.concat([at_step_0, frame], ignore_index=True)
 
 
 def curve_statistics(curve: Curve, margin: float) -> dict[str, float]:
