@@ -106,6 +106,7 @@ def _quantile(curve: Curve, between: Array, freedom: float) -> float:
     alike = np.exp(-(((places[:, None] - places) / _TOGETHER) ** 2) / 2)
     covariance = weights @ curve.item_cov @ weights.T + np.sqrt(between[:, None] * between) * alike
     error = np.sqrt(np.diag(covariance))
+    # Smoothed heights of close checkpoints are almost the same, so that their correlations alone have no sure root.
     root = np.linalg.cholesky(covariance / (error[:, None] * error) + 1e-6 * np.eye(len(error)))
     random = np.random.default_rng(0)
     normal = random.standard_normal((DRAWS, len(error)))

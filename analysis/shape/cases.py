@@ -102,25 +102,23 @@ def find_curves(
 
     ``more`` returns further numbers of a curve for the table of classes.
     """
-    notes: list[str] = []
+    every = list(made)
+    cases = (one for one in every if isinstance(one, Case))
+    parts = [(case, part) for case in cases for part in split_pairs(case.members[0].pairs, cluster)]
     rows: list[dict[str, object]] = []
     tested: list[tuple[Case, CurvePairs, Curve]] = []
     contrasts = {}
-    for case in made:
-        if isinstance(case, str):
-            notes.append(case)
-            continue
-        for part in split_pairs(case.members[0].pairs, cluster):
-            numbers: dict[str, object] = {}
-            if is_testable(case.places):  # a curve of too few places has a row of NaN
-                groups = group_runs(case.credits_of_runs(part.chosen), part.strata, part.clusters)
-                curve = case.curve(groups)
-                tested.append((case, part, curve))
-                contrasts[case.line, part.phenomenon] = _contrasts(groups, curve)
-                smooth = smoothing_weights(curve.log_tokens) @ curve.mean
-                numbers = {"variation": variation_of(curve), "start": smooth[0], "end": smooth[-1]}
-                numbers |= curve_statistics(curve, margin)
-            rows.append(_describe(case, part) | numbers | more(case, part))
+    for case, part in parts:
+        row = _describe(case, part)
+        if is_testable(case.places):  # a curve of too few places has a row of NaN
+            groups = group_runs(case.credits_of_runs(part.chosen), part.strata, part.clusters)
+            curve = case.curve(groups)
+            tested.append((case, part, curve))
+            contrasts[case.line, part.phenomenon] = _contrasts(groups, curve)
+            smooth = smoothing_weights(curve.log_tokens) @ curve.mean
+            row |= {"variation": variation_of(curve), "start": smooth[0], "end": smooth[-1]}
+            row |= curve_statistics(curve, margin)
+        rows.append(row | more(case, part))
     # The bands of all curves are found together: the variances of their seeds are moderated over all of them.
     bands = curve_bands([curve for *_, curve in tested], [part.phenomenon == "all" for _, part, _ in tested])
     curves = [case.rows(part, curve, own) for (case, part, curve), own in zip(tested, bands, strict=True)]
@@ -129,7 +127,7 @@ def find_curves(
         paradigms=pd.DataFrame(),
         curves=stack(curves),
         run_onsets=pd.DataFrame(),
-        notes=tuple(notes),
+        notes=tuple(one for one in every if isinstance(one, str)),
         estimates={(case.line, part.phenomenon): curve for case, part, curve in tested},
         contrasts=contrasts,
     )

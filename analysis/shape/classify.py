@@ -45,13 +45,14 @@ SHAPES: tuple[Shape, ...] = get_args(Shape)
 NOT_TESTED = "not tested"
 TURNS: tuple[Shape, ...] = ("U-shaped", "inverted-U")
 LEVEL = 0.05
+# What is taken for true where a table of tests lacks a column: lines of several runs, none of them shown to be flat.
 _UNKNOWN = {"runs": np.inf, "p_flat": 1.0}
 LEAST_CHECKPOINTS = 4
 _LEAST_RATIO = 10  # of the last tokens to the first
 _WIDTHS = (0.3, 0.6)  # decades: factors of 2 and 4 in tokens
 _NEAR = 1e-9
 REFERENCE_DRAWS = 5000  # each counts twice
-_BLOCK = 1000
+_BLOCK = 1000  # draws that are in memory at a time
 TEST_OF = {"rising": "rise", "falling": "fall", "U-shaped": "u", "inverted-U": "inverted_u", "flat": "flat"}
 ALTERNATIVES = tuple(TEST_OF.values())
 

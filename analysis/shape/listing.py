@@ -30,22 +30,29 @@ class _Axis:
     needs: str  # what is said where none could be tested
 
 
-_SIZES = "no mean over sizes could be tested; that takes two sizes or more of runs alike in all else."
-_LINES = (
-    "no mean over lines could be tested; that takes several lines, not of one model in several sizes (over=sizes), of "
-    "which one has two runs or more."
-)
-_FLOPS = (
-    "no curve over FLOPs could be tested; that takes four sizes, or sizes and budgets, of runs alike in all else, over "
-    "tenfold FLOPs."
-)
-_LIMITS = {name: name for name in ("detectable_dip", "limited_by", "more_seeds")}
-_OVER_FLOPS = {"at": "at", "cells": "points"} | _SHAPES | {"dip_place": "dip_flops", "onset": "onset_flops"}
 SHAPES_OVER = {
-    "tokens": _Axis(read_shapes, _SHAPES | _LIMITS, "no curve could be tested."),
-    "sizes": _Axis(read_size_shapes, _SHAPES | {"sizes": "sizes", "holm_sizes": "p_sizes_differ"}, _SIZES),
-    "lines": _Axis(read_line_shapes, _SHAPES | {"lines": "lines", "holm_lines": "p_lines_differ"}, _LINES),
-    "flops": _Axis(read_flops_shapes, _OVER_FLOPS, _FLOPS),
+    "tokens": _Axis(
+        read_shapes,
+        _SHAPES | {name: name for name in ("detectable_dip", "limited_by", "more_seeds")},
+        "no curve could be tested.",
+    ),
+    "sizes": _Axis(
+        read_size_shapes,
+        _SHAPES | {"sizes": "sizes", "holm_sizes": "p_sizes_differ"},
+        "no mean over sizes could be tested; that takes two sizes or more of runs alike in all else.",
+    ),
+    "lines": _Axis(
+        read_line_shapes,
+        _SHAPES | {"lines": "lines", "holm_lines": "p_lines_differ"},
+        "no mean over lines could be tested; that takes several lines, not of one model in several sizes (over=sizes), "
+        "of which one has two runs or more.",
+    ),
+    "flops": _Axis(
+        read_flops_shapes,
+        {"at": "at", "cells": "points"} | _SHAPES | {"dip_place": "dip_flops", "onset": "onset_flops"},
+        "no curve over FLOPs could be tested; that takes four sizes, or sizes and budgets, of runs alike in all else, "
+        "over tenfold FLOPs.",
+    ),
 }
 
 

@@ -19,7 +19,7 @@ SATURATION_MARGIN = 0.02
 # The smoothing of shapes makes an abrupt rise begin up to a width of its kernel too early. A curve is therefore hardly
 # smoothed for its onset: only so that one checkpoint of many does not decide.
 _ONSET_SMOOTHING = SMOOTHING / 3
-_NEAR = 1e-9
+_NEAR = 1e-9  # decades that computing a logarithm may add to a checkpoint
 _LATEST_SATURATION = 0.5  # of the tokens: a curve that moved after half of them has not settled
 
 

@@ -10,13 +10,12 @@ from matplotlib.figure import Figure
 
 from ucurve.analysis.data.pair_scores import Items
 from ucurve.analysis.data.runs import Run, gather
-from ucurve.analysis.data.settings import FLAT_MARGIN
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.style import NUMBERED, log_axis, lowest_of, percent_axis, power_label
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, interval_columns, table_columns
-from ucurve.analysis.shape.cases import Case, Cell, find_curves, have_same_pairs
+from ucurve.analysis.shape.cases import Case, Cell, have_same_pairs
 from ucurve.analysis.shape.classify import is_testable
 from ucurve.analysis.shape.pooled import Groups, common_tokens, curve_of_groups
 from ucurve.analysis.shape.section import (
@@ -24,11 +23,11 @@ from ucurve.analysis.shape.section import (
     count_classes,
     explain_shapes,
     name_shapes,
-    test_benchmark,
+    read_items,
+    test_cases,
 )
 from ucurve.analysis.shape.smoothing import Array, Curve
 from ucurve.analysis.shape.tables import CurvePairs, Shapes, lay_out_curve
-from ucurve.eval.metrics.clusters import EDIT
 
 FINISHED, EQUAL_TOKENS = "finished runs", "equal tokens"
 SCATTER = "items, seeds and scatter"
@@ -111,25 +110,20 @@ class _FlopsCase(Case):
         return rows.assign(accuracy=accuracy, model=[point.run.model for point in self.cells], tokens=self.tokens)
 
 
-def find_flops_shapes(
-    items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
-) -> Shapes:
-    """Test every curve over FLOPs; empty where no line has four points of two sizes over tenfold FLOPs.
+def read_flops_shapes(scored: BenchmarkScores) -> Shapes:
+    """Test the curves over FLOPs of a benchmark; empty where no line has four points of two sizes over tenfold FLOPs.
 
     Places of turns and onsets are FLOPs, and ``curves`` has ``flops``, with ``model`` and ``tokens`` of each point.
     """
-    found = find_curves(_make_cases(items), cluster, margin)
+    found = test_cases(scored, _make_cases(read_items(scored)))
     if found.classes.empty:
         return found
+    # A point is one checkpoint of its runs: how many places a curve has is told by its cells.
     first = ["line", "at", "tokens", "phenomenon", "cells", "sizes"]
     classes = found.classes[[*first, *found.classes.columns.drop([*first, "checkpoints"])]]
+    # Points at one number of tokens differ in size alone; only those of several budgets scatter around a curve.
     variation = classes["variation"].mask(classes["tokens"].isna(), SCATTER)
     return replace(found, classes=classes.assign(variation=variation))
-
-
-def read_flops_shapes(scored: BenchmarkScores) -> Shapes:
-    """Test the curves over FLOPs of a benchmark; empty where there are too few points."""
-    return test_benchmark(scored, find_flops_shapes)
 
 
 @questions.section(questions.SHAPES, place=4, page="docs/shape.md")

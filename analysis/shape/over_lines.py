@@ -11,18 +11,16 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.pair_scores import Items
-from ucurve.analysis.data.runs import Run, gather
-from ucurve.analysis.data.settings import FLAT_MARGIN
+from ucurve.analysis.data.runs import gather
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns, table_columns
-from ucurve.analysis.shape.cases import Case, Cell, find_curves, have_same_pairs
+from ucurve.analysis.shape.cases import Case, Cell, have_same_pairs
 from ucurve.analysis.shape.classify import LEVEL, TURNS, Row, is_testable
 from ucurve.analysis.shape.pooled import SizeContrast, common_tokens
-from ucurve.analysis.shape.section import class_view, count_classes, draw_shapes, test_benchmark
+from ucurve.analysis.shape.section import class_view, count_classes, draw_shapes, read_items, test_cases
 from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.analysis.shape.tables import Shapes
-from ucurve.eval.metrics.clusters import EDIT
 from ucurve.eval.metrics.significance import holm
 
 SIZE, LINE = "size", "line"  # what is averaged
@@ -68,36 +66,34 @@ _FIGURE = (
 )
 
 
-def find_size_shapes(
-    items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
-) -> Shapes:
-    """Estimate and classify the mean over the sizes of every line over sizes; empty where none has two sizes.
+def read_size_shapes(scored: BenchmarkScores) -> Shapes:
+    """Test the mean over sizes of a benchmark's curves; empty where no two sizes were trained alike.
 
     The classes also have ``sizes``, and whether these differ in the turn of the curve: ``p_sizes`` and ``holm_sizes``.
     """
-    scored = ((run, half_points) for run, half_points in items if half_points is not None)
-    means = gather((run.line_without("size"), (run.size, half_points)) for run, half_points in scored)
-    return _find_means({line: gather(sizes) for line, sizes in means.items()}, SIZE, cluster, margin)
+    tested = ((run, one) for run, one in read_items(scored) if one is not None)
+    means = gather((run.line_without("size"), (run.size, one)) for run, one in tested)
+    return _find_means(scored, {line: gather(sizes) for line, sizes in means.items()}, SIZE)
 
 
-def find_line_shapes(
-    items: Iterable[tuple[Run, Items | None]], cluster: str = EDIT, margin: float = FLAT_MARGIN / 100
-) -> Shapes:
-    """Estimate and classify the mean over all lines; empty where none has two runs, or where they differ in size alone.
+def read_line_shapes(scored: BenchmarkScores) -> Shapes:
+    """Test the mean over all lines of a benchmark's curves.
 
+    Empty where no line has two runs, or where they differ in size alone, so that it would be the mean over sizes.
     The classes also have ``lines``, and whether these differ in the turn of the curve: ``p_lines`` and ``holm_lines``.
     """
-    tested = [(run, one) for run, one in items if one is not None and is_testable(one.tokens[one.tokens > 0])]
+    with_scores = ((run, one) for run, one in read_items(scored) if one is not None)
+    tested = [(run, one) for run, one in with_scores if is_testable(one.tokens[one.tokens > 0])]
     lines = gather((run.line, one) for run, one in tested)
     over_sizes = {run.line_without("size") for run, _ in tested}
     is_other_mean = len(over_sizes) > 1 and any(len(own) > 1 for own in lines.values())
-    return _find_means({ALL_LINES: lines} if is_other_mean else {}, LINE, cluster, margin)
+    return _find_means(scored, {ALL_LINES: lines} if is_other_mean else {}, LINE)
 
 
-def _find_means(means: Mapping[str, Mapping[str, Sequence[Items]]], one: str, cluster: str, margin: float) -> Shapes:
+def _find_means(scored: BenchmarkScores, means: Mapping[str, Mapping[str, Sequence[Items]]], one: str) -> Shapes:
     """Test the means over the cells of each mean, which has several."""
     cases = [case for line, cells in means.items() if len(cells) > 1 for case in _make_case(line, cells, one)]
-    found = find_curves(cases, cluster, margin)
+    found = test_cases(scored, cases)
     if found.classes.empty:
         return found
     own = [_contrast(found, row) for row in found.classes.to_dict("records")]
@@ -130,16 +126,6 @@ def _turn(row: Row) -> str:
 def _contrast(found: Shapes, row: Row) -> SizeContrast | None:
     """Return the test whether the cells differ in the turn of a curve; None where the mean has none."""
     return found.contrasts[row["line"], row["phenomenon"]].get(_turn(row))
-
-
-def read_size_shapes(scored: BenchmarkScores) -> Shapes:
-    """Test the mean over sizes of a benchmark's curves; empty where no two sizes were trained alike."""
-    return test_benchmark(scored, find_size_shapes)
-
-
-def read_line_shapes(scored: BenchmarkScores) -> Shapes:
-    """Test the mean over all lines of a benchmark's curves; empty where it is a line or the mean over sizes."""
-    return test_benchmark(scored, find_line_shapes)
 
 
 @questions.section(questions.SHAPES, place=2, page="docs/shape.md")

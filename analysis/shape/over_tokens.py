@@ -105,7 +105,7 @@ def find_shapes(
     onsets = [row for line in lines for row in _run_onsets(line, cluster)]
     return replace(
         found,
-        classes=name_below(found.classes.drop(columns="cells")),
+        classes=name_below(found.classes.drop(columns="cells")),  # a line is one cell
         paradigms=name_below(paradigms) if len(paradigms) else paradigms,
         run_onsets=pd.DataFrame(onsets, columns=["name", "phenomenon", "onset"]),
     )
@@ -120,6 +120,7 @@ def _below(line: Case, part: CurvePairs) -> dict[str, float]:
 
 def _half_points(line: Case, part: CurvePairs) -> npt.NDArray[np.uint8]:
     """Return the half points of the pairs of a curve, uint8[S, T, I]."""
+    # A run may have checkpoints that the other runs of its line lack, so each has those of the line at other rows.
     at = [np.searchsorted(one.tokens, line.places) for one in line.members]
     return np.stack([one.half_points[rows][:, part.chosen] for one, rows in zip(line.members, at, strict=True)])
 

@@ -29,7 +29,7 @@ from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 DRAWS = 100_000  # of a few numbers each: p values as small as families of hundreds of curves need
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # what computing may leave of heights that are equal
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """The shape of learning in the report: classes, onsets and smoothed curves."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -18,6 +18,7 @@ from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import LineStyles, TokenAxis, readable
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
+from ucurve.analysis.shape.cases import Case, find_curves
 from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
 from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from ucurve.analysis.shape.over_tokens import AT_THE_END, LATEST, STABLE, find_shapes
@@ -25,7 +26,6 @@ from ucurve.analysis.shape.power import MOST_SEEDS, add_limits
 from ucurve.analysis.shape.smoothing import ENOUGH_CLUSTERS, SMOOTHING
 from ucurve.analysis.shape.tables import ITEMS_ONLY, SEEDS_ONLY, SEEN, Shapes, explain_reservations
 
-FindShapes = Callable[[Iterable[tuple[Run, Items | None]], str, float], Shapes]
 _MOST_SHAPES = 6  # with their reservations, in a sentence that counts them
 MOST_PICTURED = 18  # phenomena in the picture of the first screen
 _CLASSES = table_columns(
@@ -110,21 +110,26 @@ def read_shapes(scored: BenchmarkScores) -> Shapes | None:
     """Test the shapes of a benchmark's curves; None where it has no curve."""
     if scored.curve_rows().empty:
         return None
-    found = test_benchmark(scored, find_shapes)
+    settings = scored.study.settings
+    found = find_shapes(read_items(scored), settings.cluster, settings.flat_margin / 100)
     return replace(found, classes=add_limits(found)) if len(found.classes) else found
 
 
-def test_benchmark(scored: BenchmarkScores, find: FindShapes) -> Shapes:
-    """Test the curves of a benchmark by ``find_shapes`` or its like; empty where it has no curve."""
+def test_cases(scored: BenchmarkScores, made: Iterable[Case | str]) -> Shapes:
+    """Test cases of the runs of a benchmark (``find_curves``), as the settings of its study ask for."""
     settings = scored.study.settings
-    items = () if scored.curve_rows().empty else read_items(scored)
-    return find(items, settings.cluster, settings.flat_margin / 100)
+    return find_curves(made, settings.cluster, settings.flat_margin / 100)
 
 
 @lru_cache(maxsize=1)  # lines, sizes and FLOPs are tested on the same credits
 def read_items(scored: BenchmarkScores) -> tuple[tuple[Run, Items | None], ...]:
-    """Read the credits of every pair of a benchmark that has curves; None for a run without stored scores of pairs."""
+    """Read the credits of every pair of a benchmark; None for a run without stored scores of pairs.
+
+    Without a curve there is nothing to test, and no run is read.
+    """
     rows, study = scored.curve_rows(), scored.study
+    if rows.empty:
+        return ()
     return tuple(
         read_runs(study.runs, rows, scored.benchmark, scored.linking, scored.ties_rule, study.settings.cluster)
     )
