@@ -64,7 +64,11 @@ def test_a_process_that_dies_is_one_message():
 
 def test_a_program_whose_work_is_not_below_its_name_is_told_so(tmp_path, monkeypatch):
     program = tmp_path / "program.py"
-    program.write_text("from ucurve.processes import map_in_processes\nmap_in_processes(len, ['a', 'b'], 'counts')\n")
+    program.write_text(
+        "from ucurve import processes\n"
+        "processes.count_processes = lambda: 2\n"
+        "processes.map_in_processes(len, ['a', 'b'], 'counts')\n"
+    )
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert "RunError: a process that counts was killed" in done.stderr
