@@ -1,13 +1,14 @@
 """Basque: the auxiliary agrees with subject, object and indirect object in number."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError
 from ucurve.fields import STRICT
 from ucurve.generation.tse.suite import Choose, Option, State, Suite, Table, Target, hidden
+from ucurve.generation.tse.vocabulary import Entry
 
 _OTHER = {"sg": "pl", "pl": "sg"}
 
@@ -41,6 +42,7 @@ class Basque(Suite[Grammar]):
         for verb in verbs:
             for argument in order:
                 verb.value(f"possible_{argument}")  # it is not empty
+        self._fitting = cache(self._inflected)
         # the published code does not compare the first argument with the last one, so that a noun may be repeated
         farthest = 1 if self.as_published else len(order)
         nouns = {
@@ -69,14 +71,15 @@ class Basque(Suite[Grammar]):
 
     def _nouns(self, argument: str, others: Sequence[str], state: State) -> list[Option]:
         """Return the nouns that fit the verb, other than those of some arguments."""
-        ending = self.grammar.endings[self._cases[argument]][self._number(argument, state)]
-        classes = state["verb"].values(f"possible_{argument}")
         taken = {state[other].word for other in others}
-        return [
-            Option(inflect(noun.word, ending), noun)
-            for noun in self.vocabulary.of("n")
-            if noun.cells["subcategory"] in classes and noun.word not in taken
-        ]
+        fitting = self._fitting(argument, self._number(argument, state), state["verb"])
+        return [option for option in fitting if option.choice.word not in taken]
+
+    def _inflected(self, argument: str, number: str, verb: Entry) -> list[Option]:
+        ending = self.grammar.endings[self._cases[argument]][number]
+        classes = verb.values(f"possible_{argument}")
+        nouns = [noun for noun in self.vocabulary.of("n") if noun.cells["subcategory"] in classes]
+        return [Option(inflect(noun.word, ending), noun) for noun in nouns]
 
     def _auxiliary(self, tense: str, numbers: Mapping[str, str]) -> str:
         """Return the form of the paradigm for the numbers of its arguments."""

@@ -67,11 +67,12 @@ class Hindi(Suite[Grammar]):
         self._ne = self.frame.focus == "with_ne"
         self._with_noun = "possessor" in self.frame.steps
         animate = [noun for noun in self.vocabulary.of("n") if noun.cells["semantic_class"] in ANIMATE]
-        self._animate = [(noun, number) for noun in animate for number in NUMBERS]
+        numbered = [(noun, number) for noun in animate for number in NUMBERS]
+        self._owners = [Option("", of, form_of(*of, True)) for of in numbered]
         return {
             "verb": hidden(self.vocabulary.of("v")),
             "tense": hidden(list(self.grammar.auxiliaries)),
-            "subject": always([Option(form_of(*of, self._ne), of) for of in self._animate]),
+            "subject": always([Option(form_of(*of, self._ne), of) for of in numbered]),
             "object": self._objects,
             "possessor": self._possessors,
             "pronoun": self._pronouns,
@@ -120,7 +121,7 @@ class Hindi(Suite[Grammar]):
     def _possessors(self, state: State) -> list[Option]:
         """Return the animate nouns that are neither subject nor object."""
         taken = (state["subject"][0].word, state["object"].noun.word)
-        return [Option("", of, form_of(*of, True)) for of in self._animate if of[0].word not in taken]
+        return [option for option in self._owners if option.choice[0].word not in taken]
 
     def _pronouns(self, state: State) -> list[Option]:
         """Return the possessive pronouns, which agree with what they stand before."""

@@ -1,7 +1,7 @@
 """Swahili: the predicate agrees with the head noun in noun class, and not with the possessor after it."""
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping
+from functools import cache, cached_property
 
 from pydantic.dataclasses import dataclass
 
@@ -58,24 +58,20 @@ def adjective_form(grammar: Grammar, exceptions: Mapping[str, Mapping[int, str]]
     return grammar.nasal.get(first, "") + adjective
 
 
-def _fit(words: Sequence[Entry], noun: Entry) -> list[Entry]:
-    """Return the adjectives or verbs that go with a noun."""
-    return [word for word in words if noun.cells["semantic_class"] in word.values("possible_connections")]
-
-
 class Swahili(Suite[Grammar]):
     """A frame with a verb or an adjective as predicate, and with modifiers of the possessor."""
 
     def choices(self) -> dict[str, Choose]:
         """Return the head noun, the predicate and its tense, the possessor and its modifiers."""
         self._verbal = self.frame.focus == "verb"
-        predicates = self.vocabulary.of("v" if self._verbal else "a")
-        heads = [Option(noun.word, noun) for noun in self.vocabulary.of("n") if _fit(predicates, noun)]
+        self._fitting = cache(self._fit)
+        kind = "v" if self._verbal else "a"
+        heads = [Option(noun.word, noun) for noun in self.vocabulary.of("n") if self._fitting(kind, noun)]
         if not heads:
             raise UserError(f"vocabulary: no predicate of {self.vocabulary.path} goes with a noun")
         return {
             "noun": always(heads),
-            "predicate": lambda state: [Option("", word) for word in _fit(predicates, state["noun"])],
+            "predicate": lambda state: [Option("", word) for word in self._fitting(kind, state["noun"])],
             "tense": hidden(list(self.grammar.tenses) if self._verbal else [""]),
             # Concord classes count from 1.
             "of": lambda state: [Option(self.grammar.of[concord(self.grammar, state["noun"]) - 1], None)],
@@ -140,8 +136,12 @@ class Swahili(Suite[Grammar]):
         """Return the words that go with the possessor, without that of the predicate."""
         # In the published code the word of the predicate may stand before it too.
         taken = None if self.as_published else state["predicate"].word
-        fitting = _fit(self.vocabulary.of(category), state["possessor"][0])
-        return [word.word for word in fitting if word.word != taken]
+        return [word.word for word in self._fitting(category, state["possessor"][0]) if word.word != taken]
+
+    def _fit(self, category: str, noun: Entry) -> list[Entry]:
+        """Return the adjectives or verbs that go with a noun."""
+        meaning = noun.cells["semantic_class"]
+        return [word for word in self.vocabulary.of(category) if meaning in word.values("possible_connections")]
 
     def _predicate(self, state: State, of: int) -> str:
         """Return the predicate in a concord class."""
