@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ucurve.eval.templates.pair import Pair, Value
 from ucurve.generation.rublimp.grammar.forms import AMBIGUOUS, UNKNOWN, spell
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.treebank import Sentence, Word
+
+LENGTH_GROUP: Final = 10  # tokens
 
 Found = Iterator[Pair | str]
 """What a rule finds in a sentence: pairs, and texts that say why something gives none."""
@@ -73,6 +76,6 @@ def change(
         "sentence_id": sentence.id,
         "length": len(sentence.words),
         # A sample keeps the proportions of sentences of about the same length.
-        "length_group": len(sentence.words) // 10,
+        "length_group": len(sentence.words) // LENGTH_GROUP,
     }
     return Pair(sentence.text, sentence.replaced(forms), columns)

@@ -17,6 +17,7 @@ BASELINE = 0.9
 LEVEL = 0.1 / 2  # of each of the two tests, after Bonferroni
 ENOUGH = 10  # counts above which a share over the baseline is called probable
 Mark = Literal["significant", "probable", "uncertain", "none"]
+INDICATIVE = {"Mood": frozenset(["Ind"])}
 
 
 class Condition(NamedTuple):
@@ -102,8 +103,7 @@ def _values(relation: Relation, feature: str, lexicon: Lexicon) -> tuple[str, st
     subject = values_of(
         relation.subject, WORDS[relation.subject.upos], feature, lexicon, subject_context(relation.subject)
     )
-    # Beside its subject a finite verb is taken for indicative, so entries of its form in other moods do not count.
-    context = {"Mood": frozenset(["Ind"])} if relation.kind == "SV" else features_of(relation.target)
+    context = INDICATIVE if relation.kind == "SV" else features_of(relation.target)
     target = values_of(relation.target, "VERB", relation.name_of(feature), lexicon, context)
     if subject is None or target is None:
         return None

@@ -32,6 +32,7 @@ SEVERAL_FORMS = "several forms of another value, and their features do not say w
 _SPELLINGS = 4  # steps of similarity: coarse, because forms that are about as near are told apart by their frequency
 _FAR = 3  # steps from which on the spelling does not say which of several forms is meant
 _CITED = frozenset(["Nom", "Acc", "Abs"])  # cases in which the form of a lemma is no sign that it has no other
+_ELIDED_BEFORE = "aeiouhœæ"  # first letters, without marks
 
 
 class _Found(NamedTuple):
@@ -276,7 +277,7 @@ def _first_letter(form: str) -> str:
 
 def _has_vowel(form: str) -> bool:
     """Tell whether the first letter is one before which words are elided."""
-    return _first_letter(form) in "aeiouhœæ"
+    return _first_letter(form) in _ELIDED_BEFORE
 
 
 def make_candidate(relation: Relation, feature: str, form: str, columns: Mapping[str, Value]) -> Pair:

@@ -11,6 +11,10 @@ from ucurve.generation.treebank import Sentence, Word
 LONGEST = 64  # words of a sentence that is read
 SUBJECTS = ("NOUN", "PRON")
 HEADS = ("VERB", "AUX")
+BEARERS = ("NOUN", "PRON", "PROPN")  # words that may attract agreement
+_UNWANTED = ("Style", "Foreign", "Typo")  # features of sentences that are not well formed
+_ENDS = (":", "!", "?")  # of a heading or another sentence
+_CLAUSAL = ("expl", "csubj:outer", "nsubj:outer")
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def is_readable(sentence: Sentence) -> bool:
         return False
     return not any(
         word.relation == "reparandum"
-        or any(name in word.feats for name in ("Style", "Foreign", "Typo"))
+        or any(name in word.feats for name in _UNWANTED)
         or any(name.startswith("Correct") for name in word.misc)
         for word in sentence.words
     )
@@ -74,13 +78,11 @@ def find_relations(sentence: Sentence, language: LanguageSettings | None = None)
             any(child.relation == "conj" for child in sentence.children[subject.id])
             or not has_features(subject, language.subject)
             or (subject.upos == "NOUN" and _is_said(head, language) and first == head.id)
-            # A heading or another sentence ends between the two.
-            or any(word.form in (":", "!", "?") for word in sentence.words[first:last])
+            or any(word.form in _ENDS for word in sentence.words[first:last])
         ):
             continue
         children = sentence.children[head.id]
-        # With an expletive or an outer subject it is open what the verb agrees with.
-        if any(mark in child.deprel for child in children for mark in ("expl", "csubj:outer", "nsubj:outer")):
+        if any(mark in child.deprel for child in children for mark in _CLAUSAL):
             continue
         finite, role = _finite(head, children)
         counted = _is_counted(subject, sentence, language)
@@ -136,13 +138,8 @@ def _finite(head: Word, children: Sequence[Word]) -> tuple[Word | None, str]:
 
 def _relation(sentence: Sentence, kind: str, role: str, subject: Word, target: Word, counted: bool) -> Relation:
     first, last = sorted((subject.id, target.id))
-    between = [
-        features_of(word)
-        # Word number n is words[n - 1], so these are the words between the two.
-        for word in sentence.words[first : last - 1]
-        # These words may attract agreement.
-        if word.upos in ("NOUN", "PRON", "PROPN")
-    ]
+    # Word number n is words[n - 1], so these are the words between the two.
+    between = [features_of(word) for word in sentence.words[first : last - 1] if word.upos in BEARERS]
     return Relation(sentence, kind, role, subject, target, between, counted)
 
 

@@ -18,7 +18,9 @@ from ucurve.generation.treebank import Sentence, Word
 
 NOMINAL: Final = ("NOUN", "PROPN", "PRON")
 AGENT: Final = "obl:agent"  # only some trees name agents so
+UNMARKED_AGENTS: Final = ("obl", "iobj", "nmod", "nsubj")  # many parsers give an agent one of these
 _form_like = cache(form_like)  # the same verbs are tried in every sentence
+RECIPROCAL: Final = "друг"  # in "each other", whose second part is no argument by itself
 
 
 def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]:
@@ -173,9 +175,9 @@ def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
     participle = None if active else next(short, None)
     if agent.deprel == AGENT:
         return head if participle is not None or head.feats.get("Voice") in ("Pass", "Mid") else None
-    # Many parsers give an agent one of the relations below, but "was appointed director" has no agent.
+    # many parsers call an agent oblique, but "was appointed director" has no agent
     predicative = participle is None or participle.normal_form in read_list("verbs")["with_predicate"]
-    return head if agent.relation in ("obl", "iobj", "nmod", "nsubj") and not predicative else None
+    return head if agent.relation in UNMARKED_AGENTS and not predicative else None
 
 
 def _object(sentence: Sentence, resources: Resources) -> Found:
@@ -214,8 +216,7 @@ def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
         verb = _verb_above(sentence, word)
         # Numbers count from 1, so this is the word before.
         before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
-        # The second part of "each other" is no argument by itself.
-        is_argument = word.upos in NOMINAL and word.relation not in ("amod", "det") and before != "друг"
+        is_argument = word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
         if verb is None or word.feats.get("Case") != "Dat" or not is_argument:
             continue
         argument = animate(word)

@@ -20,6 +20,7 @@ _NOMINALIZATIONS: Final = (
     "ние", "ния", "нию", "нием", "нии", "ний", "ниям", "ниями", "ниях", "тие", "тия", "тию", "тием", "тии", "тий",
     "нье", "нья", "нью", "ньем",
 )  # fmt: skip
+_NEVER_AFTER_NOUNS: Final = ("nomn", "loct")  # without a preposition; others may be an agent or a receiver
 _CASE_NAMES: Final = {theirs: ours for ours, theirs in CASE_OF.items()}
 
 
@@ -86,8 +87,7 @@ def _nominalization(sentence: Sentence, _: Resources) -> Found:
             continue
         if in_its_case(sentence, word) or has_preposition(sentence, word):
             continue
-        # Without a preposition these two are never right; in the others the word may be an agent or a receiver.
-        yield from _other_cases(sentence, word, ("nomn", "loct"), "nominalization_case")
+        yield from _other_cases(sentence, word, _NEVER_AFTER_NOUNS, "nominalization_case")
 
 
 RULES: Final = rules(

@@ -16,6 +16,7 @@ _CONJUGATIONS: Final = {
     "ет": "ит", "ешь": "ишь", "ем": "им", "ете": "ите", "ут": "ат", "ют": "ят", "ит": "ет", "ишь": "ешь", "им": "ем",
     "ите": "ете", "ат": "ут", "ят": "ют",
 }  # fmt: skip
+_REFLEXIVE: Final = ("ся", "сь")  # it follows the ending
 
 
 def _declension(sentence: Sentence, _: Resources, modified: bool) -> Found:
@@ -45,8 +46,7 @@ def _conjugation(sentence: Sentence, _: Resources) -> Found:
         # The past and the imperative have no endings by which conjugations differ.
         if word.upos not in ("VERB", "AUX") or word.feats.get("Tense") == "Past" or word.feats.get("Mood") == "Imp":
             continue
-        # The mark of reflexive verbs follows the ending.
-        reflexive = form[-2:] if form.endswith(("ся", "сь")) else ""
+        reflexive = form[-2:] if form.endswith(_REFLEXIVE) else ""
         stem = form.removesuffix(reflexive)
         # A longer ending may end with a shorter one.
         ending = max((end for end in _CONJUGATIONS if stem.endswith(end)), key=len, default=None)

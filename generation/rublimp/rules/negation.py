@@ -10,10 +10,13 @@ from ucurve.generation.rublimp.rule import Found, change, replace_word, rules
 from ucurve.generation.treebank import Sentence, Word, spelled_like
 
 NOT: Final = "не"
+STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})  # at which a clause may end
 CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "ADV", "NUM"})
+PREFIX: Final = "ни"  # negative pronouns begin so
 NOT_NEGATIVE: Final = frozenset({"ни", "ним", "них", "ними", "ниц"})  # the last: prostrate
 VERBS: Final = ("VERB", "AUX")
 CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")  # a word that heads a clause has one of these
+INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")  # these verbs belong to the verb above them
 
 
 def _is_statement(sentence: Sentence) -> bool:
@@ -24,7 +27,7 @@ def _is_statement(sentence: Sentence) -> bool:
 def _negative(word: Word) -> bool:
     form = word.form.lower()
     # "They" and "it" have forms that begin so too, and so does the particle itself.
-    return form.startswith("ни") and form not in NOT_NEGATIVE and word.upos in ("PRON", "DET", "ADV", "ADJ")
+    return form.startswith(PREFIX) and form not in NOT_NEGATIVE and word.upos in ("PRON", "DET", "ADV", "ADJ")
 
 
 def _negated_verbs(sentence: Sentence) -> Iterator[tuple[Word, Word]]:
@@ -45,8 +48,7 @@ def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
         found += [child for child in sentence.children[above.id] if child.upos == "AUX"]
         is_verb = above.upos in VERBS
         found += [above] if is_verb else []
-        # An infinitive or an auxiliary belongs to the verb above it.
-        if above.relation in CLAUSES or (is_verb and above.relation not in ("xcomp", "csubj", "aux", "cop")):
+        if above.relation in CLAUSES or (is_verb and above.relation not in INFINITIVES):
             break
         above = sentence.head_of(above)
     return found
@@ -67,8 +69,7 @@ def _phrases_after(sentence: Sentence, verb: Word) -> Iterator[Word]:
     """Yield the words that begin a phrase after a verb, up to the end of its clause."""
     previous = verb
     for word in sentence.words[verb.id :]:
-        # At these a clause may end.
-        if word.upos in ("PUNCT", "CCONJ", "SCONJ"):
+        if word.upos in STOPS:
             return
         inside = previous.upos in ("ADP", "ADJ", "DET", "NUM") and previous.id != verb.id
         if word.upos in CONSTITUENTS and not inside and not _negative(word):

@@ -13,10 +13,16 @@ from ucurve.generation.rublimp.rule import Found, replace_word, rules
 from ucurve.generation.treebank import Sentence, Word
 
 _FINITE: Final = frozenset({"VERB", "ADJS", "PRTS"})  # short adjectives and participles are among them
+_LINKS: Final = ("cop", "aux")  # words with these relations agree in place of the predicate
 _PERSONS: Final = ("1per", "2per", "3per")
 _PERSON_OF: Final = {"1": "1per", "2": "2per", "3": "3per"}
 _NOUNS: Final = ("NOUN", "PRON", "PROPN", "DET", "NUM")
+_SPEAKERS: Final = ("я", "ты")  # of whatever gender the person is
+_CLAUSES: Final = ("csubj", "xcomp", "ccomp")  # clauses that can be a subject have these relations
 _THIRD: Final = "3per"
+_COMMON: Final = "ms-f"  # the grammeme of nouns whose gender is that of the person
+EVERYBODY: Final = "все"  # which stands for "everything" too, where the letter yo is not used
+QUANTITIES: Final = ("NUM", "SYM")  # parts of speech of numerals and of the sign for per cent
 OPEN: Final = "the value is open with this subject"
 OWN_SUBJECT: Final = "the verb has a subject of its own"
 DISAGREES: Final = "the predicate does not agree with what is taken for its subject"
@@ -69,7 +75,7 @@ def _numbers(parse: Parse, base: set[str]) -> list[tuple[str, str]]:
 
 def agreeing_words(sentence: Sentence, predicate: Word) -> list[Word]:
     """Return the words of a predicate that agree: itself, or its copula or auxiliary."""
-    links = [child for child in sentence.children[predicate.id] if child.relation in ("cop", "aux")]
+    links = [child for child in sentence.children[predicate.id] if child.relation in _LINKS]
     return [*links, predicate]
 
 
@@ -192,11 +198,7 @@ def _with_clause(sentence: Sentence) -> Iterator[tuple[Word, Word | None]]:
         children = sentence.children[predicate.id]
         if any(_is_subject(child, ("Nom",)) for child in children):
             continue
-        if any(
-            # Clauses with these relations can be a subject.
-            child.relation in ("csubj", "xcomp", "ccomp") or child.feats.get("VerbForm") == "Inf"
-            for child in children
-        ):
+        if any(child.relation in _CLAUSES or child.feats.get("VerbForm") == "Inf" for child in children):
             yield predicate, None
 
 
@@ -210,20 +212,18 @@ def wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
     found = heads(subject)
     lemma = str(found[0].normal_form) if found else None
     if feature == "Number":
-        # With numerals, the sign for per cent and "everybody" both numbers may be good: the last is spelled like
-        # "everything" where the letter yo is not used.
-        if subject.form.lower() == "все" or subject.upos in ("NUM", "SYM"):
+        # With these subjects both numbers may be good.
+        if subject.form.lower() == EVERYBODY or subject.upos in QUANTITIES:
             return ()
         # with a collective noun the plural may be good too
         return ("sing",) if lemma in read_list("collective")["nouns"] else None
     if feature == "Gender":
         if lemma in read_list("collective")["jobs"]:
             return ()
-        # The gender of unknown names, of speakers and hearers, and of nouns with the mark ms-f is that of the person,
-        # which is not known, but never neuter.
+        # the gender of such persons is open, but they are never neuter
         unknown = subject.upos == "PROPN" and not is_known(subject.form)
-        common = any("ms-f" in parse.tag.grammemes for parse in found)
-        return ("neut",) if lemma in ("я", "ты") or common or unknown else None
+        common = any(_COMMON in parse.tag.grammemes for parse in found)
+        return ("neut",) if lemma in _SPEAKERS or common or unknown else None
     return None
 
 

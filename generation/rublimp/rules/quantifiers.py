@@ -24,6 +24,7 @@ QUANTIFIER: Final = frozenset({"сам", "самый"})
 """The second has forms that are spelled as forms of the first; only these are looked at."""
 
 NOMINAL: Final = ("NOUN", "PROPN", "PRON")
+SUPERLATIVE: Final = ("ADJ",)  # before which the other word makes a superlative
 
 
 def _quantified(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
@@ -47,8 +48,7 @@ def _is_other_lexeme(sentence: Sentence, word: Word) -> bool:
         return word.lemma.lower() != "сам"
     after = sentence.words[word.id] if word.id < len(sentence.words) else None
     before = [sentence.words[number - 1] for number in (word.id - 1, word.id - 2) if number > 0]
-    # Before an adjective the other word makes a superlative.
-    if after is not None and after.upos == "ADJ":
+    if after is not None and after.upos in SUPERLATIVE:
         return True
     lists = read_list("quantifiers")
     if any(_normal_form(other) in lists["same"] for other in before):

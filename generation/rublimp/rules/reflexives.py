@@ -11,6 +11,8 @@ from ucurve.generation.treebank import Sentence, Word, spelled_like
 # These are the forms of "to be".
 BE: Final = frozenset({"есть", "был", "была", "было", "были", "будет", "будут", "быть"})
 REFLEXIVE: Final = "себя"
+REACH: Final = 10
+"""Words between the phrase and the verb, at most."""
 
 
 def _possessors(sentence: Sentence) -> Iterator[Word]:
@@ -31,8 +33,7 @@ def _has_possessed(sentence: Sentence, noun: Word, verb: Word) -> bool:
 
 def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
     """Return the form of to be that follows a noun, unless a subject, another finite verb or a sign stands between."""
-    # At most ten words may stand between the phrase and the verb.
-    for word in sentence.words[noun.id : noun.id + 10]:
+    for word in sentence.words[noun.id : noun.id + REACH]:
         if word.form.lower() in BE:
             return word
         if (
