@@ -17,6 +17,7 @@ BASELINE = 0.9
 LEVEL = 0.1 / 2  # of each of the two tests, after Bonferroni
 ENOUGH = 10  # counts above which a share over the baseline is called probable
 Mark = Literal["significant", "probable", "uncertain", "none"]
+# Beside its subject a finite verb is taken for indicative, so entries of its form in other moods do not count.
 INDICATIVE = {"Mood": frozenset(["Ind"])}
 
 
