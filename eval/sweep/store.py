@@ -213,7 +213,8 @@ def _add_linkings(rows: ScoreRows, job: Job, scores: pd.DataFrame, linkings: Seq
     for kind, table in ((ACCURACY, accuracies), (STATISTICS, statistics)):
         blocks = make_blocks(kind, table, _labels(job))
         for linking in linkings:  # one that reads what the scores lack has no rows, and a block that says so
-            rows.add(kind, (linking.name, rule), blocks.get((linking.name, rule), kind.empty()))
+            of = (linking.name, rule)
+            rows.add(kind, of, blocks[of] if of in blocks else kind.empty())
 
 
 def _labels(job: Job) -> Labels:

@@ -1,11 +1,8 @@
 """A whole run in seconds, cut off and continued in every way, on a corpus written here."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,6 +12,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.facts import change_run
+from tests.train.launching import finish, start
 from tests.train.run.interrupting import train_cut_off
 from ucurve.errors import BusyError, RunError, UserError
 from ucurve.huggingface.pretrained import load_tokenizer
@@ -32,7 +30,6 @@ from ucurve.training.run_folder.records import MetricsLog
 from ucurve.training.tokenizer.characters import Survey
 from ucurve.training.verify import run_faults, verify_command
 
-ROOT = Path(__file__).resolve().parents[3]
 LAST = "checkpoints/step00000012/model.safetensors"
 
 
@@ -119,20 +116,19 @@ def test_a_cut_off_run_goes_on_to_the_same_bytes(finished, settings_of, monkeypa
 def test_kill_minus_nine_at_any_moment_loses_nothing(tmp_path, finished, overrides):
     whole, expected = (finished / LAST).read_bytes(), losses(finished)
     shutil.rmtree(finished)
-    command = [sys.executable, "train.py", *overrides, "resume.seconds=0"]
-    environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
+    command = ["train.py", *overrides, "resume.seconds=0"]
     codes = []
     for wanted in (1, 6):
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
+        (process,) = start(command)
         while process.poll() is None and not (
             (finished / "metrics.jsonl").exists()
             and len((finished / "metrics.jsonl").read_text().splitlines()) >= wanted
         ):
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
-        codes.append(process.wait())
+        codes += finish([process])[0]
     assert codes[0] == -signal.SIGKILL, "the first kill must hit a run under way"
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, stderr=subprocess.DEVNULL)
+    assert finish(start(command))[0] == [0]
     assert (finished / LAST).read_bytes() == whole
     assert losses(finished) == expected
 
