@@ -10,7 +10,6 @@ agree there, the difference was rounding, and those of two processes may be ten 
 import argparse
 import contextlib
 import json
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
-from tests.train.launching import ROOT, environment, finish, free_port, start
+from tests.train.launching import finish, start
 from tests.train.tiny_models import TINY
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_run_facts
@@ -64,9 +63,8 @@ def train_all(folder, models, ways, steps, tiny):
         jobs = [overrides(folder, way, model, steps, tiny) for way in ways if WAYS[way][0] == size for model in models]
         (folder / "jobs.json").write_text(json.dumps(jobs))
         worker = ["-m", "tests.train.families_worker", folder / "jobs.json"]
-        launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={size}", f"--master_port={free_port()}"]
-        codes, errors = finish(start([*(launcher if size > 1 else ()), *worker]), timeout=7200)
-        assert codes == [0], errors
+        codes, errors = finish(start(worker, size), timeout=7200)
+        assert not any(codes), errors
     names = sorted(path.parent.name for path in folder.glob("one/*/run.json"))
     return [{way: folder / way / name for way in ways} for name in names]
 
@@ -223,7 +221,8 @@ def main():
     for facts in found:
         log_line(json.dumps(facts))
     drawing = ["analyze.py", f"runs={folder}/one/*", f"out={folder}/figures"]
-    subprocess.run([sys.executable, *drawing], cwd=ROOT, env=environment(), check=True)
+    codes, errors = finish(start(drawing))
+    assert codes == [0], errors
     far = [facts["model"] for facts in found if max(facts["apart"].values()) > facts["limit"]]
     sys.exit(f"further from the plain loop than the limit: {far}" if far else 0)
 

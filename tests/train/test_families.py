@@ -1,8 +1,6 @@
 """Models are trained as by a plain loop over the library's; all families: ``python -m tests.train.families FOLDER``."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -16,7 +14,7 @@ from tests.train.families import (
     plain_losses,
     run_losses,
 )
-from tests.train.launching import ROOT, environment
+from tests.train.launching import finish, start
 
 MODELS = ["gpt2-14m", "mamba-14m", "lstm-14m", "bert-14m"]  # tied matrices, a scan, a model of ours, masks
 
@@ -24,10 +22,9 @@ MODELS = ["gpt2-14m", "mamba-14m", "lstm-14m", "bert-14m"]  # tied matrices, a s
 @pytest.mark.long
 def test_small_models_train_as_a_plain_loop_in_one_process_and_two(tmp_path):
     options = [str(tmp_path), "--tiny", "--steps", "10", "--models", *MODELS]
-    command = [sys.executable, "-m", "tests.train.families", *options]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    codes, (error,) = finish(start(["-m", "tests.train.families", *options]))
+    assert codes == [0], error
+    found = [json.loads(line) for line in error.splitlines() if line.startswith("{")]
     assert len(found) == len(MODELS)
     for facts in found:
         assert set(facts["apart"]) == {*WAYS}
