@@ -12,11 +12,11 @@ from ucurve.eval.benchmarks.datacheck import data_report
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import find_in_folder
 from ucurve.eval.edits import find_edits
-from ucurve.eval.templates.pair import Value
 from ucurve.generation.differences import Member, describe_differences
 from ucurve.generation.lengths import LOPSIDED
 from ucurve.generation.maker import MAKERS, CheckOf, import_part, makers
 from ucurve.generation.variety import variety_of_pairs
+from ucurve.templates.pair import Value
 from ucurve.text_table import format_table
 from ucurve.token_stream.run import RunTokens
 

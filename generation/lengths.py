@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ucurve.errors import missing_folder
-from ucurve.eval.templates.pair import Pair
+from ucurve.templates.pair import Pair
 
 LOPSIDED: Final = 0.6
 """The share of pairs with a longer bad member above which a paradigm is named."""

@@ -15,10 +15,10 @@ from types import ModuleType
 import pandas as pd
 
 from ucurve.errors import unknown_name
-from ucurve.eval.templates.pair import Draw, DrawFailed, Pair, Reason, Value, draw_pairs, fault_of, seeded
 from ucurve.generation.differences import Lemmas
 from ucurve.generation.lengths import Balance, Lengths
 from ucurve.generation.order import Order, shuffled
+from ucurve.templates.pair import Draw, DrawFailed, Pair, Reason, Value, draw_pairs, fault_of, seeded
 
 MAKERS = Path(__file__).parent  # each maker is a folder here, with the name of its source
 SURPLUS = "more than asked for"

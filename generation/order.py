@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ucurve.eval.templates.pair import Pair
+from ucurve.templates.pair import Pair
 
 Item = TypeVar("Item")
 Order = Callable[[Sequence[Pair], random.Random], list[Pair]]

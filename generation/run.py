@@ -18,7 +18,6 @@ from ucurve.eval.benchmarks.card import check_name
 from ucurve.eval.benchmarks.registry import CARDS
 from ucurve.eval.metrics.clusters import edit
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
-from ucurve.eval.templates.pair import Pair, Reason, Value
 from ucurve.fields import STRICT, Texts, format_names
 from ucurve.generation.benchmark_folder import REPORT_FILE, write_benchmark
 from ucurve.generation.check import check_folder
@@ -29,6 +28,7 @@ from ucurve.generation.maker import PAIRS, SURPLUS, Chooser, Drawn, Made, Outcom
 from ucurve.generation.variety import treebank_report
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.locks import new_output
+from ucurve.templates.pair import Pair, Reason, Value
 from ucurve.text_table import format_table
 from ucurve.yaml_files import file_names
 

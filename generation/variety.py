@@ -13,8 +13,8 @@ import pandas as pd
 
 from ucurve.errors import UserError
 from ucurve.eval.pairs import WORD
-from ucurve.eval.templates.pair import Value
 from ucurve.generation.treebank import ROOT, Sentence, Word, find_files, read_treebank
+from ucurve.templates.pair import Value
 from ucurve.text_table import format_table
 from ucurve.training.corpus.file_names import ALLOWED_FILES, file_form
 from ucurve.training.corpus.readers import read_documents

@@ -20,20 +20,20 @@ from ucurve.config_files import CONFIGURATION
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import expand_benchmarks
 from ucurve.eval.run import ScoreCommand
-from ucurve.eval.templates.demo import demo_pairs, training_text
-from ucurve.eval.templates.engine import draw_pair
-from ucurve.eval.templates.grammar import Grammar
-from ucurve.eval.templates.pair import Pair, draw_pairs, seeded
-from ucurve.eval.templates.template import all_or_error, read_phrases, read_templates
-from ucurve.eval.templates.vocabulary import read_vocabulary
 from ucurve.generation.treebank import read_treebank
+from ucurve.templates.demo import demo_pairs, training_text
+from ucurve.templates.engine import draw_pair
+from ucurve.templates.grammar import Grammar
+from ucurve.templates.pair import Pair, draw_pairs, seeded
+from ucurve.templates.template import all_or_error, read_phrases, read_templates
+from ucurve.templates.vocabulary import read_vocabulary
 from ucurve.training.config import read_settings
 from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.validation.answers import AnswerSettings, judge_answers
 from ucurve.yaml_files import read_yaml
 
-_DEMO = Path(str(files("ucurve.eval.templates"))) / "demo_grammar"
+_DEMO = Path(str(files("ucurve.templates"))) / "demo_grammar"
 _TEMPLATES = sorted((_DEMO / "templates").glob("*.json"))
 _PAIRS = 12
 _LONGEST_ARGUMENT = 2**17 - 1  # that Linux gives to a program

@@ -10,12 +10,12 @@ import csv
 import random
 from pathlib import Path
 
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.rublimp.make import RULES
 from ucurve.generation.rublimp.resources import Resources, read_resources
 from ucurve.generation.rublimp.rule import Rule
 from ucurve.generation.rublimp.text import parse_sentences
 from ucurve.generation.treebank import Sentence
+from ucurve.templates.pair import Pair
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from ucurve.eval.templates.demo import demo_pairs, training_text
+from ucurve.templates.demo import demo_pairs, training_text
 
 CORPUS, TOKENIZER, BENCHMARK = "allenai/c4", "hfl/chinese-llama-lora-7b", "Junrui1202/zhoblimp"
 _C4_CARD = """---

@@ -15,9 +15,9 @@ import yaml
 
 from tests.hub import Hub, serve
 from tests.hub_repositories import BENCHMARK, CORPUS, TOKENIZER, benchmark_files, corpus_files, repositories
-from ucurve.eval.templates.demo import demo_pairs, training_text
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.files import sha256_file
+from ucurve.templates.demo import demo_pairs, training_text
 
 ROOT = Path(__file__).resolve().parents[1]
 TYPED = ["train.py", "model=tiny", "tokens=200K"]

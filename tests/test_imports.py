@@ -17,7 +17,7 @@ ORDER = {
         "fields invocation config_files",
         "processes progress provenance text_table arguments",
         "storage config",
-        "huggingface help yaml_files",
+        "templates huggingface help yaml_files",
         "cli token_stream",
         "eval",
         "training",
@@ -36,7 +36,7 @@ ORDER = {
     ],
     "ucurve.eval": [
         "linking pairs",
-        "templates models",
+        "models",
         "benchmarks scoring metrics",
         "store presets edits",
         "settings leaderboard",

@@ -48,7 +48,7 @@ def read_published(
     if root is not None and not root.is_dir() and card.place is None:
         raise missing_folder("benchmark_root", root)
     if card.name == DEMO and (root is None or not (root / card.name).is_dir()):
-        from ucurve.eval.templates.demo import demo_pairs
+        from ucurve.templates.demo import demo_pairs
 
         return [Row(card.name, "", f"demo pair {number}", dict(record)) for number, record in enumerate(demo_pairs())]
     if card.home(root) is None:

@@ -8,9 +8,9 @@ from ucurve.errors import UserError
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import find_in_folder
 from ucurve.eval.pairs import PAIR_COLUMNS
-from ucurve.eval.templates.pair import Pair
 from ucurve.fields import STRICT
 from ucurve.generation.maker import Listed, Made
+from ucurve.templates.pair import Pair
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)

@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.pair import Pair, Value
 from ucurve.fields import STRICT, as_tuple
 from ucurve.generation.maker import Listed, Made
 from ucurve.generation.multiblimp.agreement.collocations import Collocation, Condition, count_collocations
@@ -28,6 +27,7 @@ from ucurve.generation.multiblimp.words.lexicon import Lexicon, count_forms, eli
 from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
 from ucurve.generation.order import weighted
 from ucurve.generation.treebank import find_treebanks, read_treebank
+from ucurve.templates.pair import Pair, Value
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)

@@ -13,7 +13,6 @@ from pydantic import BeforeValidator, PositiveInt
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError, unknown_name
-from ucurve.eval.templates.pair import Pair
 from ucurve.fields import STRICT, as_tuple
 from ucurve.generation.maker import Listed, Made
 from ucurve.generation.order import stratified
@@ -35,6 +34,7 @@ from ucurve.generation.rublimp.rules import (
 )
 from ucurve.generation.rublimp.text import read_text
 from ucurve.generation.treebank import find_treebanks, read_treebank
+from ucurve.templates.pair import Pair
 
 PAIRS: Final = 1000  # the published files have as many of a paradigm
 SHORTEST, LONGEST = 6, 50  # tokens of a sentence, appendix A of the paper

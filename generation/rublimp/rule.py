@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ucurve.eval.templates.pair import Pair, Value
 from ucurve.generation.rublimp.grammar.forms import AMBIGUOUS, UNKNOWN, spell
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.treebank import Sentence, Word
+from ucurve.templates.pair import Pair, Value
 
 LENGTH_GROUP: Final = 10  # tokens
 

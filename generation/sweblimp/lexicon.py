@@ -8,10 +8,10 @@ from pathlib import Path
 from pydantic.dataclasses import dataclass as checked
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.pair import Value
 from ucurve.fields import STRICT
 from ucurve.generation.sweblimp.words import Row, WordLists
 from ucurve.generation.treebank import read_treebank
+from ucurve.templates.pair import Value
 from ucurve.yaml_files import read_yaml
 
 

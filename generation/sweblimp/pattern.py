@@ -9,9 +9,9 @@ from typing import Final
 
 from pydantic.dataclasses import dataclass
 
-from ucurve.eval.templates.pair import DrawFailed, Pair
 from ucurve.fields import STRICT
 from ucurve.generation.sweblimp.words import Row, WordLists
+from ucurve.templates.pair import DrawFailed, Pair
 from ucurve.yaml_files import read_yaml
 
 PATTERNS: Final = Path(__file__).with_name("patterns.yaml")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from ucurve.eval.templates.vocabulary import read_vocabulary
 from ucurve.generation.differences import Lemmas
 from ucurve.generation.maker import CheckOf
+from ucurve.templates.vocabulary import read_vocabulary
 
 CHECKS: Mapping[str, CheckOf] = {}
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pydantic.dataclasses import dataclass
 
-from ucurve.eval.templates.engine import draw_pair
-from ucurve.eval.templates.grammar import Grammar, TiedTemplate, draws_words
-from ucurve.eval.templates.template import all_or_error, read_phrases, read_templates
-from ucurve.eval.templates.vocabulary import LEMMA, Vocabulary, read_vocabulary
 from ucurve.fields import STRICT
 from ucurve.generation.maker import Drawn, Made
+from ucurve.templates.engine import draw_pair
+from ucurve.templates.grammar import Grammar, TiedTemplate, draws_words
+from ucurve.templates.template import all_or_error, read_phrases, read_templates
+from ucurve.templates.vocabulary import LEMMA, Vocabulary, read_vocabulary
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)

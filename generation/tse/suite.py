@@ -11,9 +11,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic.dataclasses import dataclass
 
-from ucurve.eval.templates.pair import DrawFailed, Pair, Value
 from ucurve.fields import STRICT
 from ucurve.generation.tse.vocabulary import Vocabulary, Words
+from ucurve.templates.pair import DrawFailed, Pair, Value
 
 State = Mapping[str, Any]
 """What has been chosen, by the name of the step."""

@@ -6,10 +6,10 @@ from functools import cache, cached_property
 from pydantic.dataclasses import dataclass
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.pair import Value
 from ucurve.fields import STRICT
 from ucurve.generation.tse.suite import Choose, Option, State, Suite, Table, Target, always, hidden
 from ucurve.generation.tse.vocabulary import Entry
+from ucurve.templates.pair import Value
 
 # Adjectives of these classes have a nasal as prefix, and only before some letters.
 _NASAL_CLASSES = (9, 10)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.facts import store_scores
 from ucurve.errors import UserError
 from ucurve.eval.store.scores import keep_pairs
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.decontaminate import FilterSettings, filtered, read_familiarity, threshold
 from ucurve.generation.maker import Chooser, Drawn, Listed, Made
+from ucurve.templates.pair import Pair
 
 GOODS = [f"good {number}" for number in range(12)]
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.generation.multiblimp.toy import GOOD, treebank
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.lengths import Lengths, shares
 from ucurve.generation.maker import Chooser, Drawn, Listed
+from ucurve.templates.pair import Pair
 
 BALANCED = Lengths(balanced=True)
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ucurve.eval.templates.pair import DRAWS_PER_PAIR, DrawFailed, Pair
 from ucurve.generation.maker import Chooser, Drawn, Listed
 from ucurve.generation.order import shuffled, stratified, weighted
+from ucurve.templates.pair import DRAWS_PER_PAIR, DrawFailed, Pair
 
 
 def as_given(candidates, rng):

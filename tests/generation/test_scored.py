@@ -13,7 +13,7 @@ from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.pairs.factors import factor_sections
 
-GRAMMAR = "eval/templates/demo_grammar"
+GRAMMAR = "ucurve/templates/demo_grammar"
 
 
 @pytest.fixture

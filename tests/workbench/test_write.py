@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.workbench.clients import open_client
-from ucurve.eval.templates.template import parse_phrases
+from ucurve.templates.template import parse_phrases
 from ucurve.workbench.server import make_rooms
 from ucurve.workbench.settings import WorkbenchSettings
 from ucurve.workbench.write.journal import Journal

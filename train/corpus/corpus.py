@@ -81,7 +81,7 @@ class Corpus:
     def held_out(self) -> HeldOut | None:
         """Return the held-out text, if there is any; it is known once the documents have gone through it."""
         if self.settings.kind == "demo":
-            from ucurve.eval.templates.demo import held_out_text
+            from ucurve.templates.demo import held_out_text
 
             return OtherText("further sentences of the grammar", lambda: held_out_text(_demo_records()))
         if self.validation_files:
@@ -205,14 +205,14 @@ def _sha256(file: Path) -> str:
 @functools.cache
 def _demo_records() -> tuple[str, ...]:
     """Generate the demo's text, a few megabytes, which takes seconds."""
-    from ucurve.eval.templates.demo import training_text
+    from ucurve.templates.demo import training_text
 
     return tuple(training_text())
 
 
 def _demo_sources() -> list[str]:
     """Return the hashes of the files that make the demo's text: its grammar and the engine."""
-    from ucurve.eval.templates import demo
+    from ucurve.templates import demo
 
     files = sorted(Path(demo.__file__).parent.rglob("*"))
     # Python writes its bytecode beside the files, another one in each version.

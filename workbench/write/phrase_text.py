@@ -4,8 +4,8 @@ import json
 import re
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.rules import Direct, Phrase, Word, parse_slot
-from ucurve.eval.templates.template import Expansion, parse_phrases
+from ucurve.templates.rules import Direct, Phrase, Word, parse_slot
+from ucurve.templates.template import Expansion, parse_phrases
 
 _LINE = re.compile(r"(?P<name>[^=]*)=(?P<rest>.*)", re.DOTALL)
 _BETWEEN = " + "

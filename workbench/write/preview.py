@@ -12,13 +12,13 @@ from functools import partial
 from typing import TypedDict
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.engine import draw_pair
-from ucurve.eval.templates.grammar import Grammar, TiedTemplate
-from ucurve.eval.templates.pair import Pair, Reason, draw_pairs, seeded
-from ucurve.eval.templates.template import parse_template
-from ucurve.eval.templates.vocabulary import Vocabulary, parse_vocabulary
 from ucurve.generation.differences import Member, describe_differences
 from ucurve.generation.templates.make import describe_free_words
+from ucurve.templates.engine import draw_pair
+from ucurve.templates.grammar import Grammar, TiedTemplate
+from ucurve.templates.pair import Pair, Reason, draw_pairs, seeded
+from ucurve.templates.template import parse_template
+from ucurve.templates.vocabulary import Vocabulary, parse_vocabulary
 from ucurve.workbench.write.phrase_text import parse_phrase_text
 from ucurve.workbench.write.words import Table
 

@@ -45,7 +45,7 @@ class Project:
 def list_projects(root: Path) -> list[Project]:
     """List the projects of a folder, by name; the first time, the demo's is made."""
     if not root.exists():
-        with as_file(files("ucurve.eval.templates") / "demo_grammar") as grammar:
+        with as_file(files("ucurve.templates") / "demo_grammar") as grammar:
             shutil.copytree(grammar, root / DEMO, ignore=shutil.ignore_patterns("patterns.json"))
     return [Project(path) for path in sorted(root.iterdir()) if (path / _TEMPLATES).is_dir() and not path.is_symlink()]
 

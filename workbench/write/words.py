@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ucurve.errors import UserError, unknown_name
-from ucurve.eval.templates.vocabulary import SURFACE
 from ucurve.storage.files import LINE_END, write_text
+from ucurve.templates.vocabulary import SURFACE
 from ucurve.workbench.write.journal import Journal
 from ucurve.workbench.write.projects import Project, check_name, read_saved, save
 from ucurve.workbench.write.texts import Drafts

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 from scipy.stats import binomtest
 
-from ucurve.eval.templates.pair import Value
 from ucurve.generation.multiblimp.agreement.relations import Relation, values_of
 from ucurve.generation.multiblimp.words.features import WORDS, Features, feature_names, features_of
 from ucurve.generation.multiblimp.words.lexicon import Lexicon
 from ucurve.generation.treebank import Word
+from ucurve.templates.pair import Value
 
 BASELINE = 0.9
 LEVEL = 0.1 / 2  # of each of the two tests, after Bonferroni

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from ucurve.eval.templates.pair import Pair, Value
 from ucurve.generation.multiblimp.agreement.collocations import subject_context
 from ucurve.generation.multiblimp.agreement.relations import Relation
 from ucurve.generation.multiblimp.words.features import (
@@ -20,6 +19,7 @@ from ucurve.generation.multiblimp.words.features import (
 )
 from ucurve.generation.multiblimp.words.lexicon import APOSTROPHES, EDGE_SIGNS, Lexicon
 from ucurve.generation.treebank import Word, spelled_like
+from ucurve.templates.pair import Pair, Value
 
 # Why a relation gives no pair.
 NO_VALUE, DISAGREES, NO_FORM = "no value of the feature", "annotated as not agreeing", "no form of another value"

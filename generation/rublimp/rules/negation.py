@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.rublimp.grammar.lists import read_list
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.rublimp.rule import Found, change, replace_word, rules
 from ucurve.generation.treebank import Sentence, Word, spelled_like
+from ucurve.templates.pair import Pair
 
 NOT: Final = "не"
 STOPS: Final = frozenset({"PUNCT", "CCONJ", "SCONJ"})  # at which a clause may end

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.rublimp.grammar.lists import read_list
 from ucurve.generation.rublimp.grammar.morphology import analyses, is_known
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.rublimp.rule import Found, replace_word, rules
 from ucurve.generation.treebank import Sentence, Word
+from ucurve.templates.pair import Pair
 
 KNOWN: Final = "the result is a word"
 UNPRONOUNCEABLE: Final = "the result has letters that do not follow each other"

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from tests.generation.multiblimp.toy import BAD, GOOD, KURAS, PL, SG, noun, pairs_of, sentence, treebank, verb
 from ucurve.errors import UserError
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.check import check_folder
 from ucurve.generation.multiblimp.agreement.collocations import Condition, judge_collocation
 from ucurve.generation.multiblimp.agreement.relations import find_relations, is_readable
@@ -17,6 +16,7 @@ from ucurve.generation.multiblimp.languages import LanguageSettings, without_mar
 from ucurve.generation.multiblimp.make import BALANCED, Settings, inverse_probabilities, make
 from ucurve.generation.multiblimp.words.lexicon import Lexicon, count_forms, treebank_entries
 from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
+from ucurve.templates.pair import Pair
 
 
 def test_verbs_are_swapped_for_the_form_of_the_other_value(made):

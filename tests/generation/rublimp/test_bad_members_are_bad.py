@@ -4,11 +4,11 @@ import pytest
 
 pytest.importorskip("pymorphy3")
 from tests.generation.multiblimp.toy import sentence
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.rublimp.grammar.agreement import agrees_somehow
 from ucurve.generation.rublimp.make import RULES
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.treebank import read_treebank
+from ucurve.templates.pair import Pair
 
 FIND = {rule.paradigm: rule.find for rule in RULES}
 PREFIXES = {

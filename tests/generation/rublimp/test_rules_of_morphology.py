@@ -5,13 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.rublimp.check import CHECKS
 from ucurve.generation.rublimp.grammar.morphology import is_known
 from ucurve.generation.rublimp.make import RULES as ALL
 from ucurve.generation.rublimp.resources import Resources
 from ucurve.generation.rublimp.rules import government, inflection, predicates, word_formation
 from ucurve.generation.treebank import Sentence, Word, read_treebank
+from ucurve.templates.pair import Pair
 
 pytest.importorskip("pymorphy3")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.pair import Pair
 from ucurve.generation.rublimp.resources import Resources, read_resources
 from ucurve.generation.rublimp.rules import (
     anaphors,
@@ -19,6 +18,7 @@ from ucurve.generation.rublimp.rules import (
     tense,
 )
 from ucurve.generation.treebank import Sentence, read_treebank
+from ucurve.templates.pair import Pair
 
 pytest.importorskip("pymorphy3")
 

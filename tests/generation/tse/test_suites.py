@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.generation.tse.recognize import recognizes
-from ucurve.eval.templates.pair import DrawFailed
 from ucurve.generation.maker import Chooser
 from ucurve.generation.tse import basque, hindi, swahili
 from ucurve.generation.tse.make import Settings, make, read_suites
+from ucurve.templates.pair import DrawFailed
 from ucurve.yaml_files import read_yaml
 
 LANGUAGES = ("eus", "hin", "swa")

@@ -11,7 +11,7 @@ import pytest
 
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.eval.templates import demo
+from ucurve.templates import demo
 from ucurve.training.corpus.corpus import Corpus, _demo_records
 from ucurve.training.corpus.settings import CorpusSettings
 

@@ -7,7 +7,7 @@ import pytest
 
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.eval.templates.demo import HELD_OUT_SENTENCES, held_out_text, training_text
+from ucurve.templates.demo import HELD_OUT_SENTENCES, held_out_text, training_text
 from ucurve.training.corpus import held_out, readers
 from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.held_out import OtherText, SetApart

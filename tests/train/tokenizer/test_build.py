@@ -21,9 +21,9 @@ from transformers import AutoTokenizer, BertTokenizerFast, ByT5Tokenizer, PreTra
 from tests.hub_repositories import sentencepiece_model
 from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.eval.templates.demo import training_text
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.files import new_file
+from ucurve.templates.demo import training_text
 from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.tokenizer.build import (
     TokenizerSettings,

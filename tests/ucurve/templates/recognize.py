@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from ucurve.eval.templates.engine import MAX_DEPTH, Filled
-from ucurve.eval.templates.grammar import Alternative, Alternatives, Pool, TiedTemplate
-from ucurve.eval.templates.pair import Pair
-from ucurve.eval.templates.rules import Direct, Relation
-from ucurve.eval.templates.vocabulary import WordSet
+from ucurve.templates.engine import MAX_DEPTH, Filled
+from ucurve.templates.grammar import Alternative, Alternatives, Pool, TiedTemplate
+from ucurve.templates.pair import Pair
+from ucurve.templates.rules import Direct, Relation
+from ucurve.templates.vocabulary import WordSet
 
 
 def derives(paradigm: TiedTemplate, sentence: str) -> bool:

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from ucurve.eval.templates.engine import draw_pair
-from ucurve.eval.templates.grammar import TiedTemplate
 from ucurve.generation.maker import Chooser, Drawn, Outcome
+from ucurve.templates.engine import draw_pair
+from ucurve.templates.grammar import TiedTemplate
 
 
 def generate(tied: TiedTemplate, pairs: int, seed: int) -> Outcome:

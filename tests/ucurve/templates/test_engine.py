@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.eval.templates.drawn import generate
+from tests.ucurve.templates.drawn import generate
 from ucurve.errors import UserError
-from ucurve.eval.templates.grammar import Grammar
-from ucurve.eval.templates.pair import DRAWS_PER_PAIR, Reason
-from ucurve.eval.templates.rules import Direct, Phrase, Relation, Word, parse_slot
-from ucurve.eval.templates.template import Template
+from ucurve.templates.grammar import Grammar
+from ucurve.templates.pair import DRAWS_PER_PAIR, Reason
+from ucurve.templates.rules import Direct, Phrase, Relation, Word, parse_slot
+from ucurve.templates.template import Template
 
 NOUN = (Word((("pos", ("N",)),)),)
 VERB = (Word((("pos", ("V",)),)),)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ucurve.errors import UserError, unknown_name
-from ucurve.eval.templates.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
 from ucurve.storage.files import read_json
+from ucurve.templates.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
 
 Expansion = tuple[Slot, ...]  # one way to write a phrase; an element has one alternative, positions are local to it
 Phrases = Mapping[str, tuple[Expansion, ...]]

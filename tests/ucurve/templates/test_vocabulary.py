@@ -1,7 +1,7 @@
 import pytest
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.vocabulary import read_vocabulary
+from ucurve.templates.vocabulary import read_vocabulary
 
 
 @pytest.fixture

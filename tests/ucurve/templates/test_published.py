@@ -5,12 +5,12 @@ import time
 
 import pytest
 
-from tests.eval.templates.drawn import generate
-from tests.eval.templates.recognize import derives, derives_pair
-from ucurve.eval.templates.grammar import Grammar
-from ucurve.eval.templates.pair import Pair
-from ucurve.eval.templates.template import read_phrases, read_templates
-from ucurve.eval.templates.vocabulary import read_vocabulary
+from tests.ucurve.templates.drawn import generate
+from tests.ucurve.templates.recognize import derives, derives_pair
+from ucurve.templates.grammar import Grammar
+from ucurve.templates.pair import Pair
+from ucurve.templates.template import read_phrases, read_templates
+from ucurve.templates.vocabulary import read_vocabulary
 
 SAMPLE = 20
 OTHER_TEMPLATE = {"fci_renhe_ruguo_dou"}  # published from another version of its template

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.vocabulary import Filters
+from ucurve.templates.vocabulary import Filters
 
 _RELATION_KEYS = {
     "matchedPosition": (True, "position"),

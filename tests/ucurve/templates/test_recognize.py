@@ -1,9 +1,9 @@
 import pytest
 
-from tests.eval.templates.drawn import generate
-from tests.eval.templates.recognize import derives, derives_pair
-from ucurve.eval.templates.pair import Pair
-from ucurve.eval.templates.rules import Phrase, Relation, Word
+from tests.ucurve.templates.drawn import generate
+from tests.ucurve.templates.recognize import derives, derives_pair
+from ucurve.templates.pair import Pair
+from ucurve.templates.rules import Phrase, Relation, Word
 
 COUNTED = ((Word((("pos", ("M",)),), (Relation(1, ("class",), True),)),), (Word((("pos", ("N",)),)),))
 PHRASES = {"Counted": (COUNTED,), "Twice": (((Phrase("Counted"),), (Phrase("Counted"),)),)}

@@ -1,7 +1,7 @@
 import pytest
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.rules import Direct, Phrase, Relation, Word, parse_slot
+from ucurve.templates.rules import Direct, Phrase, Relation, Word, parse_slot
 
 
 @pytest.mark.parametrize(

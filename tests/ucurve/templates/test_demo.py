@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.eval.templates.recognize import derives
-from ucurve.eval.templates import demo
-from ucurve.eval.templates.demo import PAIRS_PER_PARADIGM, SENTENCES, demo_pairs, training_text
+from tests.ucurve.templates.recognize import derives
+from ucurve.templates import demo
+from ucurve.templates.demo import PAIRS_PER_PARADIGM, SENTENCES, demo_pairs, training_text
 
 PHENOMENA = {
     "anaphor", "argument_structure", "BA", "classifier", "control_raising", "ellipsis", "fci_licensing",

@@ -1,10 +1,10 @@
 import pytest
 
-from tests.eval.templates.drawn import generate
-from ucurve.eval.templates.grammar import Grammar
-from ucurve.eval.templates.rules import parse_slot
-from ucurve.eval.templates.template import Template
-from ucurve.eval.templates.vocabulary import Vocabulary
+from tests.ucurve.templates.drawn import generate
+from ucurve.templates.grammar import Grammar
+from ucurve.templates.rules import parse_slot
+from ucurve.templates.template import Template
+from ucurve.templates.vocabulary import Vocabulary
 
 WORDS = """
 cat   pos:N class:a size:small

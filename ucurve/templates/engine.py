@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeVar
 
-from ucurve.eval.templates.grammar import Alternative, Alternatives, Pool, TiedTemplate
-from ucurve.eval.templates.pair import DrawFailed, Pair, Reason
-from ucurve.eval.templates.rules import Direct, Relation
-from ucurve.eval.templates.vocabulary import WordSet
+from ucurve.templates.grammar import Alternative, Alternatives, Pool, TiedTemplate
+from ucurve.templates.pair import DrawFailed, Pair, Reason
+from ucurve.templates.rules import Direct, Relation
+from ucurve.templates.vocabulary import WordSet
 
 MAX_DEPTH: Final = 12  # of phrases within one another
 MAX_ELEMENTS: Final = 10_000  # of phrases in one sentence, since phrases of phrases can grow without end

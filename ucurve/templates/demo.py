@@ -10,11 +10,11 @@ from functools import cache, partial
 from importlib.resources import as_file, files
 from typing import Final
 
-from ucurve.eval.templates.engine import draw_pair, fill, sentence
-from ucurve.eval.templates.grammar import Alternatives, Grammar, TiedTemplate
-from ucurve.eval.templates.pair import DrawFailed, Pair, Value, draw_pairs, seeded
-from ucurve.eval.templates.template import read_patterns, read_phrases, read_templates
-from ucurve.eval.templates.vocabulary import read_vocabulary
+from ucurve.templates.engine import draw_pair, fill, sentence
+from ucurve.templates.grammar import Alternatives, Grammar, TiedTemplate
+from ucurve.templates.pair import DrawFailed, Pair, Value, draw_pairs, seeded
+from ucurve.templates.template import read_patterns, read_phrases, read_templates
+from ucurve.templates.vocabulary import read_vocabulary
 
 PAIRS_PER_PARADIGM: Final = 100
 SENTENCES: Final = 72_000
@@ -96,7 +96,7 @@ def _benchmark() -> tuple[tuple[TiedTemplate, tuple[Pair, ...]], ...]:
 @cache
 def _grammar() -> tuple[list[TiedTemplate], list[TiedTemplate]]:
     """Return the templates of the benchmark, and the further sentence patterns."""
-    with as_file(files("ucurve.eval.templates") / "demo_grammar") as folder:
+    with as_file(files("ucurve.templates") / "demo_grammar") as folder:
         grammar = Grammar(read_vocabulary(folder / "vocabulary.tsv"), read_phrases(folder / "phrases.json"))
         templates = [grammar.tie(template) for template in read_templates(folder / "templates")]
         return templates, [grammar.tie(pattern) for pattern in read_patterns(folder / "patterns.json")]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ucurve.errors import UserError, unknown_name
-from ucurve.eval.templates.rules import Direct, Phrase, Relation, Rule, Slot, Word
-from ucurve.eval.templates.template import Expansion, Phrases, Template
-from ucurve.eval.templates.vocabulary import SURFACE, Vocabulary, WordSet
+from ucurve.templates.rules import Direct, Phrase, Relation, Rule, Slot, Word
+from ucurve.templates.template import Expansion, Phrases, Template
+from ucurve.templates.vocabulary import SURFACE, Vocabulary, WordSet
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.rules import Direct, Phrase, Relation, Word
-from ucurve.eval.templates.template import read_patterns, read_phrases, read_template, read_templates
+from ucurve.templates.rules import Direct, Phrase, Relation, Word
+from ucurve.templates.template import read_patterns, read_phrases, read_template, read_templates
 
 RECORD = {
     "uid": "order",

@@ -1,8 +1,8 @@
 import pytest
 
 from ucurve.errors import UserError
-from ucurve.eval.templates.grammar import Grammar
-from ucurve.eval.templates.rules import Direct, Phrase, Word
+from ucurve.templates.grammar import Grammar
+from ucurve.templates.rules import Direct, Phrase, Word
 
 NOUN = Word((("pos", ("N",)),))
 
