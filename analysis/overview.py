@@ -12,7 +12,7 @@ from ucurve.analysis.acquisition.order import FROM_START, LEARNED, LEVEL, NOT_LE
 from ucurve.analysis.curves.learning import curve_table, learning_figure
 from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.frames import stack
-from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run, gather
+from ucurve.analysis.data.runs import NOT_TRAINED_HERE, Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures import paper
 from ucurve.analysis.items.card import card_html, maker_of, pair_facts
@@ -28,6 +28,7 @@ from ucurve.analysis.shape.section import MOST_PICTURED, classified_curves, coun
 from ucurve.analysis.shape.tables import SEEDS_ONLY, Shapes, unproven_turn
 from ucurve.analysis.summary import format_range, headline
 from ucurve.fields import format_count
+from ucurve.gather import gather
 
 _LEVEL = f"{100 * LEVEL:.0f} %"  # from which on a phenomenon is learned
 _MOST_NAMED, _MOST_TURNS, _MOST_TOLD, _MOST_BENCHMARKS = 3, 3, 2, 3

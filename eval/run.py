@@ -22,6 +22,7 @@ from ucurve.eval.settings import ScoreCommand, ScoreSettings
 from ucurve.eval.store.scores import StoredScores, check_out
 from ucurve.eval.sweep.load import SweepCache
 from ucurve.eval.watch import watch_runs
+from ucurve.gather import gather
 from ucurve.progress import log_line, print_line
 from ucurve.storage.run_folder import CHECKPOINTS, match_folders
 
@@ -121,9 +122,7 @@ def _score_each(
 def _join_errors(failures: Mapping[Path, UcurveError], runs: int) -> UcurveError:
     """Make one error of those of several runs, each message once."""
     kind = UserError if all(isinstance(error, UserError) for error in failures.values()) else RunError
-    having: dict[str, list[str]] = {}
-    for run, error in failures.items():
-        having.setdefault(str(error), []).append(str(run))
+    having = gather((str(error), str(run)) for run, error in failures.items())
     lines = "".join(f"\n  {', '.join(names)}: {message}" for message, names in having.items())
     return kind(f"{len(failures)} of {runs} runs were not scored:{lines}")
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.files import PAIR_COLUMNS, known_linking
-from ucurve.analysis.data.runs import gather
 from ucurve.analysis.data.study import BenchmarkScores, LastScores, Study
 from ucurve.errors import UserError
 from ucurve.eval.metrics.accuracy import items, pair_credits
@@ -17,6 +16,7 @@ from ucurve.eval.metrics.sampling import Clusters, clusters_of, effective_size, 
 from ucurve.eval.metrics.significance import certainty
 from ucurve.eval.pairs import in_accuracies
 from ucurve.eval.store.scores import score_path
+from ucurve.gather import gather
 
 ALL_OF = "all"  # the paradigm of the rows of a phenomenon, and the phenomenon of those of all pairs
 

@@ -3,10 +3,9 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 import pandas as pd
 
@@ -30,8 +29,6 @@ from ucurve.storage.run_folder import (
 )
 from ucurve.training.factors import read_factors
 
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
 NOT_TRAINED_HERE = "not trained here"  # the status of a model that was only scored
 _MARKS = (RECORD, str(ACCURACY.place))
 _MOST_RUNS = 20  # that are listed
@@ -121,17 +118,6 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     # Runs are placed by their lines, which only a design knows.
     placed = sorted(_with_design(runs), key=_place)
     return _with_design(placed)  # whose levels are in the order of the runs, not of the names of folders
-
-
-def gather(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """Gather values by their keys, such as runs by their lines; keys and values stay in the order in which they come.
-
-    The first of a pair is the key. Unlike ``itertools.groupby`` this needs no sorted pairs.
-    """
-    found: dict[Key, list[Value]] = {}
-    for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
 
 
 def equal_steps(run: Run) -> str:

@@ -18,10 +18,11 @@ import pandas as pd
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.groups import Ids, Mask
-from ucurve.analysis.data.runs import Run, gather
+from ucurve.analysis.data.runs import Run
 from ucurve.analysis.items.histories import RIGHT, Floats, History, same_pairs
 from ucurve.eval.metrics.kappa import cohens_kappa
 from ucurve.eval.metrics.sampling import TAIL
+from ucurve.gather import gather
 
 ALL_RUNS, SAME_INIT, SAME_ORDER, BOTH_DIFFER = "all runs", "same init", "same data order", "both differ"
 AGREEMENT_COLUMNS = (

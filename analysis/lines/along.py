@@ -9,7 +9,7 @@ import pandas as pd
 
 from ucurve.analysis.curves.mean import local_linear
 from ucurve.analysis.data.frames import stack
-from ucurve.analysis.data.runs import Run, gather
+from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.over_seeds import LEAST_SLOPE, level_pairs, moderate, weigh
 from ucurve.analysis.plotting.style import readable, rounded_count
@@ -18,6 +18,7 @@ from ucurve.analysis.report.html import Column, ReportSection, TableView, table_
 from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
+from ucurve.gather import gather
 
 CURVE_COLUMNS = ("factor", "level", "other", "phenomenon", "tokens", "difference", "low", "high")
 COLUMNS = (

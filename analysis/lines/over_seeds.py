@@ -16,10 +16,11 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t as student
 
-from ucurve.analysis.data.runs import Run, gather
+from ucurve.analysis.data.runs import Run
 from ucurve.eval.metrics.moderated import moderate_variances
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
+from ucurve.gather import gather
 
 Array = npt.NDArray[np.float64]
 ROUGHNESS, SLOPE = "roughness", "slope"  # columns of a run's value that its seeds' variance may go with

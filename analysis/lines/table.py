@@ -13,10 +13,11 @@ import pandas as pd
 from ucurve.analysis.curves.mean import interpolate_run
 from ucurve.analysis.data.frames import stack, with_gaps
 from ucurve.analysis.data.look import describe_unknown, unknown_mark
-from ucurve.analysis.data.runs import Run, gather
+from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.over_seeds import ROUGHNESS, SLOPE, contrast, differences_between, moderate_table, of_curve
 from ucurve.analysis.scaling.section import checkpoint_bits
+from ucurve.gather import gather
 from ucurve.storage.facts import HeldOutFacts
 
 Array = npt.NDArray[np.float64]

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ucurve.analysis.data.runs import gather
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.described import ACCURACY, TOKENS, LineFigure
 from ucurve.analysis.figures.drawings import overall_and_phenomena
@@ -17,6 +16,7 @@ from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.section import read_shapes
+from ucurve.gather import gather
 
 MODEL = "model"
 _NOTE = (

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ucurve.analysis.data.pair_scores import Items
-from ucurve.analysis.data.runs import Run, gather
+from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.plotting.facets import Panels, draw_line, draw_panels, line_legend, overall_and_phenomena
 from ucurve.analysis.plotting.style import NUMBERED, log_axis, lowest_of, percent_axis, power_label
@@ -28,6 +28,7 @@ from ucurve.analysis.shape.section import (
 )
 from ucurve.analysis.shape.smoothing import Array, Curve
 from ucurve.analysis.shape.tables import CurvePairs, Shapes, lay_out_curve
+from ucurve.gather import gather
 
 FINISHED, EQUAL_TOKENS = "finished runs", "equal tokens"
 SCATTER = "items, seeds and scatter"

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.pair_scores import Items
-from ucurve.analysis.data.runs import gather
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, interval_columns, table_columns
@@ -22,6 +21,7 @@ from ucurve.analysis.shape.section import class_view, count_classes, draw_shapes
 from ucurve.analysis.shape.smoothing import SMOOTHING
 from ucurve.analysis.shape.tables import Shapes
 from ucurve.eval.metrics.significance import holm
+from ucurve.gather import gather
 
 SIZE, LINE = "size", "line"  # what is averaged
 ALL_LINES = "all lines"

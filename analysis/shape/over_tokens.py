@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from ucurve.analysis.data.pair_scores import HALVES, Items
-from ucurve.analysis.data.runs import Run, gather
+from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.settings import FLAT_MARGIN
 from ucurve.analysis.shape.cases import Case, Cell, find_curves, have_same_pairs
 from ucurve.analysis.shape.classify import LEVEL, Row, adjust_by_runs, is_testable
@@ -29,6 +29,7 @@ from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 from ucurve.eval.metrics.significance import CHANCE
 from ucurve.fields import format_names
+from ucurve.gather import gather
 
 STABLE, AT_THE_END = "stable and wrong", "ends below chance"
 LATEST = 0.5  # of the training tokens: a curve that came below chance after them is not stable

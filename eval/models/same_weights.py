@@ -3,6 +3,8 @@
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
+from ucurve.gather import gather
+
 Name = TypeVar("Name", bound=Hashable)
 _MOST = 6  # names that are written out
 
@@ -14,10 +16,7 @@ def find_equal(weights: Mapping[Name, str]) -> list[list[Name]]:
 
 def group_names(values: Mapping[Name, Hashable]) -> list[list[Name]]:
     """Group names by their values."""
-    groups: dict[Hashable, list[Name]] = {}
-    for name, value in values.items():
-        groups.setdefault(value, []).append(name)
-    return list(groups.values())
+    return list(gather((value, name) for name, value in values.items()).values())
 
 
 def find_shared_parts(parts: Mapping[Name, Mapping[str, str]]) -> list[list[Name]]:
@@ -25,10 +24,7 @@ def find_shared_parts(parts: Mapping[Name, Mapping[str, str]]) -> list[list[Name
 
     A file that is the same in all of three or more, such as frozen embeddings, makes no group.
     """
-    holders: dict[str, list[Name]] = {}
-    for name, hashes in parts.items():
-        for sha256 in set(hashes.values()):
-            holders.setdefault(sha256, []).append(name)
+    holders = gather((sha256, name) for name, hashes in parts.items() for sha256 in set(hashes.values()))
     groups = [
         group
         for group in holders.values()

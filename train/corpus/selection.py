@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ucurve.errors import UserError, nearest
+from ucurve.gather import gather
 from ucurve.training.corpus.file_names import (
     ALLOWED_FILES,
     ending,
@@ -145,9 +146,7 @@ def _why_none(left_out: Sequence[Path], excluded: Sequence[Path], exclude: Seque
 
 def _describe(files: Sequence[Path]) -> Iterator[str]:
     """Say how many files there are of each reason for which some are left out, with the first names."""
-    kinds: dict[str, list[Path]] = {}
-    for file in files:
-        kinds.setdefault(_reason(file), []).append(file)
+    kinds = gather((_reason(file), file) for file in files)
     for reason, group in kinds.items():
         endings = sorted({ending(file) or "no ending" for file in group})
         shown = " ".join(endings[:_ENDINGS_IN_A_NOTE]) + (" ..." if len(endings) > _ENDINGS_IN_A_NOTE else "")

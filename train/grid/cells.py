@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ucurve.config import Composed, compose_cells
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import format_names
+from ucurve.gather import gather
 from ucurve.training.checkpoint_schedule import checkpoint_steps
 from ucurve.training.config import RunRequest, RunSettings, read_request
 from ucurve.training.plan import Plan
@@ -185,10 +186,10 @@ def check_cells(cells: Sequence[Cell]) -> None:
     Raises:
         UserError: for all cells at once, naming them.
     """
-    alike: dict[str, list[Cell]] = {}
-    for cell, one in [(cell, cell.settings) for cell in cells]:
-        key = repr([one.tokenizer, one.data, one.batch.length, one.has_masks, one.eval, one.paths])
-        alike.setdefault(key, []).append(cell)
+    alike = gather(
+        (repr([one.tokenizer, one.data, one.batch.length, one.has_masks, one.eval, one.paths]), cell)
+        for cell, one in [(cell, cell.settings) for cell in cells]
+    )
     problems: dict[str, list[str]] = {}
     for group in alike.values():
         try:
