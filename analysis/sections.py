@@ -43,11 +43,6 @@ def make_report(study: Study) -> tuple[FirstScreen, list[ReportSection]]:
     return first_screen(study, stories), sorted(sections, key=lambda section: order.index(section.question))
 
 
-def make_sections(study: Study) -> list[ReportSection]:
-    """Make every figure and table of a study, in the order of the report."""
-    return make_report(study)[1]
-
-
 def model_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     """Compare models on each language of a benchmark and over all of them."""
     members, study = languages.members, languages.first.study

@@ -25,7 +25,7 @@ from tests.train.stress import CHARACTERS, write_corpus
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
-from ucurve.analysis.sections import make_sections
+from ucurve.analysis.sections import make_report
 from ucurve.config import compose
 from ucurve.errors import UcurveError
 from ucurve.eval.metrics.fitting import FitSettings
@@ -197,7 +197,7 @@ class Flips:
     def analysed(self):
         settings = AnalyzeSettings(runs=str(self.finished), out=str(self.folder / "figures"))
         tables = {}
-        for part in make_sections(read_study(find_runs(settings.runs), settings)):
+        for part in make_report(read_study(find_runs(settings.runs), settings))[1]:
             tables |= {name: table.to_csv() for name, table in part.tables.items()}
             tables |= {drawing.name: drawing.table.to_csv() for drawing in part.drawings}
         plt.close("all")

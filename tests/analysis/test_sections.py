@@ -21,7 +21,7 @@ from ucurve.analysis.pairs.section import attractor_sections, length_sections, l
 from ucurve.analysis.report.html import ReportSection, TableView
 from ucurve.analysis.report.questions import COST, MADE, QUESTIONS, MadeSections, section
 from ucurve.analysis.run import analyze
-from ucurve.analysis.sections import make_sections, model_sections, section_makers
+from ucurve.analysis.sections import make_report, model_sections, section_makers
 from ucurve.errors import UserError
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.significance import comparison_table
@@ -313,7 +313,7 @@ def test_a_section_needs_its_decorator_alone(monkeypatch: pytest.MonkeyPatch, tm
     _models(tmp_path, make_pairs("zho", PARADIGMS))
     study = read_study(find_runs([f"{tmp_path}/m*"]), AnalyzeSettings(runs=f"{tmp_path}/m*", out="out", linking="lp"))
     try:
-        (new,) = (one for one in make_sections(study) if one.heading == "New")
+        (new,) = (one for one in make_report(study)[1] if one.heading == "New")
         assert (new.question, new.page) == (COST, "docs/analysis.md")
     finally:
         section_makers.cache_clear()

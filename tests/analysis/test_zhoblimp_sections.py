@@ -4,7 +4,7 @@ from tests.analysis.report.page import Page
 from tests.analysis.studies import paradigm_rows, study_of, write_pairs
 from tests.analysis.synthetic import MakeRun, score_row, write_scores
 from ucurve.analysis.report.html import report_html
-from ucurve.analysis.sections import make_sections
+from ucurve.analysis.sections import make_report
 
 PARADIGMS = {("anaphor", "a1"): 0.6, ("anaphor", "a2"): 0.8, ("BA", "b1"): 0.9}
 EXCLUDED = {("BA", "x1"): 0.6}
@@ -31,7 +31,7 @@ def test_every_table_and_figure_is_made_and_in_the_report(make_run: MakeRun, tmp
     human.write_text("UID,correct,total\na1,19,20\na2,20,20\nb1,9,10\nx1,5,10\n")
     ratings.write_text("sentence,r1\na,1\nb,2\nc,4\n")
     study = study_of(tmp_path, human=human, ratings=ratings)
-    parts = list(make_sections(study))
+    parts = list(make_report(study)[1])
     tables = {name: table for part in parts for name, table in part.tables.items()}
     assert set(tables) >= {
         "tokenizers", "linking_tokenizers_zhoblimp", "length_pairs_zhoblimp", "phenomena_zhoblimp",
@@ -56,7 +56,7 @@ def test_every_table_and_figure_is_made_and_in_the_report(make_run: MakeRun, tmp
 
 def test_runs_that_hold_nothing_of_it_have_the_sections_of_all_reports(tmp_path: Path) -> None:
     write_scores(tmp_path / "runs" / "qwen", [score_row(-1, 0.5)])
-    assert [part.heading for part in make_sections(study_of(tmp_path))] == [
+    assert [part.heading for part in make_report(study_of(tmp_path))[1]] == [
         "Curves on zho", "Linking functions and length on zho", "Overall accuracy",
         "The runs, and what is missing",
     ]  # fmt: skip

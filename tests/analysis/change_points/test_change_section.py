@@ -21,7 +21,7 @@ from ucurve.analysis.change_points.section import (
     within_axis,
 )
 from ucurve.analysis.report.html import ReportSection
-from ucurve.analysis.sections import make_sections
+from ucurve.analysis.sections import make_report
 from ucurve.analysis.shape.smoothing import Curve
 
 STEPS = [0, *(2**power for power in range(12))]
@@ -87,7 +87,7 @@ def test_the_count_says_how_many_curves_are_of_a_single_run(make_run: MakeRun, t
 
 def test_the_section_stands_in_the_report_after_the_shapes(make_run: MakeRun, tmp_path) -> None:
     make_line(make_run, seeds=1)
-    headings = [section.heading for section in make_sections(study_of(tmp_path))]
+    headings = [section.heading for section in make_report(study_of(tmp_path))[1]]
     assert headings.index("Change points on zho") > headings.index("The shape of learning on zho")
 
 

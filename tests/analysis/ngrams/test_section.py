@@ -10,7 +10,7 @@ from tests.analysis.ngrams.ngram_runs import STEPS, make_learners
 from tests.analysis.studies import scored_of, study_of
 from ucurve.analysis.ngrams.section import ngram_sections
 from ucurve.analysis.report.html import ReportSection
-from ucurve.analysis.sections import make_sections
+from ucurve.analysis.sections import make_report
 from ucurve.errors import UserError
 from ucurve.eval.store.scores import score_path
 
@@ -107,7 +107,7 @@ def test_ngram_models_are_no_models_of_their_own(make_run, tmp_path) -> None:
     pd.concat([rows, rows.assign(scorer="ngram-2")]).to_csv(file, index=False)
     study = study_of(tmp_path)
     assert [(one.benchmark, one.scorer) for one in study.benchmarks()] == [(BENCHMARK, "sentence")]
-    headings = [section.heading for section in make_sections(study)]
+    headings = [section.heading for section in make_report(study)[1]]
     assert f"n-gram models beside the model on {BENCHMARK}" in headings
     assert not any("ngram-" in heading for heading in headings)
 

@@ -15,7 +15,7 @@ from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.overview import describe_turns
 from ucurve.analysis.report.html import TableView
-from ucurve.analysis.sections import make_sections
+from ucurve.analysis.sections import make_report
 from ucurve.analysis.shape.section import read_shapes, shape_sections
 from ucurve.analysis.shape.tables import explain_reservations, reading
 from ucurve.eval.metrics.significance import holm
@@ -353,7 +353,7 @@ def test_one_run_of_pairs_with_one_edit_has_no_interval_but_an_onset(make_run: M
 
 def test_the_report_has_these_sections(make_run: MakeRun, tmp_path: Path) -> None:
     make_line(make_run, 1)
-    headings = [section.heading for section in make_sections(study_of(tmp_path))]
+    headings = [section.heading for section in make_report(study_of(tmp_path))[1]]
     assert {f"The shape of learning on {BENCHMARK}", f"Order of acquisition on {BENCHMARK}"} <= set(headings)
 
 

@@ -9,7 +9,7 @@ from studies.tokenizers.regions import critical_regions
 from tests.analysis.synthetic import TOKENS_PER_STEP, score_row
 from tests.facts import score_inputs, store_key, store_rows
 from ucurve.analysis.api import open_study
-from ucurve.analysis.sections import make_sections
+from ucurve.analysis.sections import make_report
 from ucurve.analysis.tokens.section import token_sections
 from ucurve.analysis.tokens.words import word_ages, word_rows, word_sections
 from ucurve.errors import DamagedError, UserError
@@ -145,7 +145,7 @@ def test_the_section_has_the_table_as_figures_and_files(runs):
 def test_without_stored_tokens_there_is_no_section_and_an_error_says_how(make_run, tmp_path):
     make_run([score_row(0, 0.5)])
     study = open_study(f"{tmp_path}/runs/*")
-    assert not [section for section in make_sections(study) if "Critical" in section.heading]
+    assert not [section for section in make_report(study)[1] if "Critical" in section.heading]
     for ask in (study.tokens, study.critical_regions):
         with pytest.raises(UserError, match=r"no log probabilities of tokens .* 'benchmarks=\[zho\]' tokens=true"):
             ask()
