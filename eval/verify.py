@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
@@ -15,15 +16,16 @@ from ucurve.eval.metrics.fitting import FitSettings, fit
 from ucurve.eval.metrics.ratings import read_ratings
 from ucurve.eval.metrics.significance import statistics_table
 from ucurve.eval.scoring.scorers import SCORERS
-from ucurve.eval.store.keys import PAIRS, find_key, order_of, score_fault
-from ucurve.eval.store.ratings import ratings_fault
-from ucurve.eval.store.reported import reported_fault
-from ucurve.eval.store.rows import ScoreRows, read_score_rows, rows_fault, rows_path
+from ucurve.eval.store.keys import PAIRS, order_of, score_faults
+from ucurve.eval.store.ratings import read_ratings_beside
+from ucurve.eval.store.reported import read_reported
+from ucurve.eval.store.rows import ScoreRows, read_score_rows, rows_path
 from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels, make_blocks, read_labels
-from ucurve.eval.store.tokens import token_fault, token_path
+from ucurve.eval.store.tokens import token_faults, token_path
 from ucurve.eval.store.views import RATED, table_faults
 from ucurve.storage.facts import read_manifest
-from ucurve.storage.files import OF_DESKTOPS, is_leftover, sha256_file
+from ucurve.storage.faults import faults_of, foreign_faults
+from ucurve.storage.files import OF_DESKTOPS, has_hash, is_leftover
 from ucurve.storage.locks import EVAL_LOCKS, FETCHED
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
@@ -50,9 +52,9 @@ def verify_scores(folder: Path, deep: bool = False) -> list[str]:
     found = _foreign(root, benchmarks)
     for place in benchmarks:
         name = place.relative_to(root).as_posix()
-        found += [problem for problem in (_unreadable(place / PAIRS), reported_fault(folder, name)) if problem]
-        if (place / RATINGS).exists() and (problem := ratings_fault(folder, name)):
-            found.append(problem)
+        found += _pair_faults(place / PAIRS)
+        for read in (read_reported, read_ratings_beside):
+            found += faults_of(partial(read, folder, name))
         files = (path for path in place.glob(f"*/{STEPS}") if _is_of_step(path))
         for path in sorted({path.with_suffix(".parquet") for path in files}):  # also where only key or rows are
             found += _score_faults(folder, path) or (_recomputed_faults(folder, path) if deep else [])
@@ -62,23 +64,21 @@ def verify_scores(folder: Path, deep: bool = False) -> list[str]:
         return found if found else [str(error)]
 
 
-def _unreadable(pairs: Path) -> str | None:
+def _pair_faults(pairs: Path) -> list[str]:
     try:
         pd.read_parquet(pairs)
     except (OSError, ValueError) as error:
-        return f"{pairs}: cannot be read ({str(error).splitlines()[0]})"
-    return None
+        return [f"{pairs}: cannot be read ({str(error).splitlines()[0]})"]
+    return []
 
 
 def _score_faults(folder: Path, path: Path) -> list[str]:
-    problem = score_fault(folder, path)
-    if problem is not None:
-        return [problem]
-    key = find_key(path)
-    if key is None:
+    if problems := score_faults(folder, path):
+        return problems
+    if not key_path(path).exists():
         alone = path if path.exists() else rows_path(path)
         return [f"{key_path(path)}: missing, and {alone.name} is there"]
-    found = [problem for problem in (rows_fault(path), token_fault(path)) if problem]
+    found = faults_of(partial(read_score_rows, path)) + token_faults(path)
     if (folder / CHECKPOINTS).is_dir() and not (folder / CHECKPOINTS / path.stem).exists():
         found.append(f"{path}: of step {parse_step(path.stem)}, of which there is no checkpoint")
     return found
@@ -133,10 +133,10 @@ def _fit_again(
 
 def _find_rated(folder: Path, path: Path, ratings: Path, request: Mapping[str, object]) -> pd.DataFrame | None:
     """Return the scores of the rated sentences that a fit was made on, with the ratings; None if some are gone."""
-    if not ratings.is_file() or sha256_file(ratings) != request["ratings_sha256"]:
+    if not has_hash(ratings, str(request["ratings_sha256"])):
         return None
     for scores in (folder / EVAL).glob(f"{RATED}*/{path.parent.name}/{path.name}"):
-        if sha256_file(scores) == request["rated_scores_sha256"]:
+        if has_hash(scores, str(request["rated_scores_sha256"])):
             return pd.read_parquet(scores).assign(rating=read_ratings(ratings)["rating"])
     return None
 
@@ -166,17 +166,9 @@ def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
     }
     known |= {token_path(path) for path in known if path.suffix == ".parquet"}
     paths = sorted(path for path in root.rglob("*") if path.name not in OF_DESKTOPS)
-    return [
-        foreign_fault(path, "not part of the scores")
-        for path in paths
-        if (is_leftover(path) if path.is_dir() else path not in known)
-    ]
+    foreign = (path for path in paths if (is_leftover(path) if path.is_dir() else path not in known))
+    return foreign_faults(foreign, "not part of the scores")
 
 
 def _is_of_step(path: Path) -> bool:
     return path.suffix in _SCORE and parse_step(path.stem) is not None
-
-
-def foreign_fault(path: Path, why: str) -> str:
-    """Name what does not belong where it is: what a killed process left behind, or else ``why``."""
-    return f"{path}: {'left behind by a killed process, or being written' if is_leftover(path) else why}"

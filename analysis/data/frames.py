@@ -19,8 +19,9 @@ from ucurve.eval.store.keys import check_owner
 from ucurve.eval.store.tables import ACCURACY
 from ucurve.eval.store.views import open_table
 from ucurve.storage.facts import own_faults, read_run_facts
+from ucurve.storage.faults import lasting, refuse_faults
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import HELD_OUT, METRICS, lasting, refuse_faults
+from ucurve.storage.run_folder import HELD_OUT, METRICS
 
 _READ = (
     *("step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule"),

@@ -24,6 +24,7 @@ from ucurve.huggingface.model_files import refuse_adapter, refuse_pointers
 from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS
 from ucurve.progress import log_line
 from ucurve.storage.facts import Manifest, RunFacts, RunIdentity, own_faults, read_manifest, read_run_facts
+from ucurve.storage.faults import listed_faults, refuse_faults
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
@@ -32,9 +33,7 @@ from ucurve.storage.run_folder import (
     TOKENIZER,
     WEIGHTS,
     checkpoints,
-    listed_faults,
     parse_step,
-    refuse_faults,
 )
 
 ALL = "all"  # alone among revisions: every one whose name has a step

@@ -31,7 +31,7 @@ from ucurve.eval.store.tokens import (
     keep_sentences,
     read_tokens,
     record_tokens,
-    token_fault,
+    token_faults,
     token_path,
     write_tokens,
 )
@@ -149,9 +149,9 @@ class ScoreStore:
     def mend_tokens(self, job: Job) -> None:
         """Drop damaged values of a job's tokens, and add the sums over words if these are wanted."""
         path = job.path(self.folder)
-        if problem := token_fault(path):
+        if problems := token_faults(path):
             again = "it is scored again" if self.wants_tokens(job) else "it is deleted"
-            log_line(f"{problem.partition(';')[0]}; {again}")
+            log_line(f"{problems[0].partition(';')[0]}; {again}")
             drop_tokens(path)
         elif self.settings.words and not has_tokens(path, words=True) and not self.lacks_tokens(job):
             there = read_tokens(self.folder, job.benchmark, job.scorer.name, job.target.step)

@@ -11,9 +11,10 @@ from pathlib import Path
 from ucurve.errors import BusyError, RunError
 from ucurve.progress import log_line
 from ucurve.storage.facts import ParentFacts, RunFacts, own_faults, read_run_facts, write_run_facts
+from ucurve.storage.faults import refuse_faults
 from ucurve.storage.files import new_folder, remove_leftovers, sha256_file, sha256_json, write_text
 from ucurve.storage.locks import only_writer
-from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT, METRICS, TOKENIZER, refuse_faults
+from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT, METRICS, TOKENIZER
 from ucurve.training.checkpoint_schedule import ScheduleSettings, checkpoint_steps
 from ucurve.training.config import RunRequest, RunSettings
 from ucurve.training.factors import factors_of

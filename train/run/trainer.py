@@ -16,8 +16,9 @@ from transformers import PreTrainedModel
 from ucurve.errors import RunError
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.facts import FullStart, RunFacts, own_faults, read_manifest
+from ucurve.storage.faults import refuse_faults
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder, refuse_faults
+from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder
 from ucurve.token_stream.order import Batches
 from ucurve.training import evaluation
 from ucurve.training.data.prefetch import Prefetcher

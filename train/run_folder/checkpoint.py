@@ -10,8 +10,9 @@ from ucurve.eval.scoring.loading import evaluating
 from ucurve.huggingface.pretrained import load_model
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import CheckpointFacts, Manifest, read_manifest, write_manifest
+from ucurve.storage.faults import listed_faults
 from ucurve.storage.files import contents, disk_faults, link_or_copy, new_folder, sha256_file
-from ucurve.storage.run_folder import MANIFEST, WEIGHTS, checkpoint_folder, listed_faults, step_name
+from ucurve.storage.run_folder import MANIFEST, WEIGHTS, checkpoint_folder, step_name
 from ucurve.training.model.masked import loading_class
 from ucurve.training.tokenizer.folder import tokenizer_files
 
@@ -118,11 +119,6 @@ def remove_weights(folder: Path) -> None:
     files = {name: digest for name, digest in manifest.files.items() if name != WEIGHTS}
     write_manifest(folder, manifest.model_copy(update={"files": files}))
     (folder / WEIGHTS).unlink()
-
-
-def has_weights(folder: Path, weights_sha256: str) -> bool:
-    """Tell whether a checkpoint's file of weights is there and has a hash."""
-    return (folder / WEIGHTS).is_file() and sha256_file(folder / WEIGHTS) == weights_sha256
 
 
 def other_shape(folder: Path | str | None) -> UserError:

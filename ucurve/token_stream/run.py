@@ -6,8 +6,9 @@ from typing import Any
 
 from ucurve.errors import UserError, missing_folder
 from ucurve.storage.facts import own_faults, read_run_facts
+from ucurve.storage.faults import refuse_faults
 from ucurve.storage.files import read_json_or_empty
-from ucurve.storage.run_folder import CONFIGURATION, RECORD, TOKENIZER, refuse_faults
+from ucurve.storage.run_folder import CONFIGURATION, RECORD, TOKENIZER
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import INDEX, TokenStore, is_complete_store, open_store
 from ucurve.yaml_files import read_yaml
