@@ -11,16 +11,15 @@ import pandas as pd
 from ucurve.config import check
 from ucurve.errors import DamagedError
 from ucurve.eval.linking import FAMILIES, parse_linking
-from ucurve.eval.metrics.accuracy import TiesRule, accuracy_table
+from ucurve.eval.metrics.accuracy import TiesRule
 from ucurve.eval.metrics.fitting import FitSettings, fit
 from ucurve.eval.metrics.ratings import read_ratings
-from ucurve.eval.metrics.significance import statistics_table
 from ucurve.eval.scoring.scorers import SCORERS
 from ucurve.eval.store.keys import PAIRS, order_of, score_faults
 from ucurve.eval.store.ratings import read_ratings_beside
 from ucurve.eval.store.reported import read_reported
-from ucurve.eval.store.rows import ScoreRows, read_score_rows, rows_path
-from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels, make_blocks, read_labels
+from ucurve.eval.store.rows import ScoreRows, add_linkings, read_score_rows, rows_path
+from ucurve.eval.store.tables import ACCURACY, FITS, TABLES, Labels, make_blocks, read_labels
 from ucurve.eval.store.tokens import token_faults, token_path
 from ucurve.eval.store.views import RATED, table_faults
 from ucurve.storage.facts import read_manifest
@@ -91,16 +90,12 @@ def _recomputed_faults(folder: Path, path: Path) -> list[str]:
         return []
     pairs, scores = pd.read_parquet(path.parents[1] / PAIRS), pd.read_parquet(path)
     made = ScoreRows(rows.score_sha256)
-    for kind in (ACCURACY, STATISTICS):
-        for rule in get_args(TiesRule):
-            names = [linking for linking, of_rule in rows.names(kind) if of_rule == rule]
-            known = [parse_linking(name) for name in names if name.partition(":")[0] in FAMILIES]  # else a user's own
-            computed = pairs, scores, known
-            table = accuracy_table(*computed, [rule]) if kind is ACCURACY else statistics_table(*computed, rule)
-            stored = [rows.table(kind, (linking.name, rule)) for linking in known]
-            blocks = make_blocks(kind, table, _labels(folder, path, stored[0])) if stored else {}
-            for linking in known:
-                made.add(kind, (linking.name, rule), blocks.get((linking.name, rule), kind.empty()))
+    for rule in get_args(TiesRule):
+        names = [linking for linking, of_rule in rows.names(ACCURACY) if of_rule == rule]
+        known = [parse_linking(name) for name in names if name.partition(":")[0] in FAMILIES]  # else a user's own
+        if known:
+            labels = _labels(folder, path, rows.table(ACCURACY, (known[0].name, rule)))
+            add_linkings(made, pairs, scores, known, rule, labels)
     for of in rows.names(FITS):
         fitted = _fit_again(folder, path, of, rows, pairs, scores)
         if fitted is not None:
@@ -109,7 +104,7 @@ def _recomputed_faults(folder: Path, path: Path) -> list[str]:
         f"{rows_path(path)}: the rows of {kind.name}, {', '.join(of)}, are not what the scores give"
         for kind in TABLES
         for of in made.names(kind)
-        if made.lines(kind, of) != rows.lines(kind, of)
+        if made.lines(kind, of) != rows.blocks.get((kind.name, of))
     ]
 
 

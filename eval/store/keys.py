@@ -10,7 +10,7 @@ import pandas as pd
 from ucurve.errors import DamagedError
 from ucurve.eval.pairs import data_hash
 from ucurve.storage.facts import Manifest, RunIdentity, read_manifest, read_run_facts
-from ucurve.storage.faults import lasting, missing_or_changed, refuse_faults
+from ucurve.storage.faults import faults_of, lasting, missing_or_changed, refuse_faults
 from ucurve.storage.files import has_hash
 from ucurve.storage.run_folder import EVAL, MANIFEST, STEPS, checkpoint_folder, parse_step
 from ucurve.storage.score_key import ScoreKey, key_path, read_key
@@ -145,20 +145,19 @@ def score_faults(folder: Path, scores: Path) -> list[str]:
 
     Where no score of the folder has a key, somebody made them in another way, and they are taken as they are.
     """
-    return lasting(lambda: _faults(folder, scores))
+    return faults_of(lambda: lasting(lambda: _check(folder, scores)))
 
 
-def _faults(folder: Path, scores: Path) -> list[str]:
+def _check(folder: Path, scores: Path) -> None:
     if not key_path(scores).exists():
-        alone = scores.is_file() and any(scores_below(folder))
-        return [f"{key_path(scores)}: missing, and the scores are there"] if alone else []
-    try:
-        key = read_key(scores)
-        found = Owner.of(folder).faults(scores, key)
-    except DamagedError as error:
-        return [str(error)]
+        if scores.is_file() and any(scores_below(folder)):
+            raise DamagedError(f"{key_path(scores)}: missing, and the scores are there")
+        return
+    key = read_key(scores)
     changed = scores.is_file() and not has_hash(scores, key.scores_sha256)
-    return [f"{scores}: not what was written"] if changed else found
+    found = [f"{scores}: not what was written"] if changed else Owner.of(folder).faults(scores, key)
+    if found:
+        raise DamagedError(*found)
 
 
 def find_key(scores: Path) -> ScoreKey | None:

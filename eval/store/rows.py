@@ -5,7 +5,7 @@ lines of each table, which follow as they stand in the table. A file of rows can
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -14,7 +14,19 @@ from types import MappingProxyType
 import pandas as pd
 
 from ucurve.errors import DamagedError
-from ucurve.eval.store.tables import TABLES, TableFile, as_lines, parse_table
+from ucurve.eval.linking import Linking
+from ucurve.eval.metrics.accuracy import TiesRule, accuracy_table
+from ucurve.eval.metrics.significance import statistics_table
+from ucurve.eval.store.tables import (
+    ACCURACY,
+    STATISTICS,
+    TABLES,
+    Labels,
+    TableFile,
+    as_lines,
+    make_blocks,
+    parse_table,
+)
 from ucurve.storage.facts import Facts, as_facts
 from ucurve.storage.files import new_file
 from ucurve.storage.score_key import read_key
@@ -77,6 +89,23 @@ class ScoreRows:
         """Add a block, in place of an older one of the same name."""
         self.blocks[kind.name, of] = block
         self.requests[kind.name, of] = request
+
+
+def add_linkings(
+    rows: ScoreRows,
+    pairs: pd.DataFrame,
+    scores: pd.DataFrame,
+    linkings: Sequence[Linking],
+    rule: TiesRule,
+    labels: Labels,
+) -> None:
+    """Compute accuracies and statistics of linking functions, and add them to the rows of a score."""
+    accuracies = accuracy_table(pairs, scores, linkings, [rule])
+    statistics = statistics_table(pairs, scores, linkings, rule)
+    for kind, table in ((ACCURACY, accuracies), (STATISTICS, statistics)):
+        blocks = make_blocks(kind, table, labels)
+        for linking in linkings:  # one that reads what the scores lack has no rows, and a block that says so
+            rows.add(kind, (linking.name, rule), blocks.get((linking.name, rule), kind.empty()))
 
 
 def rows_path(scores: Path) -> Path:

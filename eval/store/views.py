@@ -5,9 +5,9 @@ writes them again when its work is done. A table may be missing, after a kill or
 """
 
 import filecmp
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,13 +18,12 @@ from ucurve.eval.store.keys import ADVICE, Owner, order_of, scores_below
 from ucurve.eval.store.rows import ScoreRows, of_other_version, read_score_rows, rows_path, write_rows
 from ucurve.eval.store.tables import TABLES, TableFile, read_table
 from ucurve.progress import log_line
-from ucurve.storage.faults import refuse_faults
+from ucurve.storage.faults import lasting, refuse_faults
 from ucurve.storage.files import beside
 from ucurve.storage.locks import Claims
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS
 from ucurve.storage.score_key import read_key
 
-_TRIES, _PAUSE = 5, 0.05  # a reader may meet a table that is just being replaced, and tries again
 RATED = "ratings-"  # the names of benchmarks that are rated sentences begin with it
 _TABLES = "tables"  # what is claimed while tables or rows are changed
 
@@ -140,29 +139,23 @@ def open_table(kind: TableFile, folder: Path) -> Iterator[Path | None]:
         return
     with TemporaryDirectory() as place:
         made = Path(place) / kind.name
-        _make_checked(kind, folder, made)
+        lasting(partial(_make_checked, kind, folder, made))
         yield made
 
 
 def _make_checked(kind: TableFile, folder: Path, made: Path) -> None:
     """Write a table to another place and compare it with the one of the folder, if that is there."""
-    for tries in range(_TRIES, 0, -1):
-        try:
-            _make_tables(folder, {kind: made})
-            path = kind.path(folder)
-            if not _wrong_tables(folder, {kind: made}):
-                break
-            if missing := missing_rows(folder):
-                raise DamagedError(f"{missing[0]}: missing, and {path} is there; {ADVICE}")
-            what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
-            raise DamagedError(
-                f"{path}: not what was written; python score.py {what} 'benchmarks=[...]' makes it again from the "
-                "stored scores; no score is computed again"
-            )
-        except (DamagedError, FileNotFoundError):  # a sweep may just be at work
-            if tries == 1:
-                raise
-            time.sleep(_PAUSE)
+    _make_tables(folder, {kind: made})
+    path = kind.path(folder)
+    if not _wrong_tables(folder, {kind: made}):
+        return
+    if missing := missing_rows(folder):
+        raise DamagedError(f"{missing[0]}: missing, and {path} is there; {ADVICE}")
+    what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
+    raise DamagedError(
+        f"{path}: not what was written; python score.py {what} 'benchmarks=[...]' makes it again from the stored "
+        "scores; no score is computed again"
+    )
 
 
 def load_table(kind: TableFile, folder: Path) -> pd.DataFrame:

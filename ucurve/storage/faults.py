@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ucurve.errors import DamagedError
@@ -43,13 +44,13 @@ def faults_of(read: Callable[[], object]) -> list[str]:
     return []
 
 
-def lasting(find: Callable[[], list[str]]) -> list[str]:
-    """Return the faults that are still found after some tries: a reader may meet files that are just being replaced."""
+def lasting(read: Callable[[], None]) -> None:
+    """Read something some times before what is damaged or missing counts: it may just be replaced by a writer."""
     for _ in range(_TRIES - 1):
-        if not (faults := find()):
-            return faults
+        with suppress(DamagedError, FileNotFoundError):
+            return read()
         time.sleep(_PAUSE)
-    return find()
+    return read()
 
 
 def refuse_faults(problems: Iterable[str], advice: str) -> None:
