@@ -86,7 +86,8 @@ def verify_folder(run: Path, deep: bool = False) -> None:
         hint = f", but holds some: give run={inner[0]}" if inner else ""
         raise UserError(f"run={run} is not a run folder, which holds {CONFIGURATION} and {RECORD}{hint}")
     alone = (run / EVAL).is_dir() and not any((run / name).exists() for name in (CONFIGURATION, RECORD))
-    problems = verify_scores(run, deep) if alone else run_faults(run, deep)
+    # Two checks may find the same.
+    problems = dict.fromkeys(verify_scores(run, deep) if alone else run_faults(run, deep))
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))
     for note in () if alone else run_notes(run):
@@ -128,8 +129,7 @@ def run_faults(run: Path, deep: bool = False) -> list[str]:
     problems += own_faults(run, facts) + metrics_faults(run / METRICS, plan, facts)
     problems += state_faults(run, settings.kept_steps if facts.finished and not facts.averaged else ())
     problems += held_out_faults(run / HELD_OUT, plan, facts)
-    problems += verify_scores(run, deep) + _checkpoint_faults(run, plan, facts)
-    return list(dict.fromkeys(problems))  # two checks may find the same
+    return problems + verify_scores(run, deep) + _checkpoint_faults(run, plan, facts)
 
 
 def _checkpoint_faults(run: Path, plan: Plan, facts: RunFacts) -> list[str]:

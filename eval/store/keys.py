@@ -10,7 +10,7 @@ import pandas as pd
 from ucurve.errors import DamagedError
 from ucurve.eval.pairs import data_hash
 from ucurve.storage.facts import Manifest, RunIdentity, read_manifest, read_run_facts
-from ucurve.storage.faults import faults_of, lasting, missing_or_changed, refuse_faults
+from ucurve.storage.faults import faults_of, lasting, refuse_faults
 from ucurve.storage.files import has_hash
 from ucurve.storage.run_folder import EVAL, MANIFEST, STEPS, checkpoint_folder, parse_step
 from ucurve.storage.score_key import ScoreKey, key_path, read_key
@@ -113,9 +113,8 @@ def check_pairs(pairs: Path) -> None:
     """Check a stored pair table before it is used: it must be the one that the scores beside it are of."""
     known = scored_hashes(pairs.parent)
     if known and stored_hash(pairs) not in known:
-        raise DamagedError(
-            f"{pairs}: {missing_or_changed(pairs)}; python score.py ... writes it again; no score is computed again"
-        )
+        problem = "not what was written" if pairs.is_file() else "missing"
+        raise DamagedError(f"{pairs}: {problem}; python score.py ... writes it again; no score is computed again")
 
 
 def check_places(folder: Path, replaced: Collection[Path]) -> None:

@@ -21,8 +21,8 @@ from ucurve.eval.scoring.text.layout import TokenLayout, Words
 from ucurve.eval.scoring.text.sentences import Flags, Ids, Scores
 from ucurve.eval.store.keys import find_key
 from ucurve.eval.store.scores import pairs_path, score_path
-from ucurve.storage.faults import missing_or_changed
-from ucurve.storage.files import has_hash, new_file, sha256_file, sha256_json
+from ucurve.storage.faults import file_faults
+from ucurve.storage.files import new_file, sha256_file, sha256_json
 from ucurve.storage.run_folder import STEPS
 from ucurve.storage.score_key import ScoreInputs, TokenFacts, read_key, write_key
 
@@ -122,12 +122,8 @@ def token_faults(scores: Path) -> list[str]:
     facts, path = _facts(scores), token_path(scores)
     if facts is None:
         return [f"{path}: the key beside the scores does not name it; {_ADVICE}"] if path.exists() else []
-    if not has_hash(path, facts.sha256):
-        return [f"{path}: {missing_or_changed(path)}; {_ADVICE}"]
-    described = scores.parents[1] / facts.sentences
-    if not has_hash(described, facts.sentences_sha256):
-        return [f"{described}: {missing_or_changed(described)}, so that {path} cannot be read; {_ADVICE}"]
-    return []
+    recorded = {path: facts.sha256, scores.parents[1] / facts.sentences: facts.sentences_sha256}
+    return [f"{problem}; {_ADVICE}" for problem in file_faults(recorded)]
 
 
 def has_tokens(scores: Path, words: bool, corrected: bool = False) -> bool:
@@ -145,7 +141,7 @@ def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredT
     if facts is None:
         return None
     if problems := token_faults(scores):
-        raise DamagedError(*problems)
+        raise DamagedError(problems[0])
     table = pq.read_table(token_path(scores))
     words = _values(table, "word_lp").astype(np.float64) if facts.words else None
     starts = _starts(table, "word_lp") if facts.words else None

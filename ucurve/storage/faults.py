@@ -24,9 +24,10 @@ def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str
     return missing + foreign + changed
 
 
-def missing_or_changed(path: Path) -> str:
-    """Say which of the two a file is that is not what was written."""
-    return "not what was written" if path.is_file() else "missing"
+def file_faults(recorded: Mapping[Path, str | None]) -> list[str]:
+    """Name the files that are missing or not what was written, by the SHA-256 that was recorded of each."""
+    wrong = [path for path, sha256 in recorded.items() if not has_hash(path, sha256)]
+    return [f"{path}: {'not what was written' if path.is_file() else 'missing'}" for path in wrong]
 
 
 def foreign_faults(paths: Iterable[Path], why: str) -> list[str]:
