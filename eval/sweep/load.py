@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import pandas as pd
 
-from ucurve.errors import RunError, UcurveError, UserError
+from ucurve.errors import RunError, UcurveError, UserError, first_line
 from ucurve.eval.benchmarks.card import Benchmark
 from ucurve.eval.benchmarks.files.unpacking import UNPACKED
 from ucurve.eval.benchmarks.load import fingerprint, load_benchmark
@@ -247,8 +247,7 @@ class WeightFetcher:
         except Exception as error:  # the hub's client raises errors of several libraries
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise  # a full disk has a message of its own
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise RunError(f"the hub does not give the weights of {weights.name} ({reason})") from error
+            raise RunError(f"the hub does not give the weights of {weights.name} ({first_line(error)})") from error
 
     def _left(self, revisions: Sequence[HubWeights]) -> list[HubWeights]:
         """Return the revisions of which an earlier process, perhaps a killed one, has fetched what is to be removed."""
