@@ -105,7 +105,8 @@ def add_linkings(
     for kind, table in ((ACCURACY, accuracies), (STATISTICS, statistics)):
         blocks = make_blocks(kind, table, labels)
         for linking in linkings:  # one that reads what the scores lack has no rows, and a block that says so
-            rows.add(kind, (linking.name, rule), blocks.get((linking.name, rule), kind.empty()))
+            of = (linking.name, rule)
+            rows.add(kind, of, blocks[of] if of in blocks else kind.empty())
 
 
 def rows_path(scores: Path) -> Path:
