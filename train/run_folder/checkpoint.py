@@ -155,11 +155,10 @@ def _save_model(model: "PreTrainedModel", folder: Path) -> None:
 def describe_files(folder: Path, facts: CheckpointFacts, weights_sha256: str | None = None) -> Manifest:
     """Return the manifest of what is in a folder; the hash is given of weights that may not be there."""
     files = {path.name: sha256_file(path) for path in contents(folder) if path.name != MANIFEST}
-    tokenizer = tokenizer_sha256(folder)
     return Manifest(
         **{name: getattr(facts, name) for name in CheckpointFacts.model_fields},
         weights_sha256=weights_sha256 or files[WEIGHTS],
-        tokenizer_sha256=tokenizer,
+        tokenizer_sha256=tokenizer_sha256(folder),
         files=files,
     )
 

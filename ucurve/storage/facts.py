@@ -264,7 +264,7 @@ class RunFacts(Facts):
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest of a checkpoint."""
-    MANIFEST_SEAL.write(folder / MANIFEST, _known(manifest))
+    MANIFEST_SEAL.write(folder / MANIFEST, known(manifest))
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -278,7 +278,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def write_state_facts(folder: Path, facts: StateFacts) -> None:
     """Write ``state.json`` of a full state, without what is not known."""
-    STATE.write(folder / STATE_FACTS, _known(facts))
+    STATE.write(folder / STATE_FACTS, known(facts))
 
 
 def read_state_facts(folder: Path) -> StateFacts:
@@ -288,11 +288,12 @@ def read_state_facts(folder: Path) -> StateFacts:
 
 def write_run_facts(run: Path, facts: RunFacts) -> None:
     """Write ``run.json``, without what is not known."""
-    RECORD_SEAL.write(run / RECORD, _known(facts))
+    RECORD_SEAL.write(run / RECORD, known(facts))
 
 
-def _known(facts: Facts) -> dict[str, object]:
-    return {key: value for key, value in facts.model_dump().items() if value is not None}
+def known(facts: Facts) -> dict[str, object]:
+    """Return what is written of facts: without what is not known."""
+    return {key: value for key, value in facts.model_dump(mode="json").items() if value is not None}
 
 
 def read_run_facts(run: Path) -> RunFacts | None:
