@@ -19,8 +19,11 @@ def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str
     absent = [folder / name for name in set(listed) - set(found)]
     missing = [f"{path}: missing" for path in sorted({one if one.parent.is_dir() else one.parent for one in absent})]
     foreign = [f"{folder / name}: not in {by}" for name in sorted(set(found) - set(listed))]
-    both = sorted(set(found) & set(listed))
-    changed = [f"{folder / name}: its hash is not {by}'s" for name in both if not has_hash(folder / name, listed[name])]
+    changed = [
+        f"{folder / name}: its hash is not {by}'s"
+        for name in sorted(set(found) & set(listed))
+        if not has_hash(folder / name, listed[name])
+    ]
     return missing + foreign + changed
 
 
