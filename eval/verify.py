@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
@@ -10,20 +11,20 @@ import pandas as pd
 from ucurve.config import check
 from ucurve.errors import DamagedError
 from ucurve.eval.linking import FAMILIES, parse_linking
-from ucurve.eval.metrics.accuracy import TiesRule, accuracy_table
+from ucurve.eval.metrics.accuracy import TiesRule
 from ucurve.eval.metrics.fitting import FitSettings, fit
 from ucurve.eval.metrics.ratings import read_ratings
-from ucurve.eval.metrics.significance import statistics_table
 from ucurve.eval.scoring.scorers import SCORERS
-from ucurve.eval.store.keys import PAIRS, find_key, order_of, score_fault
-from ucurve.eval.store.ratings import ratings_fault
-from ucurve.eval.store.reported import reported_fault
-from ucurve.eval.store.rows import ScoreRows, read_score_rows, rows_fault, rows_path
-from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TABLES, Labels, make_blocks, read_labels
-from ucurve.eval.store.tokens import token_fault, token_path
+from ucurve.eval.store.keys import PAIRS, order_of, score_faults
+from ucurve.eval.store.ratings import read_ratings_beside
+from ucurve.eval.store.reported import read_reported
+from ucurve.eval.store.rows import ScoreRows, add_linkings, read_score_rows, rows_path
+from ucurve.eval.store.tables import ACCURACY, FITS, TABLES, Labels, make_blocks, read_labels
+from ucurve.eval.store.tokens import token_faults, token_path
 from ucurve.eval.store.views import RATED, table_faults
 from ucurve.storage.facts import read_manifest
-from ucurve.storage.files import OF_DESKTOPS, is_leftover, sha256_file
+from ucurve.storage.faults import faults_of, foreign_faults
+from ucurve.storage.files import OF_DESKTOPS, has_hash, is_leftover
 from ucurve.storage.locks import EVAL_LOCKS, FETCHED
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
@@ -50,9 +51,9 @@ def verify_scores(folder: Path, deep: bool = False) -> list[str]:
     found = _foreign(root, benchmarks)
     for place in benchmarks:
         name = place.relative_to(root).as_posix()
-        found += [problem for problem in (_unreadable(place / PAIRS), reported_fault(folder, name)) if problem]
-        if (place / RATINGS).exists() and (problem := ratings_fault(folder, name)):
-            found.append(problem)
+        found += _pair_faults(place / PAIRS)
+        for read in (read_reported, read_ratings_beside):
+            found += faults_of(partial(read, folder, name))
         files = (path for path in place.glob(f"*/{STEPS}") if _is_of_step(path))
         for path in sorted({path.with_suffix(".parquet") for path in files}):  # also where only key or rows are
             found += _score_faults(folder, path) or (_recomputed_faults(folder, path) if deep else [])
@@ -62,23 +63,21 @@ def verify_scores(folder: Path, deep: bool = False) -> list[str]:
         return found if found else [str(error)]
 
 
-def _unreadable(pairs: Path) -> str | None:
+def _pair_faults(pairs: Path) -> list[str]:
     try:
         pd.read_parquet(pairs)
     except (OSError, ValueError) as error:
-        return f"{pairs}: cannot be read ({str(error).splitlines()[0]})"
-    return None
+        return [f"{pairs}: cannot be read ({str(error).splitlines()[0]})"]
+    return []
 
 
 def _score_faults(folder: Path, path: Path) -> list[str]:
-    problem = score_fault(folder, path)
-    if problem is not None:
-        return [problem]
-    key = find_key(path)
-    if key is None:
+    if problems := score_faults(folder, path):
+        return problems
+    if not key_path(path).exists():
         alone = path if path.exists() else rows_path(path)
         return [f"{key_path(path)}: missing, and {alone.name} is there"]
-    found = [problem for problem in (rows_fault(path), token_fault(path)) if problem]
+    found = faults_of(partial(read_score_rows, path)) + token_faults(path)
     if (folder / CHECKPOINTS).is_dir() and not (folder / CHECKPOINTS / path.stem).exists():
         found.append(f"{path}: of step {parse_step(path.stem)}, of which there is no checkpoint")
     return found
@@ -91,16 +90,12 @@ def _recomputed_faults(folder: Path, path: Path) -> list[str]:
         return []
     pairs, scores = pd.read_parquet(path.parents[1] / PAIRS), pd.read_parquet(path)
     made = ScoreRows(rows.score_sha256)
-    for kind in (ACCURACY, STATISTICS):
-        for rule in get_args(TiesRule):
-            names = [linking for linking, of_rule in rows.names(kind) if of_rule == rule]
-            known = [parse_linking(name) for name in names if name.partition(":")[0] in FAMILIES]  # else a user's own
-            computed = pairs, scores, known
-            table = accuracy_table(*computed, [rule]) if kind is ACCURACY else statistics_table(*computed, rule)
-            stored = [rows.table(kind, (linking.name, rule)) for linking in known]
-            blocks = make_blocks(kind, table, _labels(folder, path, stored[0])) if stored else {}
-            for linking in known:
-                made.add(kind, (linking.name, rule), blocks.get((linking.name, rule), kind.empty()))
+    for rule in get_args(TiesRule):
+        names = [linking for linking, of_rule in rows.names(ACCURACY) if of_rule == rule]
+        known = [parse_linking(name) for name in names if name.partition(":")[0] in FAMILIES]  # else a user's own
+        if known:
+            labels = _labels(folder, path, rows.table(ACCURACY, (known[0].name, rule)))
+            add_linkings(made, pairs, scores, known, rule, labels)
     for of in rows.names(FITS):
         fitted = _fit_again(folder, path, of, rows, pairs, scores)
         if fitted is not None:
@@ -109,7 +104,7 @@ def _recomputed_faults(folder: Path, path: Path) -> list[str]:
         f"{rows_path(path)}: the rows of {kind.name}, {', '.join(of)}, are not what the scores give"
         for kind in TABLES
         for of in made.names(kind)
-        if made.lines(kind, of) != rows.lines(kind, of)
+        if made.lines(kind, of) != rows.blocks.get((kind.name, of))
     ]
 
 
@@ -133,10 +128,10 @@ def _fit_again(
 
 def _find_rated(folder: Path, path: Path, ratings: Path, request: Mapping[str, object]) -> pd.DataFrame | None:
     """Return the scores of the rated sentences that a fit was made on, with the ratings; None if some are gone."""
-    if not ratings.is_file() or sha256_file(ratings) != request["ratings_sha256"]:
+    if not has_hash(ratings, str(request["ratings_sha256"])):
         return None
     for scores in (folder / EVAL).glob(f"{RATED}*/{path.parent.name}/{path.name}"):
-        if sha256_file(scores) == request["rated_scores_sha256"]:
+        if has_hash(scores, str(request["rated_scores_sha256"])):
             return pd.read_parquet(scores).assign(rating=read_ratings(ratings)["rating"])
     return None
 
@@ -166,17 +161,9 @@ def _foreign(root: Path, benchmarks: list[Path]) -> list[str]:
     }
     known |= {token_path(path) for path in known if path.suffix == ".parquet"}
     paths = sorted(path for path in root.rglob("*") if path.name not in OF_DESKTOPS)
-    return [
-        foreign_fault(path, "not part of the scores")
-        for path in paths
-        if (is_leftover(path) if path.is_dir() else path not in known)
-    ]
+    foreign = (path for path in paths if (is_leftover(path) if path.is_dir() else path not in known))
+    return foreign_faults(foreign, "not part of the scores")
 
 
 def _is_of_step(path: Path) -> bool:
     return path.suffix in _SCORE and parse_step(path.stem) is not None
-
-
-def foreign_fault(path: Path, why: str) -> str:
-    """Name what does not belong where it is: what a killed process left behind, or else ``why``."""
-    return f"{path}: {'left behind by a killed process, or being written' if is_leftover(path) else why}"

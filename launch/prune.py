@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
-from ucurve.eval.store.keys import order_of, score_fault, scores_below
+from ucurve.eval.store.keys import order_of, score_faults, scores_below
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.files import contents
@@ -82,7 +82,7 @@ def scored_steps(run: Path) -> set[int]:
     steps: dict[tuple[str, str], set[int]] = {}
     for scores in scores_below(run):
         step, benchmark, scorer = order_of(run, scores)
-        if score_fault(run, scores) is None:
+        if not score_faults(run, scores):
             steps.setdefault((benchmark, scorer), set()).add(step)
     lacking = {*load_settings(run).eval.benchmarks} - {benchmark.split("/")[0] for benchmark, _ in steps}
     if lacking or not steps:

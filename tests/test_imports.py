@@ -26,7 +26,7 @@ ORDER = {
         "launch",
         "workbench",
     ],
-    "ucurve.storage": ["files", "sealed tabular", "run_folder", "locks facts", "score_key"],
+    "ucurve.storage": ["files", "faults sealed tabular", "run_folder", "locks facts", "score_key"],
     "ucurve.huggingface": [
         "attention lstm selective_scan tokenizer_files model_files",
         "foreign_code",

@@ -28,9 +28,17 @@ from pydantic.dataclasses import dataclass
 from ucurve.config import check
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
-from ucurve.storage.facts import FullStart, ObjectiveKind, Precision, Seeds, Start, read_manifest, read_run_facts
-from ucurve.storage.run_folder import HELD_OUT_COLUMNS, MANIFEST, MASKED_COLUMNS, RESUME, STATE_FACTS
-from ucurve.storage.sealed import STATE
+from ucurve.storage.facts import (
+    FullStart,
+    ObjectiveKind,
+    Precision,
+    Seeds,
+    Start,
+    read_manifest,
+    read_run_facts,
+    read_state_facts,
+)
+from ucurve.storage.run_folder import HELD_OUT_COLUMNS, MANIFEST, MASKED_COLUMNS, RESUME
 from ucurve.token_stream.order import split_steps
 from ucurve.training.checkpoint_schedule import ScheduleSettings, fill_count
 from ucurve.training.corpus.settings import CorpusSettings, WordCounter
@@ -548,13 +556,13 @@ def _read_start(values: Configuration) -> Configuration:
         return {"started_from": asdict(found)}
     state = run / RESUME / folder.name
     try:
-        kept = STATE.read(state / STATE_FACTS)
+        kept = read_state_facts(state)
     except DamagedError as error:
         raise UserError(
             f"start_with=state: {state} holds no full state; 'resume.keep_states=[{manifest.step}]' keeps it where "
             f"{run.name} is trained"
         ) from error
-    return {"started_from": asdict(found) | {"state_sha256": kept["state_sha256"]}}
+    return {"started_from": asdict(found) | {"state_sha256": kept.state_sha256}}
 
 
 def _read_request(values: Configuration) -> RunRequest:

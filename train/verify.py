@@ -12,13 +12,14 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
-from ucurve.errors import RunError, UserError, missing_folder
-from ucurve.eval.verify import foreign_fault, verify_scores
+from ucurve.errors import RunError, UserError, check_folder
+from ucurve.eval.verify import verify_scores
 from ucurve.invocation import command
 from ucurve.progress import log_line
 from ucurve.provenance import versions
 from ucurve.storage.facts import Manifest, RunFacts, own_faults, read_manifest, read_run_facts
-from ucurve.storage.files import contents, sha256_file
+from ucurve.storage.faults import foreign_faults
+from ucurve.storage.files import contents, has_hash
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
@@ -78,14 +79,14 @@ def _next_command(run: Path) -> str:
 
 def verify_folder(run: Path, deep: bool = False) -> None:
     """Print that a run folder, or one that a model was scored into, is whole; else raise a ``RunError``."""
-    if not run.is_dir():
-        raise missing_folder("run", run)
+    check_folder("run", run)
     if not any((run / name).exists() for name in (CONFIGURATION, RECORD, EVAL)):
         inner = sorted(path.parent for depth in ("*", "*/*") for path in run.glob(f"{depth}/{RECORD}"))
         hint = f", but holds some: give run={inner[0]}" if inner else ""
         raise UserError(f"run={run} is not a run folder, which holds {CONFIGURATION} and {RECORD}{hint}")
     alone = (run / EVAL).is_dir() and not any((run / name).exists() for name in (CONFIGURATION, RECORD))
-    problems = verify_scores(run, deep) if alone else run_faults(run, deep)
+    # Two checks may find the same.
+    problems = dict.fromkeys(verify_scores(run, deep) if alone else run_faults(run, deep))
     if problems:
         raise RunError(f"{run}: {len(problems)} fault(s)\n  " + "\n  ".join(problems))
     for note in () if alone else run_notes(run):
@@ -155,16 +156,15 @@ def _manifest_faults(folder: Path, plan: Plan, facts: RunFacts) -> list[str]:
 def layout_faults(run: Path, steps: Sequence[int], files: Collection[str] = _FILES) -> list[str]:
     """Name what is missing in a run folder or does not belong there, and the same for its checkpoints."""
     missing = [f"{run / name}: missing" for name in sorted(files) if not (run / name).is_file()]
-    foreign = [
-        foreign_fault(path, "not part of a run folder")
-        for path in contents(run)
-        if not (path.name in files and path.is_file()) and not (path.name in _FOLDERS and path.is_dir())
-    ]
+    known = {run / name for name in files if (run / name).is_file()} | {
+        run / name for name in _FOLDERS if (run / name).is_dir()
+    }
+    foreign = foreign_faults((path for path in contents(run) if path not in known), "not part of a run folder")
     place = run / CHECKPOINTS
     scheduled = {step_name(step) for step in steps}
     present = {path.name for path in contents(place)} if place.is_dir() else set()
     missing_steps = [f"{place / name}: missing" for name in sorted(scheduled - present)]
-    foreign_steps = [foreign_fault(place / name, "not on the schedule") for name in sorted(present - scheduled)]
+    foreign_steps = foreign_faults((place / name for name in sorted(present - scheduled)), "not on the schedule")
     return missing + foreign + missing_steps + foreign_steps
 
 
@@ -199,7 +199,7 @@ def metrics_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
             last = values["step"] if values is not None and isinstance(values.get("step"), int) else last + 1
     if facts.finished and last != plan.steps:
         found.append(f"{path}: ends at step {last}, the run has {plan.steps}")
-    if facts.metrics_sha256 not in (None, sha256_file(path)):
+    if facts.metrics_sha256 is not None and not has_hash(path, facts.metrics_sha256):
         found.insert(0, f"{path}: its hash is not run.json's")
     more = len(found) - _SHOWN  # one lost line of a long run must not hide the rest of the report
     return found if more <= 0 else [*found[:_SHOWN], f"{path}: {more} more faults"]

@@ -83,6 +83,17 @@ def missing_folder(kind: str, path: Path) -> UserError:
     return UserError(f"{kind}: no folder {path}.{hint}")
 
 
+def check_folder(kind: str, path: Path) -> None:
+    """Check that a folder is there that was given for a key (``missing_folder``)."""
+    if not path.is_dir():
+        raise missing_folder(kind, path)
+
+
+def first_line(error: Exception) -> str:
+    """Return the kind and the first line of a library's error, for a message of ours."""
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
 def may_be_hub_id(name: str, old_names: bool = False) -> bool:
     """Tell ``owner/name`` on the hub from a mistyped path: no ``owner`` is here, and it looks like no path.
 

@@ -19,8 +19,9 @@ from ucurve.eval.store.keys import check_owner
 from ucurve.eval.store.tables import ACCURACY
 from ucurve.eval.store.views import open_table
 from ucurve.storage.facts import own_faults, read_run_facts
+from ucurve.storage.faults import lasting, refuse_faults
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import HELD_OUT, METRICS, lasting, refuse_faults
+from ucurve.storage.run_folder import HELD_OUT, METRICS
 
 _READ = (
     *("step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule"),
@@ -91,7 +92,7 @@ def held_out_frame(runs: Iterable[Run]) -> pd.DataFrame:
     frames = []
     for run in runs:
         if run.facts and HELD_OUT in run.facts.files and run.facts.objective in ("causal", "hybrid"):
-            refuse_faults(lasting(partial(_held_out_faults, run)), "restore it from a copy")
+            lasting(partial(_check_held_out, run))
             frames.append(_with_run_names(run, read_table(run.folder / HELD_OUT, HELD_OUT_COLUMNS)))
     return _concatenate(frames, ["run", "line", *HELD_OUT_COLUMNS])
 
@@ -210,9 +211,9 @@ def _read_metrics(run: Run) -> pd.DataFrame:
     return _with_run_names(run, records.drop_duplicates("step", keep="last"))
 
 
-def _held_out_faults(run: Run) -> list[str]:
+def _check_held_out(run: Run) -> None:
     """Compare the held-out losses with what ``run.json`` says now, as training may have added some since."""
-    return own_faults(run.folder, read_run_facts(run.folder), [HELD_OUT])
+    refuse_faults(own_faults(run.folder, read_run_facts(run.folder), [HELD_OUT]), "restore it from a copy")
 
 
 def _digest(run: Run) -> str | None:

@@ -13,8 +13,9 @@ from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.huggingface.tokenizer_files import STATISTICS
 from ucurve.storage.facts import RunFacts, own_faults
+from ucurve.storage.faults import refuse_faults
 from ucurve.storage.files import read_json_object
-from ucurve.storage.run_folder import TOKENIZER, refuse_faults
+from ucurve.storage.run_folder import TOKENIZER
 
 _CONDITION = ["setting", "step", "benchmark", "scorer", "linking", "ties_rule"]
 _TUNED, _OWN = "morcela:", "morcela:own"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ucurve.errors import UserError, missing_folder, nearest
+from ucurve.errors import UserError, check_folder, first_line, nearest
 from ucurve.eval.benchmarks.card import DEMO, Benchmark
 from ucurve.eval.benchmarks.expressions import groups
 from ucurve.eval.benchmarks.files.readers import Row, read_rows
@@ -45,8 +45,8 @@ def read_published(
     card: Benchmark, root: Path | None, text: Container[str] = (), unpacked: int = UNPACKED
 ) -> list[Row]:
     """Read the rows of a benchmark as published, from the hub if it has no folder; columns in ``text`` stay text."""
-    if root is not None and not root.is_dir() and card.place is None:
-        raise missing_folder("benchmark_root", root)
+    if root is not None and card.place is None:
+        check_folder("benchmark_root", root)
     if card.name == DEMO and (root is None or not (root / card.name).is_dir()):
         from ucurve.templates.demo import demo_pairs
 
@@ -104,11 +104,11 @@ def pin(card: Benchmark) -> Benchmark:
 
 def _not_fetched(card: Benchmark, error: Exception) -> UserError:
     assert card.hub is not None
-    reason = f"{type(error).__name__}: {error}".splitlines()[0]
     at = f" at the revision {card.hub.revision!r}" if card.hub.revision else ""
     return UserError(
-        f"benchmark {card.name!r} could not be fetched from the hub data set {card.hub.name}{at} ({reason}); "
-        "give benchmark_root=DIR to read it from local files; in train.py 'benchmarks=[]' scores nothing"
+        f"benchmark {card.name!r} could not be fetched from the hub data set {card.hub.name}{at} "
+        f"({first_line(error)}); give benchmark_root=DIR to read it from local files; in train.py 'benchmarks=[]' "
+        "scores nothing"
     )
 
 

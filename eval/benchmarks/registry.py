@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 
-from ucurve.errors import UserError, missing_folder, nearest, unknown_name
+from ucurve.errors import UserError, check_folder, nearest, unknown_name
 from ucurve.eval.benchmarks.card import CARD_FILE, CARD_SUFFIXES, Benchmark, read_card
 from ucurve.eval.pairs import full_name, split_name
 from ucurve.yaml_files import file_names
@@ -113,8 +113,8 @@ def _present(family: Benchmark, root: Path | None) -> list[Benchmark]:
         if family.hub is None:
             raise UserError(f"benchmark {family.name!r} is not on the hub; give benchmark_root=DIR with its files")
         return members
-    if root is not None and family.place is None and not root.is_dir():
-        raise missing_folder("benchmark_root", root)
+    if root is not None and family.place is None:
+        check_folder("benchmark_root", root)
     found = [member for member in members if member.matching(root)]
     if not found:
         forms = " or ".join(members[0].files)
@@ -124,8 +124,7 @@ def _present(family: Benchmark, root: Path | None) -> list[Benchmark]:
 
 def find_in_folder(folder: Path) -> tuple[tuple[Benchmark, ...], Path | None]:
     """Return the benchmarks in a folder, one for each language, and the ``benchmark_root`` to load them from."""
-    if not folder.is_dir():
-        raise missing_folder("benchmark", folder)
+    check_folder("benchmark", folder)
     if is_card(str(folder)):
         return expand_benchmarks([str(folder)]), None
     if (CARDS / f"{folder.name}.yaml").is_file():

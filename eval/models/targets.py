@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
 
-from ucurve.errors import DamagedError, UserError, may_be_hub_id, missing_folder
+from ucurve.errors import DamagedError, UserError, check_folder, first_line, may_be_hub_id, missing_folder
 from ucurve.eval.models.folder import hash_of_parts, hash_parts
 from ucurve.eval.models.hub_weights import HubFile, HubWeights, list_weights, loaded_weights
 from ucurve.eval.models.revision_names import (
@@ -24,6 +24,7 @@ from ucurve.huggingface.model_files import refuse_adapter, refuse_pointers
 from ucurve.huggingface.tokenizer_files import TOKENIZER_FILES, UNIGRAM_COUNTS
 from ucurve.progress import log_line
 from ucurve.storage.facts import Manifest, RunFacts, RunIdentity, own_faults, read_manifest, read_run_facts
+from ucurve.storage.faults import listed_faults, refuse_faults
 from ucurve.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
@@ -32,9 +33,7 @@ from ucurve.storage.run_folder import (
     TOKENIZER,
     WEIGHTS,
     checkpoints,
-    listed_faults,
     parse_step,
-    refuse_faults,
 )
 
 ALL = "all"  # alone among revisions: every one whose name has a step
@@ -106,8 +105,7 @@ class Target:
 
 def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     """List the checkpoints of a run, or those of ``steps``, in order; a ``DamagedError`` for damaged files."""
-    if not run.is_dir():
-        raise missing_folder("run", run)
+    check_folder("run", run)
     facts = read_run_facts(run)
     if facts is None and (run / CONFIGURATION).is_file():
         raise DamagedError(f"{run / RECORD}: missing, and the folder is a run's; restore it from a copy")
@@ -187,8 +185,7 @@ def _model_target(
     local, hub = Path(model).expanduser(), None
     if local.is_dir():
         folder, name = local if revision is None else local / revision, local.resolve().name
-        if not folder.is_dir():
-            raise missing_folder("revisions", folder)
+        check_folder("revisions", folder)
         if (folder / CHECKPOINTS).is_dir():
             one = next(iter(checkpoints(folder)), folder / CHECKPOINTS / "STEP")
             raise UserError(
@@ -267,9 +264,10 @@ def _fetch(model: str, revision: str | None, weights: Weights) -> _Fetched:
             return _fetch(model, revision, weights)
         return folder, listed[1]
     except Exception as error:  # the hub's client raises errors of several libraries
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
         what = "it" if revision is None else f"its revision {revision!r}"
-        raise UserError(f"model: no folder {model!r} here, and the hub does not give {what} ({reason})") from error
+        raise UserError(
+            f"model: no folder {model!r} here, and the hub does not give {what} ({first_line(error)})"
+        ) from error
 
 
 def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[str]:
@@ -313,6 +311,5 @@ def _on_the_hub(model: str) -> list[str]:
         cached = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}", "refs")
         names = [path.name for path in cached.glob("*")]
         if not names:
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise UserError(f"model: the hub does not list the revisions of {model} ({reason})") from error
+            raise UserError(f"model: the hub does not list the revisions of {model} ({first_line(error)})") from error
         return names

@@ -10,8 +10,9 @@ import pandas as pd
 from ucurve.errors import DamagedError
 from ucurve.eval.pairs import data_hash
 from ucurve.storage.facts import Manifest, RunIdentity, read_manifest, read_run_facts
-from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import EVAL, MANIFEST, STEPS, checkpoint_folder, lasting, parse_step
+from ucurve.storage.faults import faults_of, lasting, refuse_faults
+from ucurve.storage.files import has_hash
+from ucurve.storage.run_folder import EVAL, MANIFEST, STEPS, checkpoint_folder, parse_step
 from ucurve.storage.score_key import ScoreKey, key_path, read_key
 
 PAIRS = "pairs.parquet"
@@ -32,22 +33,26 @@ class Owner:
         facts = read_run_facts(folder)
         return cls(folder, None if facts is None else facts.identity)
 
-    def fault(self, scores: Path, key: ScoreKey) -> str | None:
-        """Describe why a score does not belong where it lies, or is not of the checkpoint or the pairs there."""
+    def faults(self, scores: Path, key: ScoreKey) -> list[str]:
+        """Name why a score is missing, of another place than where it lies, or not of the checkpoint or pairs there."""
+        if not scores.is_file():
+            return [f"{scores}: missing, and its key is there"]
         return self.misplaced(scores, key) or self.outdated(scores, key)
 
-    def misplaced(self, scores: Path, key: ScoreKey) -> str | None:
-        """Describe why a score does not belong where it lies: it is of another run, step, benchmark or scorer."""
-        step, benchmark, scorer = order_of(self.folder, scores)
-        for name, value in {"step": step, "benchmark": benchmark, "scorer": scorer}.items():
-            if getattr(key, name) != value:
-                return f"{key_path(scores)}: {name} is {getattr(key, name)!r}, and it lies in the place of {value!r}"
+    def misplaced(self, scores: Path, key: ScoreKey) -> list[str]:
+        """Name why a score does not belong where it lies: it is of another run, step, benchmark or scorer."""
+        place = dict(zip(("step", "benchmark", "scorer"), order_of(self.folder, scores), strict=True))
+        found = [
+            f"{key_path(scores)}: {name} is {getattr(key, name)!r}, and it lies in the place of {value!r}"
+            for name, value in place.items()
+            if getattr(key, name) != value
+        ]
         if key.run != self.run:
-            return f"{key_path(scores)}: of {_describe(key.run, key.model)}, and this is {_describe(self.run)}"
-        return None
+            found.append(f"{key_path(scores)}: of {_describe(key.run, key.model)}, and this is {_describe(self.run)}")
+        return found[:1]
 
-    def outdated(self, scores: Path, key: ScoreKey) -> str | None:
-        """Describe why a score is of other weights or pairs than those that are there now."""
+    def outdated(self, scores: Path, key: ScoreKey) -> list[str]:
+        """Name why a score is of other weights or pairs than those that are there now."""
         if key.step not in self._manifests:
             folder = checkpoint_folder(self.folder, key.step)
             self._manifests[key.step] = read_manifest(folder) if (folder / MANIFEST).is_file() else None
@@ -57,11 +62,11 @@ class Owner:
             files = {"config_sha256": "config.json", "tokenizer_sha256": "tokenizer.json"}  # some have other files
             expected |= {name: manifest.files[file] for name, file in files.items() if file in manifest.files}
             if wrong := [name for name, value in expected.items() if getattr(key, name) != value]:
-                return f"{key_path(scores)}: {', '.join(wrong)} not that of the checkpoint"
+                return [f"{key_path(scores)}: {', '.join(wrong)} not that of the checkpoint"]
         pairs = scores.parents[1] / PAIRS
         if not pairs.is_file():
-            return f"{pairs}: missing, and scores of it are there"
-        return None if stored_hash(pairs) == key.data_sha256 else f"{pairs}: not the pairs of {scores}"
+            return [f"{pairs}: missing, and scores of it are there"]
+        return [] if stored_hash(pairs) == key.data_sha256 else [f"{pairs}: not the pairs of {scores}"]
 
 
 def _describe(run: RunIdentity | None, model: str = "") -> str:
@@ -116,50 +121,42 @@ def check_places(folder: Path, replaced: Collection[Path]) -> None:
     """Check that no score below ``eval/``, apart from those to be ``replaced``, is of another run or place."""
     owner = Owner.of(folder)
     for scores in scores_below(folder):
-        key = None if scores in replaced else find_key(scores)
-        if key is not None and (problem := owner.misplaced(scores, key)):
-            raise DamagedError(f"{problem}; {ADVICE}")
+        if scores not in replaced and (key := find_key(scores)) is not None:
+            refuse_faults(owner.misplaced(scores, key), ADVICE)
 
 
 def check_owner(folder: Path) -> None:
     """Raise a ``DamagedError`` unless every score below ``eval/`` is of the run, step and pairs where it lies."""
     owner = Owner.of(folder)
-    for rows in (folder / EVAL).rglob(f"{STEPS}.rows"):
-        if not key_path(rows).exists():
-            raise DamagedError(f"{key_path(rows)}: missing, and the rows of the score are there; {ADVICE}")
+    alone = (key_path(rows) for rows in (folder / EVAL).rglob(f"{STEPS}.rows") if not key_path(rows).exists())
+    refuse_faults((f"{path}: missing, and the rows of the score are there" for path in alone), ADVICE)
     for scores in scores_below(folder):
-        key = read_key(scores)
-        problem = owner.fault(scores, key) if scores.exists() else f"{scores}: missing, and its key is there"
-        if problem is not None:
-            raise DamagedError(f"{problem}; {ADVICE}")
+        refuse_faults(owner.faults(scores, read_key(scores)), ADVICE)
 
 
 def check_scores(folder: Path, scores: Path) -> None:
     """Check stored scores against the key beside them before they are used; nothing is wrong where there are none."""
-    problem = score_fault(folder, scores)
-    if problem is not None:
-        raise DamagedError(f"{problem}; {ADVICE}")
+    refuse_faults(score_faults(folder, scores), ADVICE)
 
 
-def score_fault(folder: Path, scores: Path) -> str | None:
-    """Describe what is wrong with stored scores or the key beside them; one without the other is a fault too.
+def score_faults(folder: Path, scores: Path) -> list[str]:
+    """Name what is wrong with stored scores or the key beside them; one without the other is a fault too.
 
     Where no score of the folder has a key, somebody made them in another way, and they are taken as they are.
     """
-    return lasting(lambda: _problem(folder, scores))
+    return faults_of(lambda: lasting(lambda: _check(folder, scores)))
 
 
-def _problem(folder: Path, scores: Path) -> str | None:
-    if not scores.is_file():
-        return f"{scores}: missing, and its key is there" if key_path(scores).exists() else None
+def _check(folder: Path, scores: Path) -> None:
     if not key_path(scores).exists():
-        return None if not any(scores_below(folder)) else f"{key_path(scores)}: missing, and the scores are there"
-    try:
-        key = read_key(scores)
-        problem = Owner.of(folder).fault(scores, key)
-    except DamagedError as error:
-        return str(error)
-    return f"{scores}: not what was written" if key.scores_sha256 != sha256_file(scores) else problem
+        if scores.is_file() and any(scores_below(folder)):
+            raise DamagedError(f"{key_path(scores)}: missing, and the scores are there")
+        return
+    key = read_key(scores)
+    changed = scores.is_file() and not has_hash(scores, key.scores_sha256)
+    found = [f"{scores}: not what was written"] if changed else Owner.of(folder).faults(scores, key)
+    if found:
+        raise DamagedError(*found)
 
 
 def find_key(scores: Path) -> ScoreKey | None:

@@ -32,17 +32,11 @@ def keep_ratings(folder: Path, benchmark: str, ratings: pd.DataFrame) -> None:
 
 def read_ratings_beside(folder: Path, benchmark: str) -> pd.DataFrame | None:
     """Read people's judgments of a benchmark (``RATING_COLUMNS`` or ``CHOICE_COLUMNS``); None where there are none."""
-    if not ratings_path(folder, benchmark).is_file():
-        return None
-    if problem := ratings_fault(folder, benchmark):
-        raise DamagedError(f"{problem}; score.py writes it again; no score is computed again")
-    return _read_whole(ratings_path(folder, benchmark), benchmark)
-
-
-def ratings_fault(folder: Path, benchmark: str) -> str | None:
-    """Describe what is wrong with the judgments beside the pairs of a benchmark, which are there."""
     path = ratings_path(folder, benchmark)
-    return f"{path}: not what was written" if _read_whole(path, benchmark) is None else None
+    ratings = _read_whole(path, benchmark)
+    if ratings is None and path.exists():
+        raise DamagedError(f"{path}: not what was written; score.py writes it again; no score is computed again")
+    return ratings
 
 
 def _read_whole(path: Path, benchmark: str) -> pd.DataFrame | None:

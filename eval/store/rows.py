@@ -5,22 +5,31 @@ lines of each table, which follow as they stand in the table. A file of rows can
 """
 
 import hashlib
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self
 
 import pandas as pd
-from pydantic import ValidationError
 
 from ucurve.errors import DamagedError
-from ucurve.eval.store.tables import TABLES, TableFile, as_lines, parse_table
-from ucurve.storage.facts import Facts
+from ucurve.eval.linking import Linking
+from ucurve.eval.metrics.accuracy import TiesRule, accuracy_table
+from ucurve.eval.metrics.significance import statistics_table
+from ucurve.eval.store.tables import (
+    ACCURACY,
+    STATISTICS,
+    TABLES,
+    Labels,
+    TableFile,
+    as_lines,
+    make_blocks,
+    parse_table,
+)
+from ucurve.storage.facts import Facts, as_facts
 from ucurve.storage.files import new_file
-from ucurve.storage.score_key import ScoreKey, read_key
+from ucurve.storage.score_key import read_key
 from ucurve.storage.sealed import ROWS
 
 VERSION = 2  # of the numbers in the rows; rows of another version are computed again
@@ -82,6 +91,24 @@ class ScoreRows:
         self.requests[kind.name, of] = request
 
 
+def add_linkings(
+    rows: ScoreRows,
+    pairs: pd.DataFrame,
+    scores: pd.DataFrame,
+    linkings: Sequence[Linking],
+    rule: TiesRule,
+    labels: Labels,
+) -> None:
+    """Compute accuracies and statistics of linking functions, and add them to the rows of a score."""
+    accuracies = accuracy_table(pairs, scores, linkings, [rule])
+    statistics = statistics_table(pairs, scores, linkings, rule)
+    for kind, table in ((ACCURACY, accuracies), (STATISTICS, statistics)):
+        blocks = make_blocks(kind, table, labels)
+        for linking in linkings:  # one that reads what the scores lack has no rows, and a block that says so
+            of = (linking.name, rule)
+            rows.add(kind, of, blocks[of] if of in blocks else kind.empty())
+
+
 def rows_path(scores: Path) -> Path:
     """Return where the rows of a score are, beside its Parquet file."""
     return scores.with_suffix(".rows")
@@ -90,63 +117,25 @@ def rows_path(scores: Path) -> Path:
 def write_rows(scores: Path, rows: ScoreRows) -> None:
     """Write the rows of a score, complete or not at all."""
     # The lines of a table follow one another, so that a table is made of all files without parsing them.
-    lines = {kind.name: {of: rows.lines(kind, of) for of in rows.names(kind)} for kind in TABLES}
+    blocks = {(kind.name, of): rows.lines(kind, of) for kind in TABLES for of in rows.names(kind)}
     header = _Header(
         score_sha256=rows.score_sha256,
         version=VERSION,
-        lines_sha256={table: hashlib.sha256(b"".join(blocks.values())).hexdigest() for table, blocks in lines.items()},
+        lines_sha256=_hash_tables(blocks),
         blocks=tuple(
             _Block(table=table, of=of, size=len(block), request=dict(rows.requests[table, of]))
-            for table, blocks in lines.items()
-            for of, block in blocks.items()
+            for (table, of), block in blocks.items()
         ),
     )
     with new_file(rows_path(scores)) as temporary, temporary.open("wb") as file:
         file.write(ROWS.text(header.model_dump(mode="json")).encode())
-        for blocks in lines.values():
-            file.writelines(blocks.values())
+        file.writelines(blocks.values())
 
 
-class OpenRows:
-    """The rows of a score, opened; a ``DamagedError`` for a first line or a size that does not fit the key."""
-
-    def __init__(self, scores: Path, key: ScoreKey) -> None:
-        self._path = rows_path(scores)
-        try:
-            self._file = self._path.open("rb")
-        except OSError as error:
-            raise DamagedError(f"{self._path}: cannot be read ({error})") from error
-        first = self._file.readline()
-        try:
-            self.header = _Header.model_validate(ROWS.parse(first, self._path))
-        except ValidationError as error:
-            raise DamagedError(f"{self._path}: not what this version writes") from error
-        self._begin = len(first)
-        if self.header.version != VERSION:
-            raise DamagedError(
-                f"{self._path}: its numbers are those of another version of this suite; python score.py with the same "
-                "run or model makes them again from the stored scores, and computes no score again"
-            )
-        if os.fstat(self._file.fileno()).st_size != self._begin + sum(block.size for block in self.header.blocks):
-            raise DamagedError(f"{self._path}: not what was written")
-        if self.header.score_sha256 != key.score_sha256:
-            raise DamagedError(f"{self._path}: not the rows of the score beside it")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def read(self, kind: TableFile, checked: bool) -> bytes:
-        """Read the lines of a table; with ``checked`` they must be what was written."""
-        sizes = [sum(block.size for block in self.header.blocks if block.table == one.name) for one in TABLES]
-        place = TABLES.index(kind)
-        self._file.seek(self._begin + sum(sizes[:place]))
-        lines = self._file.read(sizes[place])
-        if checked and hashlib.sha256(lines).hexdigest() != self.header.lines_sha256.get(kind.name):
-            raise DamagedError(f"{self._path}: not what was written")
-        return lines
+def _hash_tables(blocks: Mapping[BlockName, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of the lines of each table."""
+    lines = {kind.name: [block for (table, _), block in blocks.items() if table == kind.name] for kind in TABLES}
+    return {table: hashlib.sha256(b"".join(of_table)).hexdigest() for table, of_table in lines.items()}
 
 
 def of_other_version(scores: Path) -> bool:
@@ -165,22 +154,21 @@ def read_score_rows(scores: Path) -> ScoreRows | None:
     Raises:
         DamagedError: They are not what was written, of another version of this suite, or of another score.
     """
-    if not rows_path(scores).exists():
+    path = rows_path(scores)
+    if not path.exists():
         return None
-    with OpenRows(scores, read_key(scores)) as opened:
-        lines = b"".join(opened.read(kind, checked=True) for kind in TABLES)
-    rows, place = ScoreRows(opened.header.score_sha256), 0
-    for block in opened.header.blocks:
-        rows.blocks[block.table, block.of] = lines[place : place + block.size]
-        rows.requests[block.table, block.of] = block.request
-        place += block.size
-    return rows
-
-
-def rows_fault(scores: Path) -> str | None:
-    """Describe what is wrong with the rows of a stored score; None also where there are none."""
-    try:
-        read_score_rows(scores)
-    except DamagedError as error:
-        return str(error)
-    return None
+    with path.open("rb") as file:
+        header = as_facts(ROWS.parse(file.readline(), path), path, _Header)
+        blocks = {(block.table, block.of): file.read(block.size) for block in header.blocks}
+        more = file.read()
+    if header.version != VERSION:
+        raise DamagedError(
+            f"{path}: its numbers are those of another version of this suite; python score.py with the same run or "
+            "model makes them again from the stored scores, and computes no score again"
+        )
+    if more or _hash_tables(blocks) != header.lines_sha256:
+        raise DamagedError(f"{path}: not what was written")
+    if header.score_sha256 != read_key(scores).score_sha256:
+        raise DamagedError(f"{path}: not the rows of the score beside it")
+    requests = {(block.table, block.of): block.request for block in header.blocks}
+    return ScoreRows(header.score_sha256, dict(blocks), requests)

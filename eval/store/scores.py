@@ -15,7 +15,7 @@ from ucurve.eval.store.reported import reported_path
 from ucurve.eval.store.views import remove_tables
 from ucurve.progress import log_line
 from ucurve.provenance import versions
-from ucurve.storage.files import new_file, sha256_file
+from ucurve.storage.files import has_hash, new_file, sha256_file
 from ucurve.storage.locks import Claims
 from ucurve.storage.run_folder import EVAL, RECORD, SENTENCES, STEP_TOKENS, STEPS, parse_step, step_name
 from ucurve.storage.score_key import ScoreInputs, ScoreKey, TokenFacts, key_path, write_key
@@ -110,12 +110,7 @@ def write_scores(
 def has_scores(path: Path, inputs: ScoreInputs) -> bool:
     """Tell whether undamaged scores that were computed from these inputs are stored."""
     key = find_key(path)
-    if key is None or key.inputs_sha256 != inputs.inputs_sha256:
-        return False
-    try:
-        return key.scores_sha256 == sha256_file(path)
-    except OSError:
-        return False
+    return key is not None and key.inputs_sha256 == inputs.inputs_sha256 and has_hash(path, key.scores_sha256)
 
 
 @dataclass(frozen=True)

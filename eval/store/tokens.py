@@ -21,6 +21,7 @@ from ucurve.eval.scoring.text.layout import TokenLayout, Words
 from ucurve.eval.scoring.text.sentences import Flags, Ids, Scores
 from ucurve.eval.store.keys import find_key
 from ucurve.eval.store.scores import pairs_path, score_path
+from ucurve.storage.faults import file_faults
 from ucurve.storage.files import new_file, sha256_file, sha256_json
 from ucurve.storage.run_folder import STEPS
 from ucurve.storage.score_key import ScoreInputs, TokenFacts, read_key, write_key
@@ -70,16 +71,17 @@ def keep_sentences(
     """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file."""
     name = f"sentences-{sha256_json([inputs.data_sha256, inputs.tokenizer_sha256, inputs.tokens_sha256])[:12]}.parquet"
     path = sentences_path(folder, benchmark, name)
-    if not path.is_file() or sha256_file(path) not in _known_hashes(path):
+    if not _is_known(path):
         with new_file(path) as temporary:
             _write(_sentence_table(make_layout(), pairs["pair"].to_numpy()), temporary)
     return name
 
 
-def _known_hashes(sentences: Path) -> set[str]:
-    """Return the hashes that the keys of scores hold of a description of sentences."""
+def _is_known(sentences: Path) -> bool:
+    """Tell whether a description of sentences is one that the key of a score has the hash of."""
     stored = (_facts(file.with_suffix(".parquet")) for file in sentences.parent.glob(f"*/{STEPS}.json"))
-    return {facts.sentences_sha256 for facts in stored if facts is not None and facts.sentences == sentences.name}
+    known = {facts.sentences_sha256 for facts in stored if facts is not None and facts.sentences == sentences.name}
+    return sentences.is_file() and sha256_file(sentences) in known
 
 
 def write_tokens(
@@ -115,26 +117,19 @@ def drop_tokens(scores: Path) -> None:
     token_path(scores).unlink(missing_ok=True)
 
 
-def token_fault(scores: Path) -> str | None:
-    """Describe what is wrong with the log probabilities of a step's tokens; None also where none are stored."""
+def token_faults(scores: Path) -> list[str]:
+    """Name what is wrong with the log probabilities of a step's tokens; nothing also where none are stored."""
     facts, path = _facts(scores), token_path(scores)
     if facts is None:
-        return f"{path}: the key beside the scores does not name it; {_ADVICE}" if path.exists() else None
-    if not path.is_file():
-        return f"{path}: missing; {_ADVICE}"
-    if sha256_file(path) != facts.sha256:
-        return f"{path}: not what was written; {_ADVICE}"
-    described = scores.parents[1] / facts.sentences
-    if not described.is_file() or sha256_file(described) != facts.sentences_sha256:
-        problem = "not what was written" if described.is_file() else "missing"
-        return f"{described}: {problem}, so that {path} cannot be read; {_ADVICE}"
-    return None
+        return [f"{path}: the key beside the scores does not name it; {_ADVICE}"] if path.exists() else []
+    recorded = {path: facts.sha256, scores.parents[1] / facts.sentences: facts.sentences_sha256}
+    return [f"{problem}; {_ADVICE}" for problem in file_faults(recorded)]
 
 
 def has_tokens(scores: Path, words: bool, corrected: bool = False) -> bool:
     """Tell whether undamaged log probabilities of a step's tokens are stored, and of its words as these are wanted."""
     facts = _facts(scores)
-    if facts is None or token_fault(scores) is not None:
+    if facts is None or token_faults(scores):
         return False
     return (facts.words or not words) and (facts.corrected or not corrected)
 
@@ -145,9 +140,8 @@ def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredT
     facts = _facts(scores)
     if facts is None:
         return None
-    problem = token_fault(scores)
-    if problem is not None:
-        raise DamagedError(problem)
+    if problems := token_faults(scores):
+        raise DamagedError(problems[0])
     table = pq.read_table(token_path(scores))
     words = _values(table, "word_lp").astype(np.float64) if facts.words else None
     starts = _starts(table, "word_lp") if facts.words else None
@@ -157,7 +151,7 @@ def read_tokens(folder: Path, benchmark: str, scorer: str, step: int) -> StoredT
 def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
     """Read the description of sentences that ``StoredTokens.sentences`` names."""
     path = sentences_path(folder, benchmark, name)
-    if not path.is_file() or sha256_file(path) not in _known_hashes(path):
+    if not _is_known(path):
         raise DamagedError(f"{path}: not what was written; {_ADVICE}")
     table = pq.read_table(path)
     places = None

@@ -5,9 +5,9 @@ writes them again when its work is done. A table may be missing, after a kill or
 """
 
 import filecmp
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,15 +15,15 @@ import pandas as pd
 
 from ucurve.errors import DamagedError, UserError
 from ucurve.eval.store.keys import ADVICE, Owner, order_of, scores_below
-from ucurve.eval.store.rows import OpenRows, ScoreRows, of_other_version, rows_path, write_rows
+from ucurve.eval.store.rows import ScoreRows, of_other_version, read_score_rows, rows_path, write_rows
 from ucurve.eval.store.tables import TABLES, TableFile, read_table
 from ucurve.progress import log_line
+from ucurve.storage.faults import lasting, refuse_faults
 from ucurve.storage.files import beside
 from ucurve.storage.locks import Claims
 from ucurve.storage.run_folder import CHECKPOINTS, EVAL, STEPS
 from ucurve.storage.score_key import read_key
 
-_TRIES, _PAUSE = 5, 0.05  # a reader may meet a table that is just being replaced, and tries again
 RATED = "ratings-"  # the names of benchmarks that are rated sentences begin with it
 _TABLES = "tables"  # what is claimed while tables or rows are changed
 
@@ -74,8 +74,7 @@ def write_tables(folder: Path, claims: Claims) -> None:
         made = {kind: beside(kind.path(folder)) for kind in TABLES}  # no folder, as a reader looks into each
         for file in made.values():
             stack.callback(file.unlink, missing_ok=True)
-        # Where the tables were removed, only rows were written, and lines need no second look; analyses check them.
-        _make_tables(folder, made, checked=has_tables(folder))
+        _make_tables(folder, made)
         wrong = _wrong_tables(folder, made)
         for path in wrong:
             log_line(f"{path}: not what was written; it is made again from the rows of the stored scores")
@@ -87,15 +86,15 @@ def write_tables(folder: Path, claims: Claims) -> None:
                 file.replace(path)
 
 
-def _make_tables(folder: Path, made: Mapping[TableFile, Path], checked: bool) -> None:
+def _make_tables(folder: Path, made: Mapping[TableFile, Path]) -> None:
     """Write what tables should be to other places."""
     with ExitStack() as stack:
         files = {kind: stack.enter_context(path.open("wb")) for kind, path in made.items()}
         for kind, file in files.items():
             file.write(kind.header)
-        for rows in _open_all(folder):
+        for rows in _read_all(folder):
             for kind, file in files.items():
-                file.write(rows.read(kind, checked))
+                file.writelines(rows.lines(kind, of) for of in rows.names(kind))
 
 
 def _wrong_tables(folder: Path, made: Mapping[TableFile, Path]) -> list[Path]:
@@ -104,18 +103,16 @@ def _wrong_tables(folder: Path, made: Mapping[TableFile, Path]) -> list[Path]:
     return [path for path, file in paths.items() if path.exists() and not filecmp.cmp(path, file, shallow=False)]
 
 
-def _open_all(folder: Path) -> Iterator[OpenRows]:
-    """Open the rows of all stored scores, in the order of the tables; those of weights that are gone are left out."""
+def _read_all(folder: Path) -> Iterator[ScoreRows]:
+    """Read the rows of all stored scores, in the order of the tables; those of weights that are gone are left out."""
     owner = Owner.of(folder)
-    for scores in sorted(scores_below(folder), key=lambda scores: order_of(folder, scores)):
-        if not rows_path(scores).exists():
-            continue
+    there = [scores for scores in scores_below(folder) if rows_path(scores).exists()]
+    for scores in sorted(there, key=lambda scores: order_of(folder, scores)):
         key = read_key(scores)
-        if problem := owner.misplaced(scores, key):
-            raise DamagedError(f"{problem}; {ADVICE}")
-        if not owner.outdated(scores, key):
-            with OpenRows(scores, key) as rows:
-                yield rows
+        refuse_faults(owner.misplaced(scores, key), ADVICE)
+        rows = None if owner.outdated(scores, key) else read_score_rows(scores)
+        if rows is not None:
+            yield rows
 
 
 def missing_rows(folder: Path) -> list[Path]:
@@ -142,29 +139,23 @@ def open_table(kind: TableFile, folder: Path) -> Iterator[Path | None]:
         return
     with TemporaryDirectory() as place:
         made = Path(place) / kind.name
-        _make_checked(kind, folder, made)
+        lasting(partial(_make_checked, kind, folder, made))
         yield made
 
 
 def _make_checked(kind: TableFile, folder: Path, made: Path) -> None:
     """Write a table to another place and compare it with the one of the folder, if that is there."""
-    for tries in range(_TRIES, 0, -1):
-        try:
-            _make_tables(folder, {kind: made}, checked=True)
-            path = kind.path(folder)
-            if not _wrong_tables(folder, {kind: made}):
-                break
-            if missing := missing_rows(folder):
-                raise DamagedError(f"{missing[0]}: missing, and {path} is there; {ADVICE}")
-            what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
-            raise DamagedError(
-                f"{path}: not what was written; python score.py {what} 'benchmarks=[...]' makes it again from the "
-                "stored scores; no score is computed again"
-            )
-        except (DamagedError, FileNotFoundError):  # a sweep may just be at work
-            if tries == 1:
-                raise
-            time.sleep(_PAUSE)
+    _make_tables(folder, {kind: made})
+    path = kind.path(folder)
+    if not _wrong_tables(folder, {kind: made}):
+        return
+    if missing := missing_rows(folder):
+        raise DamagedError(f"{missing[0]}: missing, and {path} is there; {ADVICE}")
+    what = f"run={folder}" if (folder / CHECKPOINTS).is_dir() else f"model=... out={folder}"
+    raise DamagedError(
+        f"{path}: not what was written; python score.py {what} 'benchmarks=[...]' makes it again from the stored "
+        "scores; no score is computed again"
+    )
 
 
 def load_table(kind: TableFile, folder: Path) -> pd.DataFrame:
@@ -184,7 +175,7 @@ def table_faults(folder: Path) -> list[str]:
         return []
     with TemporaryDirectory() as place:
         made = {kind: Path(place) / kind.name for kind in TABLES}
-        _make_tables(folder, made, checked=True)
+        _make_tables(folder, made)
         wrong = _wrong_tables(folder, made)
     found = [f"{path}: not what the rows of the stored scores give" for path in wrong]
     return [*found, *(f"{rows}: missing, and the tables are there" for rows in (missing_rows(folder) if found else ()))]

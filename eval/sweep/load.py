@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import pandas as pd
 
-from ucurve.errors import RunError, UcurveError, UserError
+from ucurve.errors import RunError, UcurveError, UserError, first_line
 from ucurve.eval.benchmarks.card import Benchmark
 from ucurve.eval.benchmarks.files.unpacking import UNPACKED
 from ucurve.eval.benchmarks.load import fingerprint, load_benchmark
@@ -191,14 +191,14 @@ class WeightFetcher:
             )
         log_line(f"{what}, where {_say(free)} are free")
 
-    def have(self, weights: HubWeights) -> None:
-        """Wait for weights; those of other revisions are no longer needed.
+    def have(self, weights: HubWeights | None) -> None:
+        """Wait for weights, if any are needed; those of other revisions are no longer needed.
 
         Raises:
             RunError: The disk does not hold them now, or the hub does not give them.
             DamagedError: They are not what the hub lists.
         """
-        if weights == self._present:
+        if weights is None or weights == self._present:
             return
         ahead, self._ahead = self._ahead, None
         if ahead is not None:
@@ -247,8 +247,7 @@ class WeightFetcher:
         except Exception as error:  # the hub's client raises errors of several libraries
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise  # a full disk has a message of its own
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise RunError(f"the hub does not give the weights of {weights.name} ({reason})") from error
+            raise RunError(f"the hub does not give the weights of {weights.name} ({first_line(error)})") from error
 
     def _left(self, revisions: Sequence[HubWeights]) -> list[HubWeights]:
         """Return the revisions of which an earlier process, perhaps a killed one, has fetched what is to be removed."""

@@ -18,7 +18,7 @@ from ucurve.eval.scoring.base import Scorer, TokenScorer
 from ucurve.eval.scoring.scorers import SCORERS, check_kind
 from ucurve.eval.scoring.text.spans import find_spans
 from ucurve.eval.settings import ScoreSettings
-from ucurve.eval.store.keys import check_places, order_of, score_fault, scores_below
+from ucurve.eval.store.keys import check_places, order_of, score_faults, scores_below
 from ucurve.eval.store.views import check_no_foreign_table
 from ucurve.eval.sweep.jobs import Job, choose_scorers, dtype_of, prepare, rated_job, rated_pairs
 from ucurve.eval.sweep.load import SweepCache
@@ -159,7 +159,7 @@ def make_plan(store: ScoreStore, jobs: Sequence[Job]) -> Plan:
         left_out = {job.identity for job in gone}
         _say_what_is_left_out(folder, gone, [job for job in gone if job.identity in computed])
         jobs, due, lacking = ([job for job in some if job.identity not in left_out] for some in (jobs, due, lacking))
-    faults = [problem for job in due if (problem := score_fault(folder, job.path(folder)))]
+    faults = [problem for job in due for problem in score_faults(folder, job.path(folder))]
     return Plan(jobs, due, lacking, faults)
 
 

@@ -13,16 +13,15 @@ import pandas as pd
 
 from ucurve.errors import DamagedError, RunError
 from ucurve.eval.linking import Linking, parse_linking
-from ucurve.eval.metrics.accuracy import TiesRule, accuracy_table
+from ucurve.eval.metrics.accuracy import TiesRule
 from ucurve.eval.metrics.fitting import FitSettings, fit
 from ucurve.eval.metrics.ratings import read_ratings
-from ucurve.eval.metrics.significance import statistics_table
 from ucurve.eval.scoring.base import TokenScorer
 from ucurve.eval.scoring.text.sentences import Scores
 from ucurve.eval.settings import ScoreSettings
 from ucurve.eval.store.ratings import keep_ratings
 from ucurve.eval.store.reported import keep_reported
-from ucurve.eval.store.rows import ScoreRows, read_score_rows
+from ucurve.eval.store.rows import ScoreRows, add_linkings, read_score_rows
 from ucurve.eval.store.scores import has_scores, write_scores
 from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
 from ucurve.eval.store.tokens import (
@@ -31,7 +30,7 @@ from ucurve.eval.store.tokens import (
     keep_sentences,
     read_tokens,
     record_tokens,
-    token_fault,
+    token_faults,
     token_path,
     write_tokens,
 )
@@ -149,9 +148,9 @@ class ScoreStore:
     def mend_tokens(self, job: Job) -> None:
         """Drop damaged values of a job's tokens, and add the sums over words if these are wanted."""
         path = job.path(self.folder)
-        if problem := token_fault(path):
+        if problems := token_faults(path):
             again = "it is scored again" if self.wants_tokens(job) else "it is deleted"
-            log_line(f"{problem.partition(';')[0]}; {again}")
+            log_line(f"{problems[0].partition(';')[0]}; {again}")
             drop_tokens(path)
         elif self.settings.words and not has_tokens(path, words=True) and not self.lacks_tokens(job):
             there = read_tokens(self.folder, job.benchmark, job.scorer.name, job.target.step)
@@ -171,7 +170,7 @@ class ScoreStore:
         if missing or fits:
             scores = pd.read_parquet(path)
             for rule, linkings in missing.items():
-                _add_linkings(rows, job, scores, linkings, rule)
+                add_linkings(rows, job.pairs, scores, linkings, rule, _labels(job))
             for request, fitted, rule in fits:
                 table = fit(job.pairs, scores, fitted, None if rated is None else rated.scores, rule)
                 for of, block in make_blocks(FITS, table, _labels(job)).items():
@@ -204,17 +203,6 @@ class ScoreStore:
             if request not in rows.requests.values():
                 found.append((request, replace(asked, families=(family,)), rule))
         return found
-
-
-def _add_linkings(rows: ScoreRows, job: Job, scores: pd.DataFrame, linkings: Sequence[Linking], rule: TiesRule) -> None:
-    """Compute accuracies and statistics of linking functions, and add them to the rows of a score."""
-    accuracies = accuracy_table(job.pairs, scores, linkings, [rule])
-    statistics = statistics_table(job.pairs, scores, linkings, rule)
-    for kind, table in ((ACCURACY, accuracies), (STATISTICS, statistics)):
-        blocks = make_blocks(kind, table, _labels(job))
-        for linking in linkings:  # one that reads what the scores lack has no rows, and a block that says so
-            of = (linking.name, rule)
-            rows.add(kind, of, blocks[of] if of in blocks else kind.empty())
 
 
 def _labels(job: Job) -> Labels:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from ucurve.errors import UserError, missing_folder, unknown_name
+from ucurve.errors import UserError, check_folder, unknown_name
 from ucurve.storage.files import read_utf8
 from ucurve.storage.tabular import read_rows
 from ucurve.yaml_files import read_yaml
@@ -48,8 +48,8 @@ def list_files(folder: Path | None) -> dict[str, Path]:
         UserError: when there is no such folder, or no list or an unknown one in it.
     """
     names = list(_columns())
-    if folder is not None and not folder.is_dir():
-        raise missing_folder("lists", folder)
+    if folder is not None:
+        check_folder("lists", folder)
     own = {} if folder is None else {path.stem: path for path in sorted(folder.glob("*.tsv"))}
     if folder is not None and not own:
         raise UserError(f"lists: {folder} holds no *.tsv; allowed: {', '.join(names)}")

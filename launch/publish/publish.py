@@ -14,14 +14,14 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
-from ucurve.errors import RunError, UserError, missing_folder
+from ucurve.errors import RunError, UserError, check_folder
 from ucurve.fields import format_names
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
 from ucurve.launch.publish.card import CURVE, README, write_card
 from ucurve.launch.publish.upload import refuse_other_content, upload_revisions
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_manifest
-from ucurve.storage.files import contents, sha256_file, sha256_json
+from ucurve.storage.files import contents, has_hash, sha256_file, sha256_json
 from ucurve.storage.locks import new_output
 from ucurve.storage.run_folder import MANIFEST, TOKENIZER, checkpoints
 from ucurve.training.checkpoint_schedule import names_by_words
@@ -57,8 +57,7 @@ def publish_command(values: dict[str, object]) -> None:
     """Publish a run into a folder, and to the hub when that is asked for."""
     settings = check(PublishSettings, values)
     run, out = Path(settings.run), Path(settings.out)
-    if not run.is_dir():
-        raise missing_folder("run", run)
+    check_folder("run", run)
     target = settings.repo if settings.upload else None
     names = revisions(run, settings.names)
     if target is not None and not settings.replace:
@@ -142,11 +141,7 @@ def _check_same_publication(run: Path, out: Path, names: Sequence[str]) -> None:
         found = out / revision
         expected = {file.name: sha256_file(file) for file in _model_files(run, folder)}
         allowed = {*expected, README, CURVE}
-        wrong = [
-            name
-            for name, digest in expected.items()
-            if not (found / name).is_file() or sha256_file(found / name) != digest
-        ]
+        wrong = [name for name, digest in expected.items() if not has_hash(found / name, digest)]
         wrong += [path.name for path in contents(found) if path.name not in allowed] if found.is_dir() else []
         if wrong:
             raise UserError(f"out={out} is not what was published of {run}: {revision}/{wrong[0]} differs")

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from ucurve.errors import RunError, UserError
+from ucurve.errors import RunError, UserError, first_line
 from ucurve.huggingface.pretrained import fetch
 from ucurve.progress import log_line
 from ucurve.storage.files import read_json_or_empty
@@ -73,5 +73,4 @@ def _named(repo: str, what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # the hub's client raises errors of several libraries
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise RunError(f"{repo}: the hub {what} ({reason}); the same command goes on") from error
+        raise RunError(f"{repo}: the hub {what} ({first_line(error)}); the same command goes on") from error

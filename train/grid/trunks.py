@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ucurve.errors import BusyError, RunError
+from ucurve.errors import BusyError
 from ucurve.progress import log_line
 from ucurve.storage.facts import ParentFacts, RunFacts, own_faults, read_run_facts, write_run_facts
+from ucurve.storage.faults import file_faults, refuse_faults
 from ucurve.storage.files import new_folder, remove_leftovers, sha256_file, sha256_json, write_text
 from ucurve.storage.locks import only_writer
-from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT, METRICS, TOKENIZER, refuse_faults
+from ucurve.storage.run_folder import CONFIGURATION, HELD_OUT, METRICS, TOKENIZER
 from ucurve.training.checkpoint_schedule import ScheduleSettings, checkpoint_steps
 from ucurve.training.config import RunRequest, RunSettings
 from ucurve.training.factors import factors_of
@@ -123,7 +124,7 @@ def start_branch(settings: RunSettings, trunk: RunSettings) -> None:
 
     Raises:
         BusyError: The trunk is not trained to its end, as another process trains it.
-        RunError: The trunk is not what was written.
+        DamagedError: The trunk is not what was written.
     """
     if settings.folder.exists():
         return
@@ -136,9 +137,8 @@ def start_branch(settings: RunSettings, trunk: RunSettings) -> None:
     if point is None:
         log_line(f"{settings.run_name} is trained alone: {trunk.folder} kept no state from which it could go on")
         return
-    refuse_faults(own_faults(trunk.folder, facts), "restore it from a copy")
-    if sha256_file(trunk.folder / METRICS) != facts.metrics_sha256:
-        raise RunError(f"{trunk.folder / METRICS}: not what was written; restore it from a copy")
+    faults = own_faults(trunk.folder, facts) + file_faults({trunk.folder / METRICS: facts.metrics_sha256})
+    refuse_faults(faults, "restore it from a copy")
     plan = replace(make_plan(pinned, facts.vocabulary), parent=point)
     with only_writer(settings.folder):
         remove_leftovers(settings.folder.parent, settings.folder.name)

@@ -13,12 +13,8 @@ from transformers import PreTrainedModel
 from ucurve.huggingface.pretrained import ModelClass, load_model
 from ucurve.progress import log_line
 from ucurve.storage.facts import own_faults, read_run_facts
-from ucurve.storage.run_folder import (
-    HELD_OUT,
-    MANIFEST,
-    checkpoint_folder,
-    refuse_faults,
-)
+from ucurve.storage.faults import refuse_faults
+from ucurve.storage.run_folder import HELD_OUT, MANIFEST, checkpoint_folder
 from ucurve.training.engine.processes import Processes
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.model.view import compute_in_view

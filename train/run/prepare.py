@@ -8,8 +8,9 @@ from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import FullStart, WordBudget, own_faults, read_run_facts
+from ucurve.storage.files import has_hash
 from ucurve.storage.locks import refuse_busy
-from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER
+from ucurve.storage.run_folder import CONFIGURATION, TOKENIZER, WEIGHTS
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import StreamSize, TokenStore
 from ucurve.training import evaluation
@@ -30,7 +31,7 @@ from ucurve.training.plan import Plan, describe_plan, make_plan
 from ucurve.training.run.budget import expect_budget, list_budget_warnings, resolve_budget
 from ucurve.training.run.forecast import describe_forecast
 from ucurve.training.run.tracking import check_tracker
-from ucurve.training.run_folder.checkpoint import has_weights, other_shape
+from ucurve.training.run_folder.checkpoint import other_shape
 from ucurve.training.run_folder.checks import check_same_configuration, check_text_has_bytes, check_writable
 from ucurve.training.run_folder.config_file import load_settings, read_configuration
 from ucurve.training.run_folder.resume import has_state
@@ -148,7 +149,7 @@ def check_start(request: RunRequest, tokenizer: Path, vocabulary: int) -> None:
     parameters = request.model.design.count_parameters(vocabulary, request.batch.length).as_dict()
     if (facts := read_run_facts(run)) is not None and facts.parameters != parameters:
         raise other_shape(request.start)
-    if not has_weights(Path(str(request.start)).expanduser(), start.weights_sha256):
+    if not has_hash(Path(str(request.start)).expanduser() / WEIGHTS, start.weights_sha256):
         raise UserError(f"start={request.start}: its weights are missing or not what its manifest says")
     if not isinstance(start, FullStart):
         return

@@ -16,8 +16,8 @@ from transformers import PreTrainedModel
 from ucurve.errors import RunError
 from ucurve.progress import ProgressBar, log_line
 from ucurve.storage.facts import FullStart, RunFacts, own_faults, read_manifest
-from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder, refuse_faults
+from ucurve.storage.faults import file_faults, refuse_faults
+from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder
 from ucurve.token_stream.order import Batches
 from ucurve.training import evaluation
 from ucurve.training.data.prefetch import Prefetcher
@@ -305,13 +305,10 @@ def check_logs(run: Path, facts: RunFacts) -> None:
     """Compare the metrics and the held-out losses of a finished run with the hashes in ``run.json``.
 
     Raises:
-        RunError: naming the file of metrics.
-        DamagedError: naming the file of held-out losses.
+        DamagedError: naming those that are not what was written.
     """
-    path, advice = run / METRICS, "restore it from a copy"
-    if not (path.is_file() and sha256_file(path) == facts.metrics_sha256):
-        raise RunError(f"{path}: not what was written; {advice}")
-    refuse_faults(own_faults(run, facts, [HELD_OUT]), advice)
+    faults = file_faults({run / METRICS: facts.metrics_sha256}) + own_faults(run, facts, [HELD_OUT])
+    refuse_faults(faults, "restore it from a copy")
 
 
 def check_checkpoints(run: Path, plan: Plan) -> None:

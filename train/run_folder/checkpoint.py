@@ -10,8 +10,9 @@ from ucurve.eval.scoring.loading import evaluating
 from ucurve.huggingface.pretrained import load_model
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import CheckpointFacts, Manifest, read_manifest, write_manifest
+from ucurve.storage.faults import listed_faults
 from ucurve.storage.files import contents, disk_faults, link_or_copy, new_folder, sha256_file
-from ucurve.storage.run_folder import MANIFEST, WEIGHTS, checkpoint_folder, listed_faults, step_name
+from ucurve.storage.run_folder import MANIFEST, WEIGHTS, checkpoint_folder, step_name
 from ucurve.training.model.masked import loading_class
 from ucurve.training.tokenizer.folder import tokenizer_files
 
@@ -120,11 +121,6 @@ def remove_weights(folder: Path) -> None:
     (folder / WEIGHTS).unlink()
 
 
-def has_weights(folder: Path, weights_sha256: str) -> bool:
-    """Tell whether a checkpoint's file of weights is there and has a hash."""
-    return (folder / WEIGHTS).is_file() and sha256_file(folder / WEIGHTS) == weights_sha256
-
-
 def other_shape(folder: Path | str | None) -> UserError:
     """Return the error of a start whose weights do not fit the model."""
     return UserError(f"start={folder}: a model of another shape; give the model= that it was trained with")
@@ -159,11 +155,10 @@ def _save_model(model: "PreTrainedModel", folder: Path) -> None:
 def describe_files(folder: Path, facts: CheckpointFacts, weights_sha256: str | None = None) -> Manifest:
     """Return the manifest of what is in a folder; the hash is given of weights that may not be there."""
     files = {path.name: sha256_file(path) for path in contents(folder) if path.name != MANIFEST}
-    tokenizer = tokenizer_sha256(folder)
     return Manifest(
         **{name: getattr(facts, name) for name in CheckpointFacts.model_fields},
         weights_sha256=weights_sha256 or files[WEIGHTS],
-        tokenizer_sha256=tokenizer,
+        tokenizer_sha256=tokenizer_sha256(folder),
         files=files,
     )
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from ucurve.errors import RunError
 from ucurve.progress import log_line
 from ucurve.storage.facts import RunFacts, Session, Status, own_faults, read_run_facts, write_run_facts
-from ucurve.storage.files import contents, new_file, sha256_file, write_text
-from ucurve.storage.run_folder import RESUME, TOKENIZER, parse_metrics, refuse_faults
+from ucurve.storage.faults import refuse_faults
+from ucurve.storage.files import contents, has_hash, new_file, sha256_file, write_text
+from ucurve.storage.run_folder import RESUME, TOKENIZER, parse_metrics
 from ucurve.training.identity import differing_keys
 
 
@@ -81,7 +82,7 @@ class RunRecord:
         """
         digest = hashlib.sha256(text.encode()).hexdigest()
         path, written = self._run / name, self._written
-        if not path.is_file() or sha256_file(path) != digest:
+        if not has_hash(path, digest):
             if written is not None:
                 self._write(written.replacing(self._run, name, digest))
             write_text(path, text)

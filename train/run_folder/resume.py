@@ -3,21 +3,22 @@
 import shutil
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.progress import log_line
+from ucurve.storage.facts import StateFacts, read_state_facts, write_state_facts
+from ucurve.storage.faults import foreign_faults
 from ucurve.storage.files import (
     contents,
     disk_faults,
-    is_leftover,
+    has_hash,
     link_or_copy,
     new_folder,
     remove_leftovers,
     sha256_file,
 )
 from ucurve.storage.run_folder import RESUME, STATE_FACTS, STEPS, parse_step, step_name
-from ucurve.storage.sealed import STATE
 
 if TYPE_CHECKING:  # verify.py answers a mistake before torch is imported
     import torch
@@ -37,8 +38,8 @@ def save_state(
         with disk_faults():
             # safetensors takes contiguous tensors only.
             save_file({name: value.contiguous() for name, value in state.items()}, temporary / _STATE)
-        facts = owner | {"step": step, "state_sha256": sha256_file(temporary / _STATE)}
-        STATE.write(temporary / STATE_FACTS, facts)
+        facts = StateFacts(**owner, step=step, state_sha256=sha256_file(temporary / _STATE))
+        write_state_facts(temporary, facts)
     names = set(map(step_name, kept))
     # The newest state comes first.
     for old in [folder for folder in _states(run / RESUME) if folder.name not in names][_KEPT:]:
@@ -64,13 +65,13 @@ def copy_state(source: Path, run: Path, step: int, owner: dict[str, str]) -> Non
     Raises:
         RunError: when the other run has no whole state of that step.
     """
-    facts = _read_facts(state_folder(source, step))
-    if facts is None or _is_torn(state_folder(source, step), facts):
+    facts = _whole_facts(state_folder(source, step))
+    if facts is None:
         raise RunError(f"{state_folder(source, step)}: no whole resume state to go on from; restore it from a copy")
     with new_folder(state_folder(run, step)) as temporary:
         link_or_copy(state_folder(source, step) / _STATE, temporary / _STATE)
         # The copy gets the hashes of the run that it is for.
-        STATE.write(temporary / STATE_FACTS, facts | owner)
+        write_state_facts(temporary, facts.model_copy(update=owner))
 
 
 def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
@@ -84,13 +85,13 @@ def find_newest_state(run: Path, owner: dict[str, str]) -> int | None:
         return None
     remove_leftovers(folder)
     for candidate in _states(folder):
-        facts = _read_facts(candidate)
-        if facts is not None and not _is_torn(candidate, facts):
-            wrong = [key for key, value in owner.items() if facts.get(key) != value]
+        facts = _whole_facts(candidate)
+        if facts is not None:
+            wrong = [key for key, value in owner.items() if getattr(facts, key) != value]
             # A whole state of another run is no damage but a mistake of the user.
             if wrong:
                 raise UserError(f"{candidate} is the state of another run: {', '.join(wrong)} differ")
-            return int(facts["step"])
+            return facts.step
         log_line(f"{candidate} is damaged; going on from an older state, or from the start where there is none")
     return None
 
@@ -102,8 +103,8 @@ def newest_step(run: Path) -> int:
 
 def has_state(run: Path, step: int, state_sha256: str) -> bool:
     """Tell whether a run has the state after ``step``, whole and with a hash."""
-    facts = _read_facts(state_folder(run, step))
-    return facts is not None and facts["state_sha256"] == state_sha256 and not _is_torn(state_folder(run, step), facts)
+    facts = _whole_facts(state_folder(run, step))
+    return facts is not None and facts.state_sha256 == state_sha256
 
 
 def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
@@ -117,7 +118,7 @@ def load_state(run: Path, step: int) -> dict[str, "torch.Tensor"]:
 def metrics_sha256(run: Path, step: int) -> str | None:
     """Return the hash of the lines of ``metrics.jsonl`` when the state after ``step`` was saved; None without it."""
     facts = _read_facts(state_folder(run, step))
-    return None if facts is None else facts.get("metrics_sha256")
+    return None if facts is None else facts.metrics_sha256
 
 
 def state_faults(run: Path, kept: Collection[int] = ()) -> list[str]:
@@ -126,18 +127,13 @@ def state_faults(run: Path, kept: Collection[int] = ()) -> list[str]:
     wanted = [state_folder(run, step) for step in sorted(kept)]
     problems = [f"{path}: missing, and resume.keep_states names it" for path in wanted if not path.exists()]
     for path in contents(folder) if folder.is_dir() else ():
-        facts = _read_facts(path)
-        if is_leftover(path):
-            problems.append(f"{path}: left behind by a killed process, or being written")
+        facts = _whole_facts(path)
         # A state in a folder that names another step would be found as that step's.
-        elif facts is None or state_folder(run, int(facts["step"])) != path or _is_torn(path, facts):
-            problems.append(f"{path}: no whole resume state; it may be removed")
+        if facts is None or state_folder(run, facts.step) != path:
+            problems += foreign_faults([path], "no whole resume state; it may be removed")
         else:
-            problems += [
-                f"{inner}: not part of a resume state"
-                for inner in contents(path)
-                if inner.name not in (_STATE, STATE_FACTS)
-            ]
+            more = [inner for inner in contents(path) if inner.name not in (_STATE, STATE_FACTS)]
+            problems += foreign_faults(more, "not part of a resume state")
     return problems
 
 
@@ -151,13 +147,14 @@ def _states(folder: Path) -> list[Path]:
     return sorted(folder.glob(STEPS), reverse=True)
 
 
-def _read_facts(folder: Path) -> dict[str, Any] | None:
+def _whole_facts(folder: Path) -> StateFacts | None:
+    """Return the facts of a state; None for one that is not whole."""
+    facts = _read_facts(folder)
+    return facts if facts is not None and has_hash(folder / _STATE, facts.state_sha256) else None
+
+
+def _read_facts(folder: Path) -> StateFacts | None:
     try:
-        facts = STATE.read(folder / STATE_FACTS)
+        return read_state_facts(folder)
     except DamagedError:
         return None
-    return facts if (folder / _STATE).is_file() and {"step", "state_sha256"} <= set(facts) else None
-
-
-def _is_torn(folder: Path, facts: dict[str, Any]) -> bool:
-    return bool(sha256_file(folder / _STATE) != facts["state_sha256"])

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
-from ucurve.errors import UserError
+from ucurve.errors import UserError, first_line
 from ucurve.huggingface.file_tokenizer import encode_by, is_whole, stand_in, usual_special_tokens
 from ucurve.huggingface.foreign_code import Weights, check_model, check_tokenizer
 from ucurve.huggingface.sentencepiece_file import is_bare_sentencepiece, load_unigram
@@ -232,4 +232,4 @@ def _never_asking() -> Iterator[None]:
 def _reason(error: Exception) -> str:
     if "trust_remote_code" in str(error):  # what a part of a composite model asks for
         return "a part of it is code that comes with it, and such code is never run here"
-    return f"{type(error).__name__}: {error}".splitlines()[0]
+    return first_line(error)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ucurve.errors import UserError
+from ucurve.errors import UserError, first_line
 from ucurve.huggingface.tokenizer_files import SENTENCEPIECE_MODEL, TOKENIZER
 from ucurve.storage.files import read_json_or_empty
 
@@ -49,8 +49,7 @@ def _read_model(file: Path) -> Any:
     try:
         return sentencepiece_model_pb2.ModelProto.FromString(file.read_bytes())  # type: ignore[attr-defined]
     except Exception as error:  # of protobuf, which has its own classes
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UserError(f"{file}: not a SentencePiece model ({reason})") from error
+        raise UserError(f"{file}: not a SentencePiece model ({first_line(error)})") from error
 
 
 def _make_unigram(model: Any) -> "Tokenizer":

@@ -1,6 +1,6 @@
 """What ``run.json`` and a checkpoint's ``manifest.json`` hold: each is defined, written and read here."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
@@ -9,11 +9,12 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.errors import DamagedError
 from ucurve.fields import STRICT, Seed
-from ucurve.storage.files import contents, sha256_file
-from ucurve.storage.run_folder import MANIFEST, RECORD, TOKENIZER, WEIGHTS, listed_faults
+from ucurve.storage.faults import listed_faults
+from ucurve.storage.files import contents, has_hash, sha256_file
+from ucurve.storage.run_folder import MANIFEST, RECORD, STATE_FACTS, TOKENIZER, WEIGHTS
 from ucurve.storage.sealed import MANIFEST as MANIFEST_SEAL
 from ucurve.storage.sealed import RECORD as RECORD_SEAL
-from ucurve.storage.sealed import Seal
+from ucurve.storage.sealed import STATE, Seal
 
 ObjectiveKind = Literal["causal", "masked", "mntp", "hybrid"]
 Precision = Literal["float32", "bfloat16"]
@@ -81,6 +82,18 @@ class Manifest(CheckpointFacts):
     def has_weights(self) -> bool:
         """Whether the weights are there, which ``ucurve prune`` removes once they are scored."""
         return WEIGHTS in self.files
+
+
+class StateFacts(Facts):
+    """``state.json`` of a full state: whose state it is, and after which step."""
+
+    model_config = ConfigDict(extra="ignore")  # what a later version adds does not make a state less whole
+
+    config_sha256: str | None = None
+    data_sha256: str | None = None
+    metrics_sha256: str | None = None  # of the lines of ``metrics.jsonl`` then
+    step: int
+    state_sha256: str  # of the tensors beside it
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -251,7 +264,7 @@ class RunFacts(Facts):
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest of a checkpoint."""
-    MANIFEST_SEAL.write(folder / MANIFEST, _known(manifest))
+    MANIFEST_SEAL.write(folder / MANIFEST, known(manifest))
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -263,13 +276,24 @@ def read_manifest(folder: Path) -> Manifest:
     return read_facts(folder / MANIFEST, MANIFEST_SEAL, Manifest)
 
 
+def write_state_facts(folder: Path, facts: StateFacts) -> None:
+    """Write ``state.json`` of a full state, without what is not known."""
+    STATE.write(folder / STATE_FACTS, known(facts))
+
+
+def read_state_facts(folder: Path) -> StateFacts:
+    """Read ``state.json`` of a full state (``read_facts``)."""
+    return read_facts(folder / STATE_FACTS, STATE, StateFacts)
+
+
 def write_run_facts(run: Path, facts: RunFacts) -> None:
     """Write ``run.json``, without what is not known."""
-    RECORD_SEAL.write(run / RECORD, _known(facts))
+    RECORD_SEAL.write(run / RECORD, known(facts))
 
 
-def _known(facts: Facts) -> dict[str, object]:
-    return {key: value for key, value in facts.model_dump().items() if value is not None}
+def known(facts: Facts) -> dict[str, object]:
+    """Return what is written of facts: without what is not known."""
+    return {key: value for key, value in facts.model_dump(mode="json").items() if value is not None}
 
 
 def read_run_facts(run: Path) -> RunFacts | None:
@@ -287,37 +311,31 @@ _Read = TypeVar("_Read", bound=Facts)
 
 def read_facts(path: Path, seal: Seal, kind: type[_Read]) -> _Read:
     """Read a sealed file as facts of a kind; ``DamagedError`` when it is missing or not what was written."""
+    return as_facts(seal.read(path), path, kind)
+
+
+def as_facts(record: Mapping[str, object], path: Path, kind: type[_Read]) -> _Read:
+    """Take a record for facts of a kind; ``DamagedError`` when it lacks one or has more."""
     try:
-        return kind.model_validate(seal.read(path))
+        return kind.model_validate(record)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise DamagedError(f"{path}: not what this version writes ({place}: {first['msg']})") from error
 
 
-def own_faults(run: Path, facts: RunFacts | None, parts: Collection[str] | None = None) -> list[str]:
+def own_faults(run: Path, facts: RunFacts | None, parts: Sequence[str] = ("",)) -> list[str]:
     """Name what is not as ``run.json`` says of the files that it lists; nothing without ``run.json``.
 
     Args:
         run: the run folder.
         facts: what its ``run.json`` holds.
-        parts: names of files, or ``tokenizer`` for all that is in that folder; None for all.
+        parts: names of files, or ``tokenizer`` for all that is in that folder.
     """
     if facts is None:
         return []
-    accepted = dict(facts.files) | {
-        name: digest
-        for name, digest in (facts.files_before or {}).items()
-        if (run / name).is_file() and sha256_file(run / name) == digest
-    }
-    tokenizer = run / TOKENIZER
-    if not tokenizer.is_dir() and (parts is None or any(name.startswith(TOKENIZER) for name in parts)):
-        return [f"{tokenizer}: missing"]
-    inside = {f"{TOKENIZER}/{path.name}" for path in contents(tokenizer)} if tokenizer.is_dir() else set()
-    found = {name for name in accepted if (run / name).exists()} | inside
-
-    def wanted(name: str) -> bool:
-        return parts is None or name in parts or (TOKENIZER in parts and name.startswith(f"{TOKENIZER}/"))
-
-    listed = {name: digest for name, digest in accepted.items() if wanted(name)}
-    return listed_faults(run, listed, set(filter(wanted, found)), RECORD)
+    before = {name: digest for name, digest in (facts.files_before or {}).items() if has_hash(run / name, digest)}
+    listed = {name: digest for name, digest in {**facts.files, **before}.items() if name.startswith(tuple(parts))}
+    inside = contents(run / TOKENIZER) if (run / TOKENIZER).is_dir() else []
+    found = {name for name in listed if (run / name).exists()} | {f"{TOKENIZER}/{path.name}" for path in inside}
+    return listed_faults(run, listed, {name for name in found if name.startswith(tuple(parts))}, RECORD)

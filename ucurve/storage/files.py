@@ -26,6 +26,11 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def has_hash(path: Path, sha256: str | None) -> bool:
+    """Tell whether a file is there and is what was written, by the hex SHA-256 that was recorded of it."""
+    return path.is_file() and sha256_file(path) == sha256
+
+
 def sha256_json(value: object) -> str:
     """Return the hex SHA-256 of a JSON value, independent of key order."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()

@@ -13,16 +13,8 @@ A folder that a model alone is scored into has only ``eval/``.
 import glob
 import json
 import re
-import time
-from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
-
-from ucurve.errors import DamagedError
-from ucurve.storage.files import sha256_file
-
-_Fault = TypeVar("_Fault")
-_TRIES, _PAUSE = 5, 0.05  # of a reader, and seconds between them
+from typing import Any
 
 CONFIGURATION = "config.yaml"
 RECORD = "run.json"
@@ -93,33 +85,3 @@ def parse_metrics(line: str | bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return values if isinstance(values, dict) else None
-
-
-def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str], by: str) -> list[str]:
-    """Name the files that are missing, not listed, or of another SHA-256 than ``listed``; ``by`` names the list."""
-    problems = [f"{folder / name}: missing" for name in sorted(set(listed) - set(found))]
-    problems += [f"{folder / name}: not in {by}" for name in sorted(set(found) - set(listed))]
-    for name in sorted(set(found) & set(listed)):
-        if not (folder / name).is_file() or sha256_file(folder / name) != listed[name]:
-            problems.append(f"{folder / name}: its hash is not {by}'s")
-    return problems
-
-
-def lasting(find: Callable[[], _Fault]) -> _Fault:
-    """Return the fault that is still found after some tries: a reader may meet files that are just being replaced."""
-    for _ in range(_TRIES - 1):
-        if not (fault := find()):
-            return fault
-        time.sleep(_PAUSE)
-    return find()
-
-
-def refuse_faults(problems: Iterable[str], advice: str) -> None:
-    """Refuse to go on where there are faults.
-
-    Raises:
-        DamagedError: with all of them, and what to do.
-    """
-    found = list(problems)
-    if found:
-        raise DamagedError("; ".join(found) + f"; {advice}")

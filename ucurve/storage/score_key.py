@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from ucurve.storage.facts import Facts, RunIdentity, read_facts
+from ucurve.storage.facts import Facts, RunIdentity, known, read_facts
 from ucurve.storage.files import sha256_json
 from ucurve.storage.sealed import KEY
 
@@ -61,9 +61,7 @@ def key_path(scores: Path) -> Path:
 
 def write_key(scores: Path, key: ScoreKey) -> None:
     """Write the key of a score, without what is not known."""
-    KEY.write(
-        key_path(scores), {name: value for name, value in key.model_dump(mode="json").items() if value is not None}
-    )
+    KEY.write(key_path(scores), known(key))
 
 
 def read_key(scores: Path) -> ScoreKey:

@@ -40,7 +40,7 @@ class Seal:
             if not isinstance(record, dict):
                 raise ValueError(f"a JSON object is expected, this is a {type(record).__name__}")
             digest = record.pop(self.key, None)
-            whole = digest == sha256_json(record) and text == self.text(record)
+            whole = text == self.text(record)
         except ValueError as error:
             raise DamagedError(f"{path}: cannot be read ({error})") from error
         if digest is None:

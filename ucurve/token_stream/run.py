@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ucurve.errors import UserError, missing_folder
+from ucurve.errors import UserError, check_folder
 from ucurve.storage.facts import own_faults, read_run_facts
+from ucurve.storage.faults import refuse_faults
 from ucurve.storage.files import read_json_or_empty
-from ucurve.storage.run_folder import CONFIGURATION, RECORD, TOKENIZER, refuse_faults
+from ucurve.storage.run_folder import CONFIGURATION, RECORD, TOKENIZER
 from ucurve.token_stream.order import Batches
 from ucurve.token_stream.store import INDEX, TokenStore, is_complete_store, open_store
 from ucurve.yaml_files import read_yaml
@@ -29,8 +30,7 @@ class RunTokens:
     @staticmethod
     def of(run: Path) -> "RunTokens":
         """Read what the folder of a run says, if its configuration and tokenizer are what was written."""
-        if not run.is_dir():
-            raise missing_folder("run", run)
+        check_folder("run", run)
         facts = read_run_facts(run)
         if facts is None:
             raise UserError(f"{run / RECORD}: missing; it records which data the run is trained on")

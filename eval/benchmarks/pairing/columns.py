@@ -118,9 +118,9 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
 
     def shape(record: Record, about: Mapping[str, object], place: str) -> list[Record]:
         made: Record = {}
-        row = _Row(record, about, made, place)
+        row = _Row(record, {**about, **record}, place)
         for name, source in extra.items():
-            made[name] = _value(source, row)
+            made[name] = row.known[name] = _value(source, row)
         paradigm = paradigm_of(row) or _kind("paradigm", columns, row, str(about["file"]))
         phenomenon = phenomenon_of(row) or _kind("phenomenon", columns, row, UNNAMED)
         kept = mark_published({name: value for name, value in record.items() if not leaves(name)}, others)
@@ -139,23 +139,11 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
 
 
 class _Row(NamedTuple):
-    """The published columns of a row, what else is known of it, and the columns made so far."""
+    """The published columns of a row, and all that is known of it."""
 
     published: Record
-    about: Mapping[str, object]
-    made: Record
+    known: Record  # the columns made so far, before published ones of their names, and these before what else is known
     place: str
-
-    def knows(self, name: str) -> bool:
-        """Say whether some column has this name."""
-        return name in self.made or name in self.published or name in self.about
-
-    def get(self, name: str) -> object:
-        """Return the value of a name; None for an unknown one."""
-        for values in (self.made, self.published, self.about):
-            if name in values:
-                return values[name]
-        return None
 
 
 def _published_text(source: Column, made: Container[str]) -> Callable[[_Row], str]:
@@ -174,7 +162,7 @@ def _kind(name: str, columns: Columns, row: _Row, default: str) -> str:
     """Return the paradigm or phenomenon of a row: by the map, else a column of that name, else the default."""
     source = columns.get(name)
     if source is None:
-        return _text(name, row) if row.knows(name) else default
+        return _text(name, row) if name in row.known else default
     if may_be_missing(source):
         value = _value(source, row)
         return default if value is None else written(value)
@@ -205,7 +193,7 @@ def _value(source: Column, row: _Row) -> object:
     if source.text is not None:
         return source.text
     if source.first_of:
-        return next((found for name in source.first_of if (found := row.get(name)) not in (None, "")), None)
+        return next((found for name in source.first_of if (found := row.known.get(name)) not in (None, "")), None)
     assert source.of is not None
     value = _value(source.of, row)
     text = written(value)
@@ -213,9 +201,9 @@ def _value(source: Column, row: _Row) -> object:
 
 
 def _look_up(name: str, row: _Row) -> object:
-    if not row.knows(name):
+    if name not in row.known:
         raise lacks(row.place, name, row.published)
-    return row.get(name)
+    return row.known[name]
 
 
 def _check(pair: Record, made: Record, place: str) -> None:

@@ -83,7 +83,7 @@ def test_a_table_is_made_again_from_the_rows_and_nothing_is_computed(scored, set
         assert verify_scores(scored) == [f"{path}: not what the rows of the stored scores give"]
         with pytest.raises(DamagedError, match=rf"{path.name}: not what was written; python score\.py run=.* makes it"):
             load_table(kind, scored)
-    monkeypatch.setattr("ucurve.eval.sweep.store.accuracy_table", None)
+    monkeypatch.setattr("ucurve.eval.store.rows.accuracy_table", None)
     score_run(scored, settings, steps=[8])
     assert ("it is made again from the rows" in capsys.readouterr().err) == (harm != "missing")
     assert bytes_of(scored) == whole
@@ -131,8 +131,8 @@ def test_damaged_rows_are_computed_again_from_the_scores(scored, settings, capsy
 def test_rows_are_merged_and_only_what_is_new_is_computed(scored, settings, monkeypatch, capsys):
     before = read_score_rows(score_path(scored, "zhoblimp", "sentence", 8))
     asked = []
-    compute = sweep_store.statistics_table
-    monkeypatch.setattr(sweep_store, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
+    compute = store_rows.statistics_table
+    monkeypatch.setattr(store_rows, "statistics_table", lambda *given: asked.append(given[2:]) or compute(*given))
     monkeypatch.setattr("ucurve.eval.sweep.compute.Computer.compute", None)
     capsys.readouterr()
     score_run(scored, settings)
