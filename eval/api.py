@@ -245,7 +245,8 @@ def _score_with_each(
     for target in targets:
         jobs = prepare(target, [table], settings, cache)
         linking = parse_linking(settings.linking[0] if settings.linking else shown_measures(jobs[0], settings)[0][0])
-        WeightFetcher().have(jobs[0].weights_to_have)
+        if jobs[0].weights_to_have is not None:
+            WeightFetcher().have(jobs[0].weights_to_have)
         with closing(Computer(jobs, settings, cache.workspace, None)) as computer:
             scores = computer.compute(jobs[0], with_tokens=False).scores
         if missing := linking.missing(scores):

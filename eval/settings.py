@@ -30,7 +30,7 @@ from ucurve.eval.scoring.base import Scorer, ScorerSettings
 from ucurve.eval.scoring.loading import Dtype
 from ucurve.eval.scoring.scorers import expand_scorers, find_scorer
 from ucurve.eval.store.reported import USUAL_RULE, Reported, reported_by_card
-from ucurve.fields import as_tuple, named, parse_count, refuse_first
+from ucurve.fields import as_tuple, named, parse_count
 from ucurve.huggingface.foreign_code import Weights
 
 LINKING = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
@@ -124,23 +124,18 @@ class ScoreSettings(ScorerSettings):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
+        if (CUSTOM in self.benchmarks) != (self.custom is not None and self.custom.path is not None):
+            raise ValueError("benchmarks=custom and custom.path=FILE go together")
+        if self.bow_correction and not self.words and "region" not in (self.scorer or ()):
+            raise ValueError(
+                "bow_correction corrects regions and words; it goes with scorer=region, or with words=true"
+            )
+        if self.benchmark_revision and self.benchmark_root is not None:
+            raise ValueError("benchmark_revision is for benchmarks of the hub; benchmark_root=DIR reads local files")
         scored = {part for name in self.benchmarks for part in known_names(name)}
-        unknown = [name for name in self.benchmark_revision or () if name not in scored]
-        refused = {
-            "benchmarks=custom and custom.path=FILE go together": (
-                (CUSTOM in self.benchmarks) != (self.custom is not None and self.custom.path is not None)
-            ),
-            "bow_correction corrects regions and words; it goes with scorer=region, or with words=true": (
-                self.bow_correction and not self.words and "region" not in (self.scorer or ())
-            ),
-            "benchmark_revision is for benchmarks of the hub; benchmark_root=DIR reads local files": (
-                bool(self.benchmark_revision) and self.benchmark_root is not None
-            ),
-            f"benchmark_revision: {next(iter(unknown), None)!r} is not among benchmarks={list(self.benchmarks)}": bool(
-                unknown
-            ),
-        }
-        refuse_first(refused)
+        for name in self.benchmark_revision or ():
+            if name not in scored:
+                raise ValueError(f"benchmark_revision: {name!r} is not among benchmarks={list(self.benchmarks)}")
         return self
 
     @property
@@ -214,37 +209,44 @@ class ScoreCommand(ScoreSettings):
     list: bool = False
 
     @model_validator(mode="after")
-    def _goes_together(self) -> Self:
-        of_model, steps = self.model is not None, self.steps
-        scores = not (self.check or self.list)  # a look at the pairs needs no model
-        refused = {
-            f"give 'benchmarks=[...]'; there are {', '.join(benchmark_names())}": not self.benchmarks and not self.list,
-            "give exactly one of run=RUN and model=PATH_OR_HUB_ID": (
-                of_model == (self.run is not None) and (of_model or scores)
-            ),
-            "watch=true scores every checkpoint of run=RUN; it goes with neither model= nor steps=": (
-                scores and self.watch and (of_model or steps is not None)
-            ),
-            "out=DIR goes with model=, and model= needs it; the scores of a run go into the run": (
-                scores and of_model != (self.out is not None)
-            ),
-            "weights=bin goes with model=; the checkpoints of a run are safetensors files": (
-                scores and not of_model and self.weights != "safetensors"
-            ),
-            "keep=false removes what was fetched for these scores; it goes with model=HUB_ID": (
-                scores and not self.keep and (self.model is None or Path(self.model).expanduser().is_dir())
-            ),
-            "revisions= goes with model=; a run has steps=": scores and not of_model and self.revisions is not None,
-            "average=N is of the checkpoints of a finished run; it goes with neither model= nor watch=": (
-                self.average is not None and (of_model or self.watch)
-            ),
-            "'steps=[...]' goes with run=; a model has 'revisions=[...]', and 'steps={REVISION: N}' gives the step of "
-            "one whose name does not say it": of_model and isinstance(steps, tuple),
-            "'steps={REVISION: N}' goes with model=; the checkpoints of a run are 'steps=[0,512]'": (
-                not of_model and isinstance(steps, dict)
-            ),
-        }
-        refuse_first(refused)
+    def _one_thing(self) -> Self:
+        if not self.benchmarks and not self.list:
+            raise ValueError(f"give 'benchmarks=[...]'; there are {', '.join(benchmark_names())}")
+        if self.run is not None and self.model is not None:
+            raise ValueError("give exactly one of run=RUN and model=PATH_OR_HUB_ID")
+        if self.check or self.list:
+            return self
+        if self.run is None and self.model is None:
+            raise ValueError("give exactly one of run=RUN and model=PATH_OR_HUB_ID")
+        if self.watch and (self.model is not None or self.steps is not None):
+            raise ValueError("watch=true scores every checkpoint of run=RUN; it goes with neither model= nor steps=")
+        if (self.model is None) != (self.out is None):
+            raise ValueError("out=DIR goes with model=, and model= needs it; the scores of a run go into the run")
+        if self.model is None and self.weights != "safetensors":
+            raise ValueError("weights=bin goes with model=; the checkpoints of a run are safetensors files")
+        if not self.keep and (self.model is None or Path(self.model).expanduser().is_dir()):
+            raise ValueError("keep=false removes what was fetched for these scores; it goes with model=HUB_ID")
+        if self.model is None and self.revisions is not None:
+            raise ValueError("revisions= goes with model=; a run has steps=")
+        return self
+
+    @model_validator(mode="after")
+    def _means_of_a_run(self) -> Self:
+        if self.average is not None and (self.model is not None or self.watch):
+            raise ValueError(
+                "average=N is of the checkpoints of a finished run; it goes with neither model= nor watch="
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _steps_of_one_thing(self) -> Self:
+        if self.model is not None and isinstance(self.steps, tuple):
+            raise ValueError(
+                "'steps=[...]' goes with run=; a model has 'revisions=[...]', and 'steps={REVISION: N}' gives the step "
+                "of one whose name does not say it"
+            )
+        if self.model is None and isinstance(self.steps, dict):
+            raise ValueError("'steps={REVISION: N}' goes with model=; the checkpoints of a run are 'steps=[0,512]'")
         return self
 
     @property

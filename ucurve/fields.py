@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Annotated, Protocol
 
@@ -15,13 +15,6 @@ _LARGEST = 10**18  # an int64 holds it
 _SECONDS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0))
 _WORDS = "w"  # after a count that is one of words
 _COUNT = re.compile(r"(?P<number>\d[\d_]*(\.\d+)?([eE]\+?\d{1,3})?)(?P<unit>[KkMBGT]?)")
-
-
-def refuse_first(refused: Mapping[str, bool]) -> None:
-    """Refuse settings that do not go together: by the first message that holds, as a ``ValueError``."""
-    for message, holds in refused.items():
-        if holds:
-            raise ValueError(message)
 
 
 def parse_count(value: object) -> int:

@@ -18,7 +18,7 @@ from ucurve.eval.benchmarks.ratings.section import Ratings
 from ucurve.eval.benchmarks.rows import find_rows
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.pairs import split_name
-from ucurve.fields import STRICT, Texts, named, refuse_first
+from ucurve.fields import STRICT, Texts, named
 from ucurve.yaml_files import read_yaml
 
 CARD_FILE = "card.yaml"
@@ -147,14 +147,13 @@ class Card:
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        named = [*([] if self.language is None else [self.language]), *self.languages]
-        unknown = [language for language in named if not _LANGUAGE.fullmatch(language)]
-        refused = {
-            "give exactly one of language and languages": (self.language is None) == (not self.languages),
-            f"language: {next(iter(unknown), None)!r} is not a code of ISO 639-3, such as eng": bool(unknown),
-            "give at most one of sentences and either": self.sentences is not None and self.either is not None,
-        }
-        refuse_first(refused)
+        if (self.language is None) == (not self.languages):
+            raise ValueError("give exactly one of language and languages")
+        for language in (self.language, *self.languages):
+            if language is not None and not _LANGUAGE.fullmatch(language):
+                raise ValueError(f"language: {language!r} is not a code of ISO 639-3, such as eng")
+        if self.sentences is not None and self.either is not None:
+            raise ValueError("give at most one of sentences and either")
         return self
 
 

@@ -191,14 +191,14 @@ class WeightFetcher:
             )
         log_line(f"{what}, where {_say(free)} are free")
 
-    def have(self, weights: HubWeights | None) -> None:
-        """Wait for weights, if any are needed; those of other revisions are no longer needed.
+    def have(self, weights: HubWeights) -> None:
+        """Wait for weights; those of other revisions are no longer needed.
 
         Raises:
             RunError: The disk does not hold them now, or the hub does not give them.
             DamagedError: They are not what the hub lists.
         """
-        if weights is None or weights == self._present:
+        if weights == self._present:
             return
         ahead, self._ahead = self._ahead, None
         if ahead is not None:

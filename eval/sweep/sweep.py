@@ -93,7 +93,8 @@ class _Sweep:
         due = [*self.plan.due, *self.plan.lacking]
         for job in {job.scorer.loads: job for job in reversed(due)}.values():
             # The first model, and what else is needed, is loaded before anything is written: a mistake shows now.
-            self.weights.have(job.weights_to_have)
+            if job.weights_to_have is not None:
+                self.weights.have(job.weights_to_have)
             self.computer.load(job)
         claims = self.store.claims
         with scoring_into(self.folder), claims:
