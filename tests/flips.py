@@ -21,9 +21,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from tests.settings import analyze_settings
 from tests.train.stress import CHARACTERS, write_corpus
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.sections import make_sections
 from ucurve.config import compose
@@ -195,7 +195,7 @@ class Flips:
         return {name: without_speed(name, content) for name, content in read.items()}
 
     def analysed(self):
-        settings = AnalyzeSettings(runs=str(self.finished), out=str(self.folder / "figures"))
+        settings = analyze_settings(runs=str(self.finished), out=str(self.folder / "figures"))
         tables = {}
         for part in make_sections(read_study(find_runs(settings.runs), settings)):
             tables |= {name: table.to_csv() for name, table in part.tables.items()}

@@ -12,6 +12,7 @@ _HERE = Path(__file__).resolve().parent
 CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # wheel, checkout
 AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
 NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
+_NO_KEYS = ("defaults", "hydra")  # they stand beside the keys of a file
 
 
 def groups(name: str) -> dict[str, str]:
@@ -44,8 +45,30 @@ def load(file: str) -> dict[str, Any]:
 
 def with_bases(file: str) -> list[str]:
     """Return the file of a choice, and those of the choices of its group that it builds on, the nearest first."""
-    bases = [base for base in load(file).get("defaults", []) if base != "_self_"]
+    entries = load(file).get("defaults", [])
+    bases = [base for base in entries if isinstance(base, str) and base != "_self_"]
     return [file, *(one for base in bases for one in with_bases(f"{Path(file).parent}/{base}.yaml"))]
+
+
+def completed(file: str, given: Mapping[str, object]) -> dict[str, object]:
+    """Return given values, and for all other keys those of a file below ``conf/`` and of the files it builds on.
+
+    A key that must be given and is not is left out.
+    """
+    values: dict[str, object] = {}
+    for one in reversed(with_bases(file)):
+        values |= load(one)
+    return _merged({key: value for key, value in values.items() if key not in _NO_KEYS and value != NO_VALUE}, given)
+
+
+def _merged(values: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """Put given values in the place of others, in mappings key by key."""
+    merged = dict(values)
+    for key, value in given.items():
+        before = values.get(key)
+        both = isinstance(before, Mapping) and isinstance(value, Mapping)
+        merged[key] = _merged(before, value) if both else value
+    return merged
 
 
 @functools.cache
@@ -70,7 +93,7 @@ def known_keys(name: str) -> dict[str, object]:
 def _keys(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     keys: dict[str, object] = {}
     for key, value in values.items():
-        if key not in ("defaults", "hydra"):
+        if key not in _NO_KEYS:
             keys[f"{prefix}{key}"] = value
             keys |= _keys(value, f"{prefix}{key}.") if isinstance(value, dict) else {}
     return keys

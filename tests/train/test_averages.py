@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from safetensors.torch import load_file, save_file
 
+from tests.settings import analyze_settings
 from tests.train.test_evaluation import scored  # noqa: F401 - a fixture
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.config import check
 from ucurve.errors import UserError
@@ -65,7 +65,7 @@ def test_means_are_a_line_beside_the_run(scored, ask, tmp_path):  # noqa: F811
     mean = Path(f"{run}-average=2")
     assert sorted(path.name for path in run.parent.glob("tiny*")) == [run.name, mean.name]
     assert read_manifest(checkpoints(mean)[0]).averaged == (read_manifest(checkpoints(run)[0]).weights_sha256,)
-    study = read_study(find_runs([f"{run}*"]), AnalyzeSettings(runs=f"{run}*", out=str(tmp_path / "figures")))
+    study = read_study(find_runs([f"{run}*"]), analyze_settings(runs=f"{run}*", out=str(tmp_path / "figures")))
     assert {one.folder: one.line for one in study.runs} == {run: "tiny", mean: "mean of 2 checkpoints"}
     assert set(study.metrics["run"]) == {run.name}, "the losses of steps are those of the run"
     publish_run(mean, tmp_path / "published", revisions(mean))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.settings import analyze_settings
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.linking.ratings import correlation_sections
 from ucurve.analysis.paradigms.human import human_sections
@@ -48,7 +48,7 @@ def score(run, card):
 
 
 def tables(run, sections):
-    settings = check(AnalyzeSettings, {"runs": [str(run)], "out": "unused", "linking": "lp"})
+    settings = analyze_settings(runs=[str(run)], linking="lp")
     study = read_study(find_runs(settings.runs), settings)
     return {name: table for section in sections(study) for name, table in section.tables.items()}
 
