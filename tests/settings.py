@@ -1,6 +1,9 @@
-"""Settings as commands make them: those of the files in ``conf/``, and what a test gives."""
+"""Settings and commands with the defaults of the files in ``conf/``, and what a test gives."""
+
+import importlib
 
 from ucurve.analysis.data.settings import AnalyzeSettings
+from ucurve.cli import COMMANDS
 from ucurve.config import check
 from ucurve.config_files import completed
 
@@ -14,4 +17,15 @@ def maker(kind, file, part=None):
     return make
 
 
+def doer(name):
+    """Return a function that does with some values what a command does with them on its command line."""
+
+    def do(given):
+        module, _, function = COMMANDS[name].task.rpartition(".")
+        getattr(importlib.import_module(module), function)(completed(f"{name}.yaml", given))
+
+    return do
+
+
 analyze_settings = maker(AnalyzeSettings, "analyze.yaml")
+answers_command, power_command = map(doer, ("answers", "power"))

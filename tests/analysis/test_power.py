@@ -7,8 +7,7 @@ import pytest
 from measurements.simulated_curves import SLOW, flat, simulate
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
-from ucurve.analysis.power import power_command
-from ucurve.config_files import completed
+from tests.settings import power_command
 from ucurve.errors import UserError
 
 STEPS = [2**power for power in range(12)]
@@ -29,7 +28,7 @@ def found(table: pd.DataFrame, phenomenon: str) -> pd.DataFrame:
 
 def test_the_table_says_how_often_dips_are_found_now_and_with_more_seeds(make_run: MakeRun, tmp_path, capsys) -> None:
     make_runs(make_run, 2)
-    power_command(completed("power.yaml", {"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"}))
+    power_command({"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"})
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 120
     [head] = [line for line in lines if line.startswith("phenomenon")]
@@ -47,7 +46,7 @@ def test_the_table_says_how_often_dips_are_found_now_and_with_more_seeds(make_ru
 
 def test_of_one_run_nothing_is_said_about_more_seeds(make_run: MakeRun, tmp_path, capsys) -> None:
     make_runs(make_run, 1)
-    power_command(completed("power.yaml", {"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"}))
+    power_command({"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"})
     printed = capsys.readouterr().out
     assert "with 1 more" not in printed
     assert "it does not say how other seeds would differ" in printed
@@ -58,7 +57,7 @@ def test_curves_with_too_few_edits_are_undetermined(make_run: MakeRun, tmp_path,
     few = pair_table({"c_1": "few"}, 100)
     few = few.assign(good=few["good"] + " a", bad=few["good"] + " b")
     make_runs(make_run, 2, pd.concat([PAIRS, few], ignore_index=True))
-    power_command(completed("power.yaml", {"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"}))
+    power_command({"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"})
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("few ")]
     assert line.split()[2:] == ["undetermined", "too", "few", "edits", "-", "-", "-", "-"]
     table = pd.read_csv(tmp_path / f"out/power_{BENCHMARK}.csv")
@@ -68,5 +67,5 @@ def test_curves_with_too_few_edits_are_undetermined(make_run: MakeRun, tmp_path,
 def test_runs_without_a_curve_are_a_mistake_with_a_reason(make_run: MakeRun, tmp_path) -> None:
     make_item_run(make_run, PAIRS, {1: np.full(len(PAIRS), 2), 2: np.full(len(PAIRS), 2)})
     with pytest.raises(UserError, match="no curve could be tested"):
-        power_command(completed("power.yaml", {"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"}))
+        power_command({"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"})
     assert not (tmp_path / "out").exists()
