@@ -21,17 +21,16 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from tests.settings import analyze_settings
+from tests.settings import analyze_settings, fit_settings
 from tests.train.stress import CHARACTERS, write_corpus
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.sections import make_sections
 from ucurve.config import compose
 from ucurve.errors import UcurveError
-from ucurve.eval.metrics.fitting import FitSettings
 from ucurve.eval.pairs import data_hash
 from ucurve.eval.run import score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.progress import log_line
 from ucurve.training.config import read_settings
 from ucurve.training.engine.engine import TorchEngine
@@ -156,8 +155,8 @@ class Flips:
 
     @property
     def scoring(self):
-        fit = FitSettings(families=("slln_lp",))
-        return ScoreSettings(
+        fit = fit_settings(families=("slln_lp",))
+        return score_settings(
             benchmarks=("zhoblimp",),
             benchmark_root=self.folder / "benchmarks",
             fit=fit,

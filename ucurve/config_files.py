@@ -12,6 +12,7 @@ _HERE = Path(__file__).resolve().parent
 CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # wheel, checkout
 AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
 NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
+_IN_PLACE = "_here_"  # the package of a file whose keys stand among those of the file that names it
 _NO_KEYS = ("defaults", "hydra")  # they stand beside the keys of a file
 
 
@@ -21,7 +22,7 @@ def groups(name: str) -> dict[str, str]:
     found = {}
     for entry in entries:
         group, _, place = next(iter(entry)).partition("@")
-        found[group] = "" if place == "_here_" else f"{place or group}."
+        found[group] = "" if place == _IN_PLACE else f"{place or group}."
     return found
 
 
@@ -44,17 +45,18 @@ def load(file: str) -> dict[str, Any]:
 
 
 def with_bases(file: str) -> list[str]:
-    """Return the file of a choice, and those of the choices of its group that it builds on, the nearest first."""
-    entries = load(file).get("defaults", [])
-    bases = [base for base in entries if isinstance(base, str) and base != "_self_"]
-    return [file, *(one for base in bases for one in with_bases(f"{Path(file).parent}/{base}.yaml"))]
+    """Return a file, and those whose keys it takes over, the nearest first."""
+    found = [file]
+    for entry in reversed(load(file).get("defaults", [])):
+        [(key, base)] = entry.items() if isinstance(entry, dict) else [(f"{Path(file).parent}@{_IN_PLACE}", entry)]
+        group, _, place = key.partition("@")
+        if place == _IN_PLACE and base != "_self_":
+            found += with_bases(f"{group}/{base}.yaml")
+    return found
 
 
 def completed(file: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Return given values, and for all other keys those of a file below ``conf/`` and of the files it builds on.
-
-    A key that must be given and is not is left out.
-    """
+    """Return given values, and for all other keys those of a file below ``conf/``, but for those that must be given."""
     values: dict[str, object] = {}
     for one in reversed(with_bases(file)):
         values |= load(one)

@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
+from tests.settings import score_command
 from ucurve.errors import RunError, UserError
-from ucurve.eval.run import score_command
 from ucurve.eval.store.tables import ACCURACY
 from ucurve.eval.store.views import load_table
 from ucurve.launch.prune import prune_command
