@@ -21,7 +21,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from tests.settings import analyze_settings, fit_settings
+from tests.settings import analyze_settings, fit_settings, verify_command
 from tests.train.stress import CHARACTERS, write_corpus
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.study import read_study
@@ -37,7 +37,6 @@ from ucurve.training.engine.engine import TorchEngine
 from ucurve.training.engine.signals import Interrupted
 from ucurve.training.replay import open_batches
 from ucurve.training.run.run import train_run
-from ucurve.training.verify import verify_command
 
 SECOND, STATE = "checkpoints/step00000003", "resume/step00000011"
 BENCHMARK = "eval/zhoblimp"

@@ -1,6 +1,7 @@
 """Settings and commands with the defaults of the files in ``conf/``, and what a test gives."""
 
 import importlib
+from functools import partial
 
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.cli import COMMANDS
@@ -11,6 +12,9 @@ from ucurve.eval.metrics.fitting import FitSettings
 from ucurve.eval.models.unigram import UnigramSettings
 from ucurve.eval.scoring.base import PromptSettings
 from ucurve.eval.settings import ScoreCommand
+from ucurve.generation.decontaminate import FilterSettings
+from ucurve.generation.maker import import_part
+from ucurve.workbench.settings import WorkbenchSettings
 
 SCORING = "eval/default.yaml"
 
@@ -40,6 +44,13 @@ def doer(name):
     return do
 
 
+def source_settings(source, **given):
+    """Return the settings of a source of pairs."""
+    values = completed(f"source/{source}.yaml", given)
+    del values["source"]  # the key of the command
+    return check(import_part(source, "make").Settings, values)
+
+
 analyze_settings = maker(AnalyzeSettings, "analyze.yaml")
 custom_benchmark = maker(CustomBenchmark, SCORING, "custom")
 custom_columns = maker(CustomColumns, SCORING, "custom", "columns")
@@ -47,4 +58,15 @@ fit_settings = maker(FitSettings, SCORING, "fit", on="paradigms")
 prompt_settings = maker(PromptSettings, SCORING, "prompt")
 unigram_settings = maker(UnigramSettings, SCORING, "unigrams")
 command_asked = maker(ScoreCommand, "score.yaml")
-answers_command, power_command, score_command = map(doer, ("answers", "power", "score"))
+filter_settings = maker(FilterSettings, "generate.yaml", "filter")
+workbench_settings = maker(WorkbenchSettings, "workbench.yaml")
+multiblimp_settings = partial(source_settings, "multiblimp")
+rublimp_settings = partial(source_settings, "rublimp")
+sweblimp_settings = partial(source_settings, "sweblimp")
+tse_settings = partial(source_settings, "tse")
+answers_command, batches_command, leaderboard_command, power_command = map(
+    doer, ("answers", "batches", "leaderboard", "power")
+)
+prune_command, publish_command, score_command, verify_command, workbench_command = map(
+    doer, ("prune", "publish", "score", "verify", "workbench")
+)

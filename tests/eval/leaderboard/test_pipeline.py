@@ -8,7 +8,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.conftest import LETTERS
-from ucurve.eval.leaderboard.export import find_form, leaderboard_command
+from tests.settings import leaderboard_command
+from ucurve.eval.leaderboard.export import find_form
 from ucurve.eval.run import score_run
 from ucurve.eval.settings import score_settings
 
