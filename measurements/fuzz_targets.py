@@ -284,7 +284,8 @@ def _parquet(records: list[dict[str, Any]]) -> bytes:
 
 def _read_corpus(folder: Path, _: str) -> None:
     for unit in ("record", "line"):
-        corpus = Corpus(CorpusSettings(kind="text", path=str(folder), unit=unit, holdout=0.1))  # type: ignore[arg-type]
+        given = {"path": str(folder), "unit": unit, "holdout": 0.1}
+        corpus = Corpus(check(CorpusSettings, completed("data/text.yaml", given)))
         held_out = corpus.held_out()
         assert sum(map(len, corpus.documents(held_out))) > 0
         assert held_out is not None

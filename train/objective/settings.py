@@ -18,7 +18,7 @@ _Rate = Annotated[float, Field(gt=0, lt=1)]
 class ObjectiveSettings:
     """What is predicted; conf/objective/ describes every key. Those of masks say nothing where none are."""
 
-    kind: ObjectiveKind = "causal"
+    kind: ObjectiveKind
     rate: _Rate = 0.15  # share of the tokens that are chosen, at the first step
     last_rate: _Rate | None = None  # at the last step, on a straight line from ``rate``; None for the same in all steps
     mask: Share = 0.8  # share of the chosen tokens that become the mask token
