@@ -25,7 +25,7 @@ from ucurve.workbench.settings import WorkbenchSettings
 SCORING = "eval/default.yaml"
 
 
-def maker(kind, file, *parts, **usual):
+def maker(kind, file, /, *parts, **usual):
     """Return a function that makes settings of a kind from a file of ``conf/``, or from a part of it."""
 
     def make(**given):
@@ -91,7 +91,7 @@ fit_settings = maker(FitSettings, SCORING, "fit", on="paradigms")
 prompt_settings = maker(PromptSettings, SCORING, "prompt")
 unigram_settings = maker(UnigramSettings, SCORING, "unigrams")
 command_asked = maker(ScoreCommand, "score.yaml")
-objective_settings = maker(ObjectiveSettings, "objective/masked.yaml")
+objective_settings = maker(ObjectiveSettings, "objective/hybrid.yaml", kind="masked")
 engine_settings = maker(EngineSettings, "engine/auto.yaml", precision="float32", device="cpu")
 filter_settings = maker(FilterSettings, "generate.yaml", "filter")
 workbench_settings = maker(WorkbenchSettings, "workbench.yaml")

@@ -25,6 +25,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
+from ucurve.config_files import completed
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
 from ucurve.storage.facts import FullStart, ObjectiveKind, Precision, Seeds, Start, read_manifest, read_run_facts
@@ -42,6 +43,8 @@ from ucurve.training.model.precision import choose_precision
 from ucurve.training.objective.settings import ObjectiveSettings
 from ucurve.training.optim import OptimizerSettings, RateSettings, usual_optimizer, usual_rate
 from ucurve.training.tokenizer.build import TokenizerSettings
+
+_ALL_OF_MASKS = "objective/hybrid.yaml"  # the one file that has every key of ``ObjectiveSettings``
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -579,8 +582,11 @@ def read_settings(values: Configuration) -> RunSettings:
 
 
 def _choose_objective(values: Configuration) -> Configuration:
-    """Put the objective of the model in the place of ``objective=auto``."""
+    """Put the objective of the model in the place of ``objective=auto``, and add keys of masks that it lacks."""
     given, model = values.get("objective"), values.get("model")
-    if not isinstance(given, dict) or given.get("kind") != "auto" or not isinstance(model, dict):
+    if not isinstance(given, dict):
         return values
-    return values | {"objective": given | {"kind": model.get("objective", "causal")}}
+    kind = given.get("kind")
+    if kind == "auto" and isinstance(model, dict):
+        kind = model.get("objective", "causal")
+    return values | {"objective": completed(_ALL_OF_MASKS, given | {"kind": kind})}

@@ -68,8 +68,7 @@ def _merged(values: Mapping[str, object], given: Mapping[str, object]) -> dict[s
     merged = dict(values)
     for key, value in given.items():
         before = values.get(key)
-        both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        merged[key] = _merged(before, value) if both else value
+        merged[key] = _merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
     return merged
 
 
