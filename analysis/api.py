@@ -38,6 +38,7 @@ from ucurve.analysis.shape.over_lines import line_shape_sections, size_shape_sec
 from ucurve.analysis.shape.section import read_shapes, shape_sections
 from ucurve.analysis.summary import headline, missing, provenance
 from ucurve.config import check
+from ucurve.config_files import completed
 
 __all__ = [
     "Drawing", "NotebookStudy", "ReportSection", "Run", "accuracy_by_bits_sections", "accuracy_scaling_sections",
@@ -63,7 +64,7 @@ def open_study(runs: str | Path | Iterable[str | Path], **settings: object) -> N
         UserError: when no run matches, a file of a run is broken, or a setting is wrong.
     """
     patterns = [runs] if isinstance(runs, str | Path) else runs
-    checked = check(AnalyzeSettings, {"runs": [*map(str, patterns)], "out": "figures", **settings})
+    checked = check(AnalyzeSettings, completed("analyze.yaml", {"runs": [*map(str, patterns)], **settings}))
     study = read_study(find_runs(checked.runs), checked)
     return NotebookStudy(
         RunList(study.runs), study.scores, study.means, study.metrics, study.held_out, study.settings, study.user_tables

@@ -22,8 +22,8 @@ from ucurve.analysis.shape.section import read_shapes
 from ucurve.analysis.shape.tables import Shapes
 from ucurve.cli import run
 from ucurve.config import check
+from ucurve.config_files import completed
 from ucurve.errors import UserError
-from ucurve.eval.metrics.clusters import EDIT
 from ucurve.fields import STRICT, as_tuple
 from ucurve.text_table import format_table
 
@@ -38,9 +38,9 @@ class PowerSettings:
 
     runs: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
     out: str
-    benchmark: str | None = None
-    linking: str | None = None
-    cluster: Annotated[str, Field(min_length=1)] = EDIT
+    benchmark: str | None
+    linking: str | None
+    cluster: Annotated[str, Field(min_length=1)]
 
 
 def power_command(values: dict[str, object]) -> None:
@@ -49,9 +49,7 @@ def power_command(values: dict[str, object]) -> None:
     out = Path(asked.out)
     if any(path.is_file() for path in (out, *out.parents)):
         raise UserError(f"out={asked.out} is a file or lies below one; give a folder")
-    settings = AnalyzeSettings(
-        runs=asked.runs, out=asked.out, benchmark=asked.benchmark, linking=asked.linking, cluster=asked.cluster
-    )
+    settings = check(AnalyzeSettings, completed("analyze.yaml", vars(asked)))
     notes: list[str] = []
     lines: list[str] = []
     for scored in read_study(find_runs(asked.runs), settings).benchmarks():

@@ -13,6 +13,7 @@ from typing import Literal, overload
 import pandas as pd
 
 from ucurve.config import check
+from ucurve.config_files import completed
 from ucurve.errors import UserError, may_be_hub_id, missing_folder
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import TiesRule, decisions
@@ -21,7 +22,7 @@ from ucurve.eval.models.targets import Target, model_targets, run_targets
 from ucurve.eval.pairs import data_hash, pair_table
 from ucurve.eval.run import find_runs, score_asked
 from ucurve.eval.scoring.scorers import find_scorer
-from ucurve.eval.settings import ScoreCommand, ScoreSettings
+from ucurve.eval.settings import ScoreCommand, ScoreSettings, score_settings
 from ucurve.eval.store.reported import USUAL_LINKINGS, USUAL_RULE, read_reported
 from ucurve.eval.store.scores import StoredScores
 from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, TableFile
@@ -163,7 +164,7 @@ def score(
         >>> ucurve.score("runs/demo/tiny-800K-char-demo-s0", [("这三本书很好。", "这三书很好。")])
         >>> ucurve.score("runs/demo/*", benchmarks=["demo"], linking=["slln_lp:0.8"])
     """
-    checked = check(ScoreSettings, settings)  # run, model and check are keys of the command alone
+    checked = score_settings(**settings)  # run, model and check are keys of the command alone
     if pairs is not None:
         targets = _targets(str(what), steps, revisions, checked)
         table = pd.concat([*_score_with_each(targets, list(pairs), checked)], ignore_index=True)
@@ -173,9 +174,8 @@ def score(
     if "model" in place and out is None:
         out = kept = tempfile.mkdtemp(prefix="ucurve-scores-")
     asked = {"steps": None if steps == "all" else steps, "revisions": revisions, "out": out, "keep": keep}
-    values = {**asked, **place, **settings}
     try:
-        command = check(ScoreCommand, values)
+        command = check(ScoreCommand, completed("score.yaml", {**asked, **place, **vars(checked)}))
         stored = score_asked(command)
         accuracy, statistics, fits = (_read_rows(kind, command, stored) for kind in (ACCURACY, STATISTICS, FITS))
     except BaseException:

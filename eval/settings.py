@@ -15,9 +15,10 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from ucurve.config import check
+from ucurve.config_files import completed
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.custom import CustomBenchmark, is_pairs
-from ucurve.eval.benchmarks.files.unpacking import UNPACKED
 from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, card_of, find_card, is_card, known_names
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import TiesRule
@@ -27,7 +28,6 @@ from ucurve.eval.models.unigram import UnigramSettings
 from ucurve.eval.pairs import Subset, full_name, parse_subset
 from ucurve.eval.presets import Preset, find_preset
 from ucurve.eval.scoring.base import Scorer, ScorerSettings
-from ucurve.eval.scoring.loading import Dtype
 from ucurve.eval.scoring.scorers import expand_scorers, find_scorer
 from ucurve.eval.store.reported import USUAL_RULE, Reported, reported_by_card
 from ucurve.fields import as_tuple, named, parse_count
@@ -89,26 +89,25 @@ Steps = Annotated[
 class ScoreSettings(ScorerSettings):
     """What to score and how; conf/eval/default.yaml has every key. None is the preset's choice or the usual one."""
 
-    dtype: Dtype = "auto"
-    benchmarks: tuple[str, ...] = ()
-    benchmark_root: Path | None = None
-    benchmark_revision: dict[str, str] | None = None
-    benchmark_unpacked: Annotated[int, BeforeValidator(parse_count)] = UNPACKED
-    custom: CustomBenchmark | None = None
-    too_long: Literal["error", "skip"] = "error"
-    subset: Annotated[int | str, BeforeValidator(lambda asked: parse_subset(asked).asked)] | None = None
-    preset: Annotated[str, named(find_preset)] | None = None
-    scorer: Names = None
-    bos: Annotated[Start | None, BeforeValidator(_token_or_id)] = None
-    weights: Weights = "safetensors"
-    linking: Linkings = None
-    ties_rules: Annotated[tuple[TiesRule, ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)] = None
-    unigrams: Annotated[UnigramSettings | None, _none_without("path")] = None
-    verbose: bool = False
-    tokens: bool = False
-    words: bool = False
-    fit: Annotated[FitSettings | None, _none_without("on")] = None
-    batch_tokens: Annotated[int, Field(ge=1)] | None = None
+    benchmarks: tuple[str, ...]
+    benchmark_root: Path | None
+    benchmark_revision: dict[str, str] | None
+    benchmark_unpacked: Annotated[int, BeforeValidator(parse_count)]
+    custom: CustomBenchmark
+    too_long: Literal["error", "skip"]
+    subset: Annotated[int | str, BeforeValidator(lambda asked: parse_subset(asked).asked)] | None
+    preset: Annotated[str, named(find_preset)] | None
+    scorer: Names
+    bos: Annotated[Start | None, BeforeValidator(_token_or_id)]
+    weights: Weights
+    linking: Linkings
+    ties_rules: Annotated[tuple[TiesRule, ...] | None, BeforeValidator(as_tuple), AfterValidator(_some)]
+    unigrams: Annotated[UnigramSettings | None, _none_without("path")]
+    verbose: bool
+    tokens: bool
+    words: bool
+    fit: Annotated[FitSettings | None, _none_without("on")]
+    batch_tokens: Annotated[int, Field(ge=1)] | None
 
     @field_validator("benchmarks")
     @classmethod
@@ -124,7 +123,7 @@ class ScoreSettings(ScorerSettings):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if (CUSTOM in self.benchmarks) != (self.custom is not None and self.custom.path is not None):
+        if (CUSTOM in self.benchmarks) != (self.custom.path is not None):
             raise ValueError("benchmarks=custom and custom.path=FILE go together")
         if self.bow_correction and not self.words and "region" not in (self.scorer or ()):
             raise ValueError(
@@ -193,20 +192,29 @@ class ScoreSettings(ScorerSettings):
         return _with(TIES_RULES, self.reported(benchmark).ties_rule)
 
 
+def score_settings(**given: object) -> ScoreSettings:
+    """Return what is given with the defaults of conf/eval/default.yaml, checked.
+
+    Raises:
+        UserError: naming the key and the value of every problem.
+    """
+    return check(ScoreSettings, completed("eval/default.yaml", given))
+
+
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class ScoreCommand(ScoreSettings):
     """The configuration of ``score.py``: the settings, and a run or a model; conf/score.yaml describes every key."""
 
-    run: str | None = None
-    steps: Steps | None = None
-    average: Annotated[int, Field(ge=2)] | None = None
-    watch: bool = False
-    model: str | None = None
-    revisions: Annotated[tuple[str, ...], AfterValidator(_some)] | None = None
-    out: Path | None = None
-    keep: bool = True
-    check: bool = False
-    list: bool = False
+    run: str | None
+    steps: Steps | None
+    average: Annotated[int, Field(ge=2)] | None
+    watch: bool
+    model: str | None
+    revisions: Annotated[tuple[str, ...], AfterValidator(_some)] | None
+    out: Path | None
+    keep: bool
+    check: bool
+    list: bool
 
     @model_validator(mode="after")
     def _one_thing(self) -> Self:

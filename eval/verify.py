@@ -114,7 +114,7 @@ def _fit_again(
     """Return what a stored fit should be; None where the ratings it was fitted on are not at hand."""
     request = rows.requests[FITS.name, of]
     asked = {name: request[name] for name in ("on", "share", "seed")} | {"families": (request["family"],)}
-    rated = None
+    rated = asked["ratings"] = None
     if request["on"] == "ratings":
         ratings = Path(of[FITS.block.index("fitted_on")].partition(" sentences in ")[2])
         rated = _find_rated(folder, path, ratings, request)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
 from pydantic import Field
@@ -20,8 +21,8 @@ SCORERS = ("mink", "pll_mink")
 class FilterSettings:
     """Which stored scores decide; conf/generate.yaml describes the keys. Of a run, its last checkpoint counts."""
 
-    scores: tuple[Path, ...] = ()
-    percent: int = Field(default=60, ge=1, le=100)
+    scores: tuple[Path, ...]
+    percent: Annotated[int, Field(ge=1, le=100)]
 
 
 Familiarity = Mapping[str, float]

@@ -47,18 +47,18 @@ def _number_or_all(value: object) -> object:
 class GenerateSettings:
     """What every source takes; conf/generate.yaml describes every key."""
 
-    source: str | None = None
-    out: Path | None = None
-    pairs: Annotated[int | str | None, BeforeValidator(_number_or_all)] = None
-    longest: PositiveInt | None = None
-    lengths: Literal["balanced"] | None = None
-    tokenizer: Path | None = None
-    seed: int = 0
-    check: Path | None = None
-    run: Path | None = None
-    parses: Texts = ()
-    corpus: Texts = ()
-    filter: FilterSettings = FilterSettings()
+    source: str | None = None  # the choice of the group has it
+    out: Path | None
+    pairs: Annotated[int | str | None, BeforeValidator(_number_or_all)]
+    longest: PositiveInt | None
+    lengths: Literal["balanced"] | None
+    tokenizer: Path | None
+    seed: int
+    check: Path | None
+    run: Path | None
+    parses: Texts
+    corpus: Texts
+    filter: FilterSettings
 
 
 def generate_command(values: dict[str, object]) -> None:

@@ -32,7 +32,7 @@ class PruneSettings:
     """Which runs, by a folder or a pattern, and whether anything is removed."""
 
     run: Annotated[str, Field(min_length=1)]
-    dry_run: bool = False
+    dry_run: bool
 
 
 def prune_command(values: dict[str, object]) -> None:

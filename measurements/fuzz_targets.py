@@ -16,7 +16,7 @@ from typing import Any
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.arguments import read_arguments
 from ucurve.config import check, compose
-from ucurve.config_files import CONFIGURATION
+from ucurve.config_files import CONFIGURATION, completed
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import expand_benchmarks
 from ucurve.eval.run import ScoreCommand
@@ -257,7 +257,7 @@ def _judge(folder: Path, name: str) -> None:
         given["columns"]["annotators"] = "p[0-9]"
     if name == "ratings.csv":
         given["columns"] = {"rating": "choice"}
-    judge_answers(check(AnswerSettings, given))
+    judge_answers(check(AnswerSettings, completed("answers.yaml", given)))
 
 
 @cache
@@ -284,7 +284,8 @@ def _parquet(records: list[dict[str, Any]]) -> bytes:
 
 def _read_corpus(folder: Path, _: str) -> None:
     for unit in ("record", "line"):
-        corpus = Corpus(CorpusSettings(kind="text", path=str(folder), unit=unit, holdout=0.1))  # type: ignore[arg-type]
+        given = {"path": str(folder), "unit": unit, "holdout": 0.1}
+        corpus = Corpus(check(CorpusSettings, completed("data/text.yaml", given)))
         held_out = corpus.held_out()
         assert sum(map(len, corpus.documents(held_out))) > 0
         assert held_out is not None

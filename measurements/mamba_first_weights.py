@@ -21,12 +21,10 @@ from ucurve.training.engine.engine import TorchEngine
 from ucurve.training.model import library
 from ucurve.training.model.hidden import make_hidden_states
 from ucurve.training.model.loss import summed_loss
-from ucurve.training.optim import OptimizerSettings, learning_rate
+from ucurve.training.optim import learning_rate, usual_optimizer, usual_rate
 
 VOCABULARY, LENGTH, SEQUENCES, MICRO_BATCH = 8_192, 64, 16, 16
-OPTIMIZER = OptimizerSettings(
-    learning_rate=1e-3, minimum=0.1, warmup=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
-)  # as conf/model/mamba-14m.yaml and conf/train.yaml have it
+OPTIMIZER = usual_optimizer("cosine", 1e-3)  # as conf/model/mamba-14m.yaml and conf/train.yaml have it
 PLACES, HELD_OUT_SEQUENCES = 4, 128
 
 
@@ -88,7 +86,7 @@ def train(
     yield 0, loss_in(model, held_out)
     for step in range(1, steps + 1):
         batch = training[(step - 1) * SEQUENCES : step * SEQUENCES]
-        engine.step(batch, learning_rate(OPTIMIZER, step, steps), step)
+        engine.step(batch, learning_rate(OPTIMIZER, step, steps, usual_rate("cosine")), step)
         if step in [steps * place // PLACES for place in range(1, PLACES + 1)]:
             yield step, loss_in(model, held_out)
 

@@ -21,6 +21,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from measurements.processes import peak, run_alone
+from ucurve.config import check
+from ucurve.config_files import completed
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.scoring.ngram.inventory import ORDERS
 from ucurve.eval.scoring.ngram.seen import SeenNgrams
@@ -89,7 +91,7 @@ def make(arguments: argparse.Namespace) -> dict[str, Any]:
     if corpus is None:
         corpus = folder / "made.txt"
         make_text(arguments.benchmark, arguments.root, arguments.tokens, corpus)
-    settings = CorpusSettings(kind="text", path=str(corpus), name="measured")
+    settings = check(CorpusSettings, completed("data/text.yaml", {"path": str(corpus), "name": "measured"}))
     kind = arguments.tokenizer
     built = build_tokenizer(TokenizerSettings(kind=kind, name=kind, vocab_size=SIZES[kind]), settings, folder)
     built.rename(folder / "tokenizer")

@@ -41,7 +41,7 @@ def ours(model: Path, device: "Device", dtype: "Dtype") -> Score:
     from ucurve.eval.models.targets import model_targets
     from ucurve.eval.scoring.batching import within_memory
     from ucurve.eval.scoring.loading import load_model
-    from ucurve.eval.settings import ScoreSettings
+    from ucurve.eval.settings import score_settings
     from ucurve.eval.sweep.jobs import prepare
     from ucurve.eval.sweep.load import SweepCache
 
@@ -50,7 +50,7 @@ def ours(model: Path, device: "Device", dtype: "Dtype") -> Score:
     cache.tokenizer(target.folder)  # the others load theirs with the model
 
     def score(table: "pd.DataFrame") -> Scores:
-        (job,) = prepare(target, [table], ScoreSettings(scorer=("sentence",)), cache)
+        (job,) = prepare(target, [table], score_settings(scorer="sentence"), cache)
         scores, _ = within_memory(None, loaded, lambda size: job.scorer.score(loaded, size))
         return scores[["lp_good", "lp_bad"]].to_numpy().T.ravel()
 

@@ -29,7 +29,7 @@ def measure(folder: Path, model: Path, pairs: Path, rounds: int) -> None:
     from ucurve.eval.models.targets import model_targets
     from ucurve.eval.scoring.batching import within_memory
     from ucurve.eval.scoring.loading import load_model
-    from ucurve.eval.settings import ScoreSettings
+    from ucurve.eval.settings import score_settings
     from ucurve.eval.store.scores import write_scores
     from ucurve.eval.store.tokens import sentences_path, token_path
     from ucurve.eval.sweep.jobs import prepare
@@ -37,7 +37,7 @@ def measure(folder: Path, model: Path, pairs: Path, rounds: int) -> None:
     from ucurve.eval.sweep.store import ScoreStore
     from ucurve.storage.locks import score_claims
 
-    table, settings = pd.read_parquet(pairs), ScoreSettings(scorer=("sentence",), tokens=True)
+    table, settings = pd.read_parquet(pairs), score_settings(scorer="sentence", tokens=True)
     loaded = load_model(model, dtype="float32", device="cpu")
     (job,) = prepare(model_targets(str(model))[0], [table], settings, SweepCache())
     store, path = ScoreStore(folder, settings, score_claims(folder)), job.path(folder)

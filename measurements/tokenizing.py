@@ -58,13 +58,15 @@ def documents(megabytes: int) -> Iterator[str]:
 
 def work(kind: str, corpus: Path, folder: Path, processes: int, out: Path) -> None:
     """Encode a corpus in this process, or only build the tokenizer, and write what that took."""
+    from ucurve.config import check
+    from ucurve.config_files import completed
     from ucurve.training.corpus.corpus import Corpus
     from ucurve.training.corpus.settings import CorpusSettings
     from ucurve.training.data.store import build_token_store
     from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
 
     tokenizer = folder / kind
-    settings = CorpusSettings(kind="text", path=str(corpus), name="made")
+    settings = check(CorpusSettings, completed("data/text.yaml", {"path": str(corpus), "name": "made"}))
     if not tokenizer.exists():
         chosen = TokenizerSettings(kind=kind, name=kind, vocab_size=SIZES[kind])  # type: ignore[arg-type]
         build_tokenizer(chosen, settings, folder).rename(tokenizer)

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,14 +42,15 @@ def ours(name: str, vocabulary: int, steps: int, precision: Any = "float32") -> 
     import torch
 
     from ucurve.training.engine.engine import TorchEngine
-    from ucurve.training.optim import learning_rate
+    from ucurve.training.optim import learning_rate, usual_rate
 
     engine = TorchEngine(_model(name, vocabulary), _optimizer(), SEQUENCES, torch.device("cpu"), precision)
     batches = _batches(vocabulary, steps)
 
     def train(record: Step) -> None:
         for number, windows in enumerate(batches, 1):
-            result = engine.step(engine.place(windows), learning_rate(_optimizer(), number, steps), number)
+            rate = learning_rate(_optimizer(), number, steps, usual_rate("cosine"))
+            result = engine.step(engine.place(windows), rate, number)
             record(time.perf_counter(), result.loss_sum / (SEQUENCES * LENGTH))
 
     return train
@@ -147,11 +149,9 @@ def _design(name: str) -> Any:
 
 
 def _optimizer() -> Any:
-    from ucurve.training.optim import OptimizerSettings
+    from ucurve.training.optim import usual_optimizer
 
-    return OptimizerSettings(
-        learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
-    )
+    return replace(usual_optimizer("cosine", 1e-3), warmup=0.1)
 
 
 def _adamw(model: Any, chosen: Any, steps: int) -> tuple[Any, Any]:
@@ -159,12 +159,12 @@ def _adamw(model: Any, chosen: Any, steps: int) -> tuple[Any, Any]:
     import torch
 
     from ucurve.training.engine.optimizers import make_optimizers
-    from ucurve.training.optim import learning_rate
+    from ucurve.training.optim import learning_rate, usual_rate
 
     [optimizer] = make_optimizers(model, chosen)
 
     def share(done: int) -> float:
-        return learning_rate(chosen, min(done + 1, steps), steps) / chosen.learning_rate
+        return learning_rate(chosen, min(done + 1, steps), steps, usual_rate("cosine")) / chosen.learning_rate
 
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, share)
 

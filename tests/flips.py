@@ -21,24 +21,22 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from tests.settings import analyze_settings, fit_settings, verify_command
 from tests.train.stress import CHARACTERS, write_corpus
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.sections import make_report
 from ucurve.config import compose
 from ucurve.errors import UcurveError
-from ucurve.eval.metrics.fitting import FitSettings
 from ucurve.eval.pairs import data_hash
 from ucurve.eval.run import score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.progress import log_line
 from ucurve.training.config import read_settings
 from ucurve.training.engine.engine import TorchEngine
 from ucurve.training.engine.signals import Interrupted
 from ucurve.training.replay import open_batches
 from ucurve.training.run.run import train_run
-from ucurve.training.verify import verify_command
 
 SECOND, STATE = "checkpoints/step00000003", "resume/step00000011"
 BENCHMARK = "eval/zhoblimp"
@@ -156,8 +154,8 @@ class Flips:
 
     @property
     def scoring(self):
-        fit = FitSettings(families=("slln_lp",))
-        return ScoreSettings(
+        fit = fit_settings(families=("slln_lp",))
+        return score_settings(
             benchmarks=("zhoblimp",),
             benchmark_root=self.folder / "benchmarks",
             fit=fit,
@@ -195,7 +193,7 @@ class Flips:
         return {name: without_speed(name, content) for name, content in read.items()}
 
     def analysed(self):
-        settings = AnalyzeSettings(runs=str(self.finished), out=str(self.folder / "figures"))
+        settings = analyze_settings(runs=str(self.finished), out=str(self.folder / "figures"))
         tables = {}
         for part in make_report(read_study(find_runs(settings.runs), settings))[1]:
             tables |= {name: table.to_csv() for name, table in part.tables.items()}

@@ -13,11 +13,9 @@ import torch
 from tokenizers import Tokenizer, models
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from ucurve.config import check
+from tests.settings import corpus_settings, tokenizer_settings
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_model, load_rows, load_tokenizer
-from ucurve.training.config import TokenizerSettings
-from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.tokenizer.build import build_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -362,9 +360,9 @@ def test_a_tokenizer_of_the_hub_is_fetched_without_its_code_and_refused(folder, 
     )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("ab cd.\n")
-    settings = check(TokenizerSettings, {"kind": "hub", "name": "mine", "path": "owner/name"})
+    settings = tokenizer_settings(kind="hub", name="mine", path="owner/name")
     with pytest.raises(UserError, match="auto_map asks for code"):
-        build_tokenizer(settings, CorpusSettings(kind="text", path="text.txt"), tmp_path / "out")
+        build_tokenizer(settings, corpus_settings(kind="text", path="text.txt"), tmp_path / "out")
     assert not any(pattern.endswith((".py", ".bin", "*")) for pattern in wanted)
 
 

@@ -155,10 +155,10 @@ def ask(hub, home, code):
 READ_CORPUS = """
 import json
 from ucurve.training.corpus.corpus import Corpus, pin_corpus
-from ucurve.training.corpus.settings import CorpusSettings
+from tests.settings import corpus_settings
 found = []
 for more in {asked}:
-    settings = pin_corpus(CorpusSettings(kind="hub", dataset="me/texts", **more))
+    settings = pin_corpus(corpus_settings(kind="hub", dataset="me/texts", **more))
     corpus = Corpus(settings)
     found.append([settings.commit, corpus.fingerprint(), list(corpus.documents())])
 print(json.dumps(found))
@@ -204,11 +204,11 @@ def test_revisions_of_a_benchmark(tmp_path):
 
 TOKENIZER_FOLDERS = """
 from pathlib import Path
-from ucurve.training.corpus.settings import CorpusSettings
-from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer, pin_tokenizer
+from tests.settings import corpus_settings, tokenizer_settings
+from ucurve.training.tokenizer.build import build_tokenizer, pin_tokenizer
 for revision in (None, "v1", "{commit}"):
-    settings = pin_tokenizer(TokenizerSettings(kind="hub", name="mine", path="me/tokens", revision=revision))
-    print(build_tokenizer(settings, CorpusSettings(kind="text", path="{text}"), Path("{out}")).name)
+    settings = pin_tokenizer(tokenizer_settings(kind="hub", name="mine", path="me/tokens", revision=revision))
+    print(build_tokenizer(settings, corpus_settings(kind="text", path="{text}"), Path("{out}")).name)
 """
 
 

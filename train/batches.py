@@ -29,11 +29,11 @@ class BatchesSettings:
     run: Annotated[str, Field(min_length=1)]
     after: Annotated[NonNegativeInt, Field(alias="from")]  # ``from`` is a word of Python
     to: NonNegativeInt
-    format: Literal["text", "jsonl", "csv"] = "text"
-    ids: bool = False
-    out: Path | None = None
-    cache: Path | None = None
-    data_path: str | None = None
+    format: Literal["text", "jsonl", "csv"]
+    ids: bool
+    out: Path | None
+    cache: Path | None
+    data_path: str | None
 
 
 def batches_command(values: Mapping[str, object]) -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
@@ -25,8 +25,8 @@ class ScheduleSettings:
     """
 
     kind: Kind
-    count: PositiveInt | None = None
-    steps: tuple[int, ...] = field(default=())
+    count: PositiveInt | None
+    steps: tuple[int, ...]
 
     @model_validator(mode="after")
     def _only_what_the_kind_uses(self) -> "ScheduleSettings":

@@ -4,9 +4,8 @@ import contextlib
 import itertools
 import json
 import re
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, fields
 from fractions import Fraction
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -26,6 +25,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
+from ucurve.config_files import completed
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
 from ucurve.storage.facts import (
@@ -43,14 +43,16 @@ from ucurve.token_stream.order import split_steps
 from ucurve.training.checkpoint_schedule import ScheduleSettings, fill_count
 from ucurve.training.corpus.settings import CorpusSettings, WordCounter
 from ucurve.training.evaluation import EvalSettings
-from ucurve.training.identity import Configuration, pick_identity
+from ucurve.training.identity import Configuration, flatten, pick_identity
 from ucurve.training.model.design import ModelDesign
 from ucurve.training.model.library import LibraryModel
 from ucurve.training.model.neox import PythiaShape
 from ucurve.training.model.precision import choose_precision
 from ucurve.training.objective.settings import ObjectiveSettings
-from ucurve.training.optim import USUAL_DECAY, OptimizerSettings, RateSettings, usual_optimizer
+from ucurve.training.optim import OptimizerSettings, RateSettings, usual_optimizer, usual_rate
 from ucurve.training.tokenizer.build import TokenizerSettings
+
+_ALL_OF_MASKS = "objective/hybrid.yaml"  # the one file that has every key of ``ObjectiveSettings``
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -124,7 +126,7 @@ class BatchSettings:
 
     sequences: PositiveInt
     length: Annotated[int, Field(ge=2)]
-    shorter: tuple[ShorterSequences, ...] = ()
+    shorter: tuple[ShorterSequences, ...]
 
     @model_validator(mode="after")
     def _lengths_grow(self) -> "BatchSettings":
@@ -170,11 +172,11 @@ class EngineSettings:
     kind: Literal["auto", "torch", "deepspeed"]
     micro_batch: int | Literal["auto"]  # sequences in one forward pass
     device: str  # ``cpu``, ``cuda``, ``cuda:N`` or ``auto``
-    zero_stage: int = 0  # what is divided: 0 nothing, 1 the optimizer's state, 2 gradients too
-    config: str | None = None
-    precision: Precision = "float32"  # ``auto`` becomes what it is on this machine as soon as it is read
-    compile: bool | Literal["auto"] = "auto"
-    reduction: Precision = "float32"  # gradients are sent in this precision
+    zero_stage: int  # what is divided: 0 nothing, 1 the optimizer's state, 2 gradients too
+    config: str | None
+    precision: Precision  # ``auto`` becomes what it is on this machine as soon as it is read
+    compile: bool | Literal["auto"]
+    reduction: Precision  # gradients are sent in this precision
 
     @field_validator("micro_batch", mode="before")
     @classmethod
@@ -223,7 +225,7 @@ class TrackerSettings:
     """An experiment tracker beside ``metrics.jsonl``."""
 
     kind: Literal["none", "wandb", "trackio"]
-    project: str = "ucurve"
+    project: str
     mode: Literal["online", "offline"] = "offline"
 
 
@@ -241,9 +243,9 @@ def _read_place(value: object) -> int | str:
 class ResumeSettings:
     """When the rolling full state is saved, and how states and checkpoints are written."""
 
-    seconds: NonNegativeFloat | None = None  # 0 saves one after every step, None as often as costs 2 % of the time
-    background: bool = True  # beside the training, from a copy in host memory
-    keep_states: tuple[Annotated[int | str, BeforeValidator(_read_place)], ...] = ()  # steps, or tokens as text
+    seconds: NonNegativeFloat | None  # 0 saves one after every step, None as often as costs 2 % of the time
+    background: bool  # beside the training, from a copy in host memory
+    keep_states: tuple[Annotated[int | str, BeforeValidator(_read_place)], ...]  # steps, or tokens as text
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -264,6 +266,11 @@ def _parse_tokens(value: object) -> int:
         return parse_count(value)
     except ValueError as error:
         raise ValueError(f"{error}, and 102Mw for words") from error
+
+
+def _numbers(optimizer: OptimizerSettings) -> Configuration:
+    """Return the keys of an optimizer that are one number; ``scale.hidden`` is one of them."""
+    return {key: value for key, value in flatten(asdict(optimizer)).items() if isinstance(value, int | float)}
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -287,14 +294,14 @@ class RunRequest:
     tracker: TrackerSettings
     resume: ResumeSettings
     paths: Paths
-    rate: RateSettings = field(default_factory=RateSettings)
-    objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
-    benchmark_root: str | None = None
-    name: Name | None = None
-    dry_run: bool = False
-    grid: tuple[dict[str, object], ...] = field(default=())  # axes, which are expanded before there is a run
-    start: str | None = None
-    start_with: Literal["weights", "state"] = "weights"
+    rate: RateSettings
+    objective: ObjectiveSettings
+    benchmark_root: str | None
+    name: Name | None
+    dry_run: bool
+    grid: tuple[dict[str, object], ...]  # axes, which are expanded before there is a run
+    start: str | None
+    start_with: Literal["weights", "state"]
     started_from: FullStart | Start | None = None  # what is at ``start``, once it is read; no key of conf/train.yaml
     words: PositiveInt | None = None  # the budget in words; no key of conf/train.yaml, which has ``tokens=102Mw``
 
@@ -400,14 +407,14 @@ class RunRequest:
     @property
     def choices(self) -> dict[str, object]:
         """The keys that are not at their default, in the order in which the name has them."""
-        rate, optimizer = self.rate, self.optimizer
-        usual = usual_optimizer(rate.kind, self.model.learning_rate)
+        rate, usual = self.rate, usual_rate(self.rate.kind)
+        optimizer, others = map(_numbers, (self.optimizer, usual_optimizer(rate.kind, self.model.learning_rate)))
         found: dict[str, tuple[object, object]] = {
             "rate": (rate.kind, "cosine"),
-            "rate.decay": (rate.decay, USUAL_DECAY.get(rate.kind)),
-            "rate.form": (rate.form, "sqrt"),
-            "optimizer": (optimizer.kind, "adamw"),
-            **{f"optimizer.{key}": (attrgetter(key)(optimizer), value) for key, value in usual.items()},
+            "rate.decay": (rate.decay, usual.decay),
+            "rate.form": (rate.form, usual.form),
+            "optimizer": (self.optimizer.kind, "adamw"),
+            **{f"optimizer.{key}": (value, others[key]) for key, value in optimizer.items()},
             "data.attention": (self.data.attention, "stream"),
             "objective": (self.objective.kind, self.model.objective),
             **{f"objective.{key}": values for key, values in self.objective.with_defaults().items()},
@@ -583,8 +590,11 @@ def read_settings(values: Configuration) -> RunSettings:
 
 
 def _choose_objective(values: Configuration) -> Configuration:
-    """Put the objective of the model in the place of ``objective=auto``."""
+    """Put the objective of the model in the place of ``objective=auto``, and add keys of masks that it lacks."""
     given, model = values.get("objective"), values.get("model")
-    if not isinstance(given, dict) or given.get("kind") != "auto" or not isinstance(model, dict):
+    if not isinstance(given, dict):
         return values
-    return values | {"objective": given | {"kind": model.get("objective", "causal")}}
+    kind = given.get("kind")
+    if kind == "auto" and isinstance(model, dict):
+        kind = model.get("objective", "causal")
+    return values | {"objective": completed(_ALL_OF_MASKS, given | {"kind": kind})}

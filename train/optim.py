@@ -1,13 +1,15 @@
 """The settings of the optimizer, and the learning rate of each step: linear warm-up, then one of several forms."""
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, field
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, NonNegativeFloat, PositiveFloat, model_validator
 from pydantic.dataclasses import dataclass
 
+from ucurve.config import check
+from ucurve.config_files import load
 from ucurve.fields import STRICT, Decay, Share, format_count, parse_count
 
 RateKind = Literal["cosine", "cosine_floor", "linear", "constant", "wsd", "wsd_s"]
@@ -37,10 +39,10 @@ def _read_warmup(value: object) -> float | int:
 class RateScales:
     """By what the learning rate is multiplied for each group of parameters."""
 
-    embedding: PositiveFloat = 1.0  # positions too, and an output layer that is tied to it
-    output: PositiveFloat = 1.0
-    hidden: PositiveFloat = 1.0  # matrices between the two
-    rest: PositiveFloat = 1.0  # biases, norms, convolutions and Mamba's state matrix
+    embedding: PositiveFloat  # positions too, and an output layer that is tied to it
+    output: PositiveFloat
+    hidden: PositiveFloat  # matrices between the two
+    rest: PositiveFloat  # biases, norms, convolutions and Mamba's state matrix
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -54,8 +56,8 @@ class OptimizerSettings:
     eps: PositiveFloat
     weight_decay: NonNegativeFloat
     clip: PositiveFloat  # largest norm of the gradient
-    kind: OptimizerKind = "adamw"  # ``muon`` for the hidden matrices, and then AdamW for all others
-    scale: RateScales = field(default_factory=RateScales)
+    kind: OptimizerKind  # ``muon`` for the hidden matrices, and then AdamW for all others
+    scale: RateScales
 
     def warmup_steps(self, total_steps: int) -> int:
         """Return the steps of the warm-up, the last of which has the peak."""
@@ -66,10 +68,10 @@ class OptimizerSettings:
 class RateSettings:
     """How the learning rate goes on after the warm-up."""
 
-    kind: RateKind = "cosine"
-    decay: Annotated[float, Field(gt=0, lt=1)] | None = None  # the share of a budget's steps in which wsd, wsd_s fall
-    at: tuple[Annotated[int, BeforeValidator(parse_count)], ...] = ()  # tokens at which earlier decays of wsd_s end
-    form: DecayForm = "sqrt"  # how the rate of wsd falls
+    kind: RateKind
+    decay: Annotated[float, Field(gt=0, lt=1)] | None  # the share of a budget's steps in which wsd, wsd_s fall
+    at: tuple[Annotated[int, BeforeValidator(parse_count)], ...]  # tokens at which earlier decays of wsd_s end
+    form: DecayForm  # how the rate of wsd falls
 
     @model_validator(mode="after")
     def _decay_is_of_wsd(self) -> "RateSettings":
@@ -102,28 +104,23 @@ def muon_flops(matrices: Iterable[tuple[int, ...]]) -> float:
     return MUON_ITERATIONS * float(sum(4 * m * m * n + 2 * m**3 for m, n in sides))
 
 
-COSINE = RateSettings()
+@functools.cache
+def usual_rate(kind: RateKind) -> RateSettings:
+    """Return a form of the rate as conf/rate/ has it."""
+    values = load(f"rate/{kind}.yaml")
+    return check(RateSettings, values.get("rate", values))  # some of the files change the optimizer too
 
-# What conf/ has where nobody chooses; what differs from it is in the names of runs.
-USUAL_DECAY: dict[RateKind, float] = {"wsd": 0.2, "wsd_s": 0.1}
-_USUAL_MINIMUM: dict[RateKind, float] = {"constant": 1.0, "wsd": 0.0}
 
-
-def usual_optimizer(rate: RateKind, learning_rate: float) -> dict[str, float | int]:
-    """Return the keys of ``OptimizerSettings`` that are numbers as conf/ has them with a form of the rate."""
-    return {
-        "learning_rate": learning_rate,
-        "minimum": _USUAL_MINIMUM.get(rate, 0.1),
-        "warmup": 0.01 if rate in ("cosine", "cosine_floor", "linear") else 100,
-        "eps": 1e-8,
-        "weight_decay": 0.1,
-        "clip": 1.0,
-        **{f"scale.{group}": 1.0 for group in asdict(RateScales())},
-    }
+@functools.cache
+def usual_optimizer(rate: RateKind, learning_rate: float) -> OptimizerSettings:
+    """Return the optimizer as conf/ has it with a form of the rate; what differs from it is in the names of runs."""
+    with_rate = load(f"rate/{rate}.yaml").get("optimizer", {})
+    values = load("train.yaml")["optimizer"] | load("optimizer/adamw.yaml") | with_rate
+    return check(OptimizerSettings, values | {"learning_rate": learning_rate})
 
 
 def learning_rate(
-    settings: OptimizerSettings, step: int, total_steps: int, rate: RateSettings = COSINE, ends: Sequence[int] = ()
+    settings: OptimizerSettings, step: int, total_steps: int, rate: RateSettings, ends: Sequence[int] = ()
 ) -> float:
     """Return the learning rate of 1-based ``step``; ``ends`` has the steps at which earlier decays of ``wsd_s`` end.
 

@@ -47,7 +47,7 @@ class VerifySettings:
     """What to verify: one run folder, or a folder that a model was scored into."""
 
     run: Annotated[str, Field(min_length=1)]
-    deep: bool = False  # whether accuracies and statistics are computed from the scores and compared, in addition
+    deep: bool  # whether accuracies and statistics are computed from the scores and compared, in addition
 
 
 _FILES = {CONFIGURATION, RECORD, METRICS}

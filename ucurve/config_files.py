@@ -12,6 +12,8 @@ _HERE = Path(__file__).resolve().parent
 CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # wheel, checkout
 AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
 NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
+_IN_PLACE = "_here_"  # the package of a file whose keys stand among those of the file that names it
+_NO_KEYS = ("defaults", "hydra")  # they stand beside the keys of a file
 
 
 def groups(name: str) -> dict[str, str]:
@@ -20,7 +22,7 @@ def groups(name: str) -> dict[str, str]:
     found = {}
     for entry in entries:
         group, _, place = next(iter(entry)).partition("@")
-        found[group] = "" if place == "_here_" else f"{place or group}."
+        found[group] = "" if place == _IN_PLACE else f"{place or group}."
     return found
 
 
@@ -43,9 +45,31 @@ def load(file: str) -> dict[str, Any]:
 
 
 def with_bases(file: str) -> list[str]:
-    """Return the file of a choice, and those of the choices of its group that it builds on, the nearest first."""
-    bases = [base for base in load(file).get("defaults", []) if base != "_self_"]
-    return [file, *(one for base in bases for one in with_bases(f"{Path(file).parent}/{base}.yaml"))]
+    """Return a file, and those whose keys it takes over, the nearest first."""
+    found = [file]
+    for entry in reversed(load(file).get("defaults", [])):
+        [(key, base)] = entry.items() if isinstance(entry, dict) else [(f"{Path(file).parent}@{_IN_PLACE}", entry)]
+        group, _, place = key.partition("@")
+        if place == _IN_PLACE and base != "_self_":
+            found += with_bases(f"{group}/{base}.yaml")
+    return found
+
+
+def completed(file: str, given: Mapping[str, object]) -> dict[str, object]:
+    """Return given values, and for all other keys those of a file below ``conf/``, but for those that must be given."""
+    values: dict[str, object] = {}
+    for one in reversed(with_bases(file)):
+        values |= load(one)
+    return _merged({key: value for key, value in values.items() if key not in _NO_KEYS and value != NO_VALUE}, given)
+
+
+def _merged(values: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """Put given values in the place of others, in mappings key by key."""
+    merged = dict(values)
+    for key, value in given.items():
+        before = values.get(key)
+        merged[key] = _merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+    return merged
 
 
 @functools.cache
@@ -70,7 +94,7 @@ def known_keys(name: str) -> dict[str, object]:
 def _keys(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     keys: dict[str, object] = {}
     for key, value in values.items():
-        if key not in ("defaults", "hydra"):
+        if key not in _NO_KEYS:
             keys[f"{prefix}{key}"] = value
             keys |= _keys(value, f"{prefix}{key}.") if isinstance(value, dict) else {}
     return keys

@@ -45,16 +45,16 @@ class Rating:
 class Columns:
     """How a table names what it holds, and what stands in it for each choice; conf/answers.yaml describes the keys."""
 
-    annotator: str = "annotator"
-    item: str = "item"
-    choice: str = "choice"
-    seconds: str = "seconds"
-    annotators: str | None = None
-    paradigm: str | None = None
-    rating: str | None = None
-    good: str = GOOD
-    bad: str = BAD
-    none: str = NONE
+    annotator: str
+    item: str
+    choice: str
+    seconds: str
+    annotators: str | None
+    paradigm: str | None
+    rating: str | None
+    good: str
+    bad: str
+    none: str
 
     def read_choice(self, text: str, place: str) -> str:
         """Return which of ``CHOICES`` a cell stands for."""

@@ -1,6 +1,6 @@
 """``ucurve answers``: what people's answers to a questionnaire say about a benchmark."""
 
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -49,12 +49,12 @@ class AnswerSettings:
 
     answers: Annotated[tuple[Path, ...], BeforeValidator(as_tuple), Field(min_length=1)]
     out: Path
-    items: Path | None = None
+    items: Path | None
     rule: Annotated[str, AfterValidator(_known_rule)]
-    limit: Share | None = None
-    seed: Seed = 0
-    exclude: Exclusion = field(default_factory=Exclusion)
-    columns: Columns = field(default_factory=Columns)
+    limit: Share | None
+    seed: Seed
+    exclude: Exclusion
+    columns: Columns
 
 
 def answers_command(given: dict[str, object]) -> None:

@@ -22,14 +22,14 @@ _USUAL_RUNS = ("runs/demo/*", "runs/*")
 class WorkbenchSettings:
     """The keys of ``conf/workbench.yaml``."""
 
-    projects: Path = Path("projects")  # folder with one folder per project
+    projects: Path  # folder with one folder per project
     # patterns of run folders; None for those of the demo, or else for all
-    runs: Annotated[tuple[str, ...] | None, BeforeValidator(as_tuple)] = None
-    host: str = "127.0.0.1"  # address to listen on
-    port: Annotated[int, Field(ge=0, le=65535)] = 7860
+    runs: Annotated[tuple[str, ...] | None, BeforeValidator(as_tuple)]
+    host: str  # address to listen on
+    port: Annotated[int, Field(ge=0, le=65535)]
     # asked of the browser before anything is shown; without one there is a token in the address
-    password: Annotated[str, Field(min_length=1)] | None = field(default=None, repr=False)
-    password_file: Path | None = None  # a file that holds the password and nothing else
+    password: Annotated[str, Field(min_length=1)] | None = field(repr=False)
+    password_file: Path | None  # a file that holds the password and nothing else
 
     @property
     def is_local(self) -> bool:

@@ -6,10 +6,10 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from ucurve.eval.metrics.clusters import EDIT
+from ucurve.config_files import load
 from ucurve.fields import as_tuple
 
-FLAT_MARGIN = 3.0  # points of accuracy
+FLAT_MARGIN = float(load("analyze.yaml")["flat_margin"])  # points of accuracy
 
 
 def _at_least_one(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -24,23 +24,23 @@ class AnalyzeSettings:
 
     runs: Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(_at_least_one)]
     out: str
-    linking: str | None = None
-    benchmark: str | None = None
-    cluster: Annotated[str, Field(min_length=1)] = EDIT
-    flat_margin: Annotated[float, Field(gt=0, le=50)] = FLAT_MARGIN
-    items: bool = False
-    color: str | None = None
-    dash: str | None = None
-    facet: str | None = None
-    curves_by: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
-    human: Path | None = None
-    ratings: Path | None = None
-    rating_pairs: Path | None = None
-    models: Path | None = None
-    languages: Path | None = None
-    factors: Path | None = None
-    matches: Path | None = None
-    formats: Annotated[tuple[Literal["png", "svg", "pdf"], ...], AfterValidator(_at_least_one)] = ("png", "svg")
+    linking: str | None
+    benchmark: str | None
+    cluster: Annotated[str, Field(min_length=1)]
+    flat_margin: Annotated[float, Field(gt=0, le=50)]
+    items: bool
+    color: str | None
+    dash: str | None
+    facet: str | None
+    curves_by: Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
+    human: Path | None
+    ratings: Path | None
+    rating_pairs: Path | None
+    models: Path | None
+    languages: Path | None
+    factors: Path | None
+    matches: Path | None
+    formats: Annotated[tuple[Literal["png", "svg", "pdf"], ...], AfterValidator(_at_least_one)]
 
     @model_validator(mode="after")
     def _ratings_of_the_pairs(self) -> Self:

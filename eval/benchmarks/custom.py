@@ -20,14 +20,14 @@ from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, suggest_pat
 class CustomColumns:
     """The names of columns in the user's files."""
 
-    good: str = "sentence_good"
-    bad: str = "sentence_bad"
-    paradigm: str | None = None  # None takes the column `paradigm` if there is one, else the stem of the file
-    phenomenon: str | None = None  # None takes the column `phenomenon` if there is one, else "unnamed"
-    condition: str | None = None  # text that both sentences start with, for the scorer `conditional`
+    good: str
+    bad: str
+    paradigm: str | None  # None takes the column `paradigm` if there is one, else the stem of the file
+    phenomenon: str | None  # None takes the column `phenomenon` if there is one, else "unnamed"
+    condition: str | None  # text that both sentences start with, for the scorer `conditional`
     # `start:end` in characters, or a text that the sentence holds once, for the scorer `region`.
-    region_good: str | None = None
-    region_bad: str | None = None
+    region_good: str | None
+    region_bad: str | None
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -35,11 +35,11 @@ class CustomBenchmark:
     """The user's settings of their own pairs."""
 
     # A file of a known form, plain or compressed, or a folder of such files, read by form and then by path.
-    path: Path | None = None
-    name: str = CUSTOM  # in the pair table and the output; that of a file given as a benchmark is the file's own
-    language: str = "und"  # ISO 639-3 code; "und" where it does not matter
-    quotes: Quotes | None = None  # as in a card
-    columns: CustomColumns = CustomColumns()
+    path: Path | None
+    name: str  # in the pair table and the output; that of a file given as a benchmark is the file's own
+    language: str  # ISO 639-3 code; "und" where it does not matter
+    quotes: Quotes | None  # as in a card
+    columns: CustomColumns
 
     @field_validator("name")
     @classmethod
@@ -54,9 +54,8 @@ def is_pairs(name: str) -> bool:
     return form_of(Path(name)) is not None
 
 
-def own_cards(names: Sequence[str], settings: CustomBenchmark | None) -> dict[str, Benchmark]:
+def own_cards(names: Sequence[str], settings: CustomBenchmark) -> dict[str, Benchmark]:
     """Return the cards of the user's pairs by what ``benchmarks=`` calls them: ``custom``, or the path of a file."""
-    settings = settings or CustomBenchmark()
     cards = {}
     for path in filter(is_pairs, names):
         card = custom_card(replace(settings, path=Path(path)))
@@ -68,9 +67,9 @@ def own_cards(names: Sequence[str], settings: CustomBenchmark | None) -> dict[st
     return cards
 
 
-def custom_card(settings: CustomBenchmark | None) -> Benchmark:
+def custom_card(settings: CustomBenchmark) -> Benchmark:
     """Return the card of the user's pairs."""
-    if settings is None or settings.path is None:
+    if settings.path is None:
         raise UserError("benchmark 'custom': give custom.path=FILE_OR_FOLDER with the pairs")
     path = settings.path
     if not path.exists():

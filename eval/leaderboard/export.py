@@ -62,7 +62,7 @@ class LeaderboardSettings:
     run: Annotated[str, Field(min_length=1)]
     form: Annotated[str, named(find_form)]
     out: Path
-    step: int | Literal["last"] = "last"
+    step: int | Literal["last"]
 
 
 def leaderboard_command(given: dict[str, object]) -> None:

@@ -47,11 +47,11 @@ def _known_families(names: tuple[str, ...]) -> tuple[str, ...]:
 class FitSettings:
     """Which parameters to fit, and on what; conf/eval/default.yaml describes every key."""
 
-    families: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_known_families)] = ("slln_lp",)
-    on: Literal["paradigms", "ratings", "oracle"] = "paradigms"
-    share: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    seed: int = Field(default=0, ge=0)
-    ratings: Path | None = None
+    families: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_known_families)]
+    on: Literal["paradigms", "ratings", "oracle"]
+    share: Annotated[float, Field(gt=0, lt=1)]
+    seed: Annotated[int, Field(ge=0)]
+    ratings: Path | None
 
     @model_validator(mode="after")
     def _ratings_where_needed(self) -> Self:

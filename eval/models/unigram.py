@@ -22,7 +22,7 @@ class UnigramSettings:
     path: Path  # JSON, an object from token id to probability, as ZhoBLiMP publishes
     # Hash of the tokenizer of the table's ids, as `manifest.json` and the key of every score give it. The largest id is
     # always checked; two vocabularies of one size can be told apart by this hash alone.
-    tokenizer_sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None = None
+    tokenizer_sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None
 
 
 def log_unigrams(

@@ -54,21 +54,21 @@ class PromptSettings:
     """How the scorer ``prompt`` asks."""
 
     # Of the questions, ISO 639-3; None for the benchmark's, and English where there is no text of it.
-    language: str | None = None
+    language: str | None
     # A user's own texts of the two questions, with `{a}` and `{b}` where the sentences go.
-    own: dict[str, str] | None = None
+    own: dict[str, str] | None
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class ScorerSettings:
     """The settings that the ways to score read; conf/eval/default.yaml describes them."""
 
-    leading_space: bool = False
-    dtype: Dtype = "float32"
-    device: Device = "auto"
-    prompt: PromptSettings = PromptSettings()
-    bow_correction: bool = False
-    add_k: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    leading_space: bool
+    dtype: Dtype
+    device: Device
+    prompt: PromptSettings
+    bow_correction: bool
+    add_k: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
     def start(self) -> Start:
         """Return the policy for the token before every sentence, or the token."""

@@ -36,10 +36,10 @@ class Settings:
 
     treebanks: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
     language: Annotated[str, Field(pattern="^[a-z]{3}$")]
-    unimorph: Path | None = None
-    stage: Literal["pairs", "agreement"] = "pairs"
-    as_published: bool = False
-    license: str = "that of the treebanks"
+    unimorph: Path | None
+    stage: Literal["pairs", "agreement"]
+    as_published: bool
+    license: str
 
 
 def make(settings: Settings, seed: int) -> Made:

@@ -59,12 +59,12 @@ _CARD: Final[dict[str, object]] = {
 class Settings:
     """What pairs are made from; conf/source/rublimp.yaml describes every key."""
 
-    treebanks: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
-    texts: Annotated[tuple[Path, ...], BeforeValidator(as_tuple)] = ()
-    resources: Path | None = None
-    paradigms: Annotated[tuple[str, ...] | None, BeforeValidator(as_tuple)] = None
-    words_per_place: PositiveInt = 5  # of a sentence at most so many pairs are kept, too
-    license: str = "that of the texts"
+    treebanks: Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
+    texts: Annotated[tuple[Path, ...], BeforeValidator(as_tuple)]
+    resources: Path | None
+    paradigms: Annotated[tuple[str, ...] | None, BeforeValidator(as_tuple)]
+    words_per_place: PositiveInt  # of a sentence at most so many pairs are kept, too
+    license: str
 
 
 def make(settings: Settings, seed: int) -> Made:

@@ -34,8 +34,8 @@ _CARD: Final[dict[str, object]] = {
 class Settings:
     """What pairs are made from; conf/source/sweblimp.yaml describes every key."""
 
-    lists: Path | None = None
-    treebanks: tuple[Path, ...] = ()
+    lists: Path | None
+    treebanks: tuple[Path, ...]
 
 
 def make(settings: Settings, seed: int) -> Made:

@@ -21,7 +21,7 @@ class Settings:
     templates: Path
     vocabulary: Path
     phrases: Path
-    language: str = "zho"
+    language: str
 
 
 def make(settings: Settings, seed: int) -> Made:

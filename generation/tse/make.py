@@ -37,8 +37,8 @@ class Settings:
     """Which suites are made, and of which words; conf/source/tse.yaml describes every key."""
 
     vocabulary: Path
-    languages: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)] = tuple(_LANGUAGES)
-    as_published: bool = False
+    languages: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+    as_published: bool
 
     @field_validator("languages")
     @classmethod

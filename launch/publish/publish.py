@@ -38,11 +38,11 @@ class PublishSettings:
     run: Annotated[str, Field(min_length=1)]
     out: Annotated[str, Field(min_length=1)]  # the folder that gets the revisions
     # ``USER/NAME`` on the hub; None where it has no name yet
-    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")] | None = None
-    upload: bool = False  # whether the revisions are sent to ``repo``
-    private: bool = False  # whether the repository is for the eyes of its owner alone
-    names: Literal["steps", "words"] = "steps"  # what the names of the revisions count
-    replace: bool = False  # whether what is in ``repo`` may be of another run
+    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")] | None
+    upload: bool  # whether the revisions are sent to ``repo``
+    private: bool  # whether the repository is for the eyes of its owner alone
+    names: Literal["steps", "words"]  # what the names of the revisions count
+    replace: bool  # whether what is in ``repo`` may be of another run
 
     @model_validator(mode="after")
     def _upload_needs_a_repo(self) -> "PublishSettings":

@@ -13,13 +13,11 @@ import yaml
 from tests.accelerator.fake_device import ROOT, FusedKernels, fake_device, report
 from ucurve.training.engine.engine import TorchEngine
 from ucurve.training.model.neox import PythiaShape
-from ucurve.training.optim import OptimizerSettings
+from ucurve.training.optim import usual_optimizer
 
 VOCABULARY, SEQUENCES, LENGTH = 49_953, 256, 64  # the default batch, with the vocabulary of a large tokenizer
 
-optimizer = OptimizerSettings(
-    learning_rate=1e-3, minimum=0.1, warmup=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
-)
+optimizer = usual_optimizer("cosine", 1e-3)
 
 
 def shape_of(name):

@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 
 from tests.analysis.synthetic import Row, score_row
+from tests.settings import analyze_settings
 from ucurve.analysis.data.frames import score_frame
 from ucurve.analysis.data.runs import Run, find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import BenchmarkScores, Study, read_study
 
 
 def study_of(root: Path, **settings) -> Study:
     """Read the runs below ``root/runs``."""
     pattern = f"{root}/runs/*"
-    return read_study(find_runs([pattern]), AnalyzeSettings(runs=pattern, out=str(root / "figures"), **settings))
+    return read_study(find_runs([pattern]), analyze_settings(runs=pattern, out=str(root / "figures"), **settings))
 
 
 def frame_of(root: Path) -> tuple[pd.DataFrame, list[Run]]:

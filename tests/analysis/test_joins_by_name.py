@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
+from tests.settings import analyze_settings
 from ucurve.analysis.data.last_scores import group_languages, load_last_scores
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import Study, read_study
 from ucurve.analysis.models.benchmarks import benchmark_sections, match_sections
 from ucurve.analysis.models.sizes import complexity_sections, load_complexity
@@ -37,7 +37,7 @@ def _write(root: Path, benchmark: str, paradigms: dict[str, str], maker: str | N
 
 
 def _study(root: Path, **settings) -> Study:
-    given = AnalyzeSettings(runs=f"{root}/m*", out=str(root / "out"), linking="lp", formats=("png",), **settings)
+    given = analyze_settings(runs=f"{root}/m*", out=str(root / "out"), linking="lp", formats=("png",), **settings)
     return read_study(find_runs(given.runs), given)
 
 
@@ -207,7 +207,7 @@ def test_a_table_of_languages_about_nothing_that_was_scored_is_refused(tmp_path:
 def test_what_was_not_made_is_listed_with_the_reason(tmp_path: Path) -> None:
     for language, suites in (("eus", BASQUE), ("hin", HINDI)):
         _write(tmp_path, f"tse/{language}@6", suites, language=language)
-    settings = AnalyzeSettings(
+    settings = analyze_settings(
         runs=f"{tmp_path}/m*", out=str(tmp_path / "out"), linking="lp", formats=("png",),
         languages=_languages_file(tmp_path, *THREE),
     )  # fmt: skip

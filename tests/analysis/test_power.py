@@ -7,7 +7,7 @@ import pytest
 from measurements.simulated_curves import SLOW, flat, simulate
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
-from ucurve.analysis.power import power_command
+from tests.settings import power_command
 from ucurve.errors import UserError
 
 STEPS = [2**power for power in range(12)]

@@ -9,8 +9,8 @@ import pytest
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import MakeRun
 from tests.facts import change_run
+from tests.settings import analyze_settings
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.run import analyze
 
 MODELS = {"14m": "my-20K-net", "70m": "tiny-deep", "llama-14m": "10M-x"}
@@ -43,7 +43,7 @@ def rename(root: Path) -> dict[str, str]:
 
 
 def report_of(root: Path, out: str) -> Path:
-    return analyze(AnalyzeSettings(runs=f"{root}/runs/*", out=str(root / out), formats=["png"])).parent
+    return analyze(analyze_settings(runs=f"{root}/runs/*", out=str(root / out), formats=["png"])).parent
 
 
 def named_before(file: Path, old: Mapping[str, str]) -> str:

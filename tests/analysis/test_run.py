@@ -8,9 +8,11 @@ import pytest
 
 from tests.analysis.report.page import Page
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
+from tests.settings import analyze_settings
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.run import analyze
 from ucurve.config import check
+from ucurve.config_files import completed
 from ucurve.errors import UserError
 
 
@@ -29,7 +31,7 @@ def _curve(final: float, steps: tuple[int, ...] = (0, 2, 8), **changes) -> list[
 
 
 def _settings(**changes) -> AnalyzeSettings:
-    return AnalyzeSettings(**({"runs": "runs/*", "out": "figures", "formats": ["png"]} | changes))
+    return analyze_settings(**({"runs": "runs/*", "out": "figures", "formats": ["png"]} | changes))
 
 
 def test_everything_is_written_and_reported(make_run: MakeRun) -> None:
@@ -168,8 +170,10 @@ def test_out_must_not_be_a_file(make_run: MakeRun, tmp_path: Path, out: str) -> 
 
 
 def test_settings_are_checked_in_one_message() -> None:
+    values = completed("analyze.yaml", {"formats": ["gif"], "colour": "red"})
+    values.pop("out")
     with pytest.raises(UserError, match=r"(?s)3 problems.*out: no value given.*formats\.0.*'gif'.*colour: unknown key"):
-        check(AnalyzeSettings, {"runs": "runs/*", "formats": ["gif"], "colour": "red"})
+        check(AnalyzeSettings, values)
 
 
 def test_command_ends_by_naming_the_report(make_run: MakeRun, run_command: Any, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
 from tests.analysis.synthetic import MakeRun, score_row
 from tests.facts import store_rows, store_scores
+from tests.settings import analyze_settings
 from ucurve.analysis.data.last_scores import ModelScores, group_languages, load_last_scores
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import BenchmarkScores, Study, read_study
 from ucurve.analysis.models.benchmarks import benchmark_sections, match_sections
 from ucurve.analysis.models.prompts import prompt_sections
@@ -32,7 +32,7 @@ SHARES = (0.6, 0.75, 0.9)
 
 
 def _parts(root: Path, **changes) -> dict[str, ReportSection]:
-    settings = AnalyzeSettings(**({"runs": f"{root}/m*", "out": "out", "linking": "lp"} | changes))
+    settings = analyze_settings(**({"runs": f"{root}/m*", "out": "out", "linking": "lp"} | changes))
     study = read_study(find_runs(settings.runs), settings)
     parts = [part for languages in group_languages(study) for part in model_sections(languages)]
     parts += [part for sections in (benchmark_sections, match_sections, prompt_sections) for part in sections(study)]
@@ -42,7 +42,7 @@ def _parts(root: Path, **changes) -> dict[str, ReportSection]:
 
 
 def _last(root: Path, scorer: str = "sentence") -> tuple[BenchmarkScores, ModelScores]:
-    settings = AnalyzeSettings(runs=f"{root}/m*", out="out", linking="lp")
+    settings = analyze_settings(runs=f"{root}/m*", out="out", linking="lp")
     scored = next(one for one in read_study(find_runs(settings.runs), settings).benchmarks() if one.scorer == scorer)
     last = load_last_scores(scored)
     assert last is not None
@@ -126,7 +126,7 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_written(tmp_pat
     _models(tmp_path, make_pairs("zho", PARADIGMS))
     path = tmp_path / "lines.csv"
     path.write_text("model,line,parameters\nmo,A,1e9\n")
-    settings = AnalyzeSettings(runs=f"{tmp_path}/m*", out=str(tmp_path / "out"), linking="lp", models=path)
+    settings = analyze_settings(runs=f"{tmp_path}/m*", out=str(tmp_path / "out"), linking="lp", models=path)
     with pytest.raises(UserError, match=r"unknown model 'mo' in .*lines\.csv:2; allowed: m0, m1, m2"):
         analyze(settings)
     assert not (tmp_path / "out").exists()
@@ -285,7 +285,7 @@ def test_several_benchmarks_and_what_they_share(tmp_path: Path) -> None:
 def test_the_report_holds_the_parts_and_their_files_lie_beside_it(tmp_path: Path) -> None:
     _models(tmp_path, make_pairs("zho", PARADIGMS), shares=(0.6, 0.9))
     out = tmp_path / "out"
-    report = analyze(AnalyzeSettings(runs=f"{tmp_path}/m*", out=str(out), linking="lp", formats=("png",)))
+    report = analyze(analyze_settings(runs=f"{tmp_path}/m*", out=str(out), linking="lp", formats=("png",)))
     text = report.read_text(encoding="utf-8")
     assert "Models side by side on zho" in text
     assert {"heat_map_zho.png", "heat_map_zho.csv", "mcnemar_zho.csv", "best_zho.csv", "models_zho.csv"} <= {
@@ -311,7 +311,7 @@ def test_a_section_needs_its_decorator_alone(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr("ucurve.analysis.sections.MADE", [*MADE, *made])
     section_makers.cache_clear()
     _models(tmp_path, make_pairs("zho", PARADIGMS))
-    study = read_study(find_runs([f"{tmp_path}/m*"]), AnalyzeSettings(runs=f"{tmp_path}/m*", out="out", linking="lp"))
+    study = read_study(find_runs([f"{tmp_path}/m*"]), analyze_settings(runs=f"{tmp_path}/m*", out="out", linking="lp"))
     try:
         (new,) = (one for one in make_report(study)[1] if one.heading == "New")
         assert (new.question, new.page) == (COST, "docs/analysis.md")

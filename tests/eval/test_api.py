@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from ucurve.config import check
+from ucurve.config_files import completed
 from ucurve.errors import UserError
 from ucurve.eval.api import compare, score
 from ucurve.eval.linking import parse_linking
@@ -162,7 +163,7 @@ def test_mistakes(run, asked, what, settings, message):
 def test_the_message_is_that_of_the_command(run):
     wrong = {"benchmarks": ["demo"], "subset": 0}
     with pytest.raises(UserError) as error:
-        check(ScoreCommand, {"run": str(run), **wrong})
+        check(ScoreCommand, completed("score.yaml", {"run": str(run), **wrong}))
     with pytest.raises(UserError, match=f"^{re.escape(str(error.value))}$"):
         score(run, **wrong)
 

@@ -17,21 +17,21 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from tests.printed import read_printed
-from ucurve.config import check
+from tests.settings import fit_settings
 from ucurve.errors import RunError, UserError
 from ucurve.eval.benchmarks.datacheck import data_report
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import decisions
 from ucurve.eval.metrics.bootstrap import LENGTH_BIASES
-from ucurve.eval.metrics.fitting import FitSettings, fit_paradigms
+from ucurve.eval.metrics.fitting import fit_paradigms
 from ucurve.eval.models.folder import model_kind, read_config, start_token
 from ucurve.eval.pairs import pair_table
 from ucurve.eval.presets import FOLDER, find_preset
 from ucurve.eval.run import score_model
 from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
 from ucurve.eval.scoring.text.sentences import encode
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, read_table
 from ucurve.yaml_files import file_names
 
@@ -89,7 +89,7 @@ def score(tmp_path, write_checkpoint, tokenizer, capsys):
             **settings,
         }
         capsys.readouterr()
-        score_model(str(folder), place / "out", check(ScoreSettings, values))
+        score_model(str(folder), place / "out", score_settings(**values))
         printed, told = capsys.readouterr()
         return Done(place / "out", told + " ".join(printed.split()), printed)
 
@@ -300,7 +300,7 @@ def test_pitfall_15_parameters_are_not_fitted_on_the_pairs_they_are_judged_by(sc
     assert "2 of 4 paradigms" in held_out["fitted_on"]
     right, _ = decisions(half.scores, parse_linking(held_out["linking"]))
     seen = np.isin(
-        np.arange(80) % 4, [int(name[1]) for name in fit_paradigms([f"p{n}" for n in range(4)], FitSettings())]
+        np.arange(80) % 4, [int(name[1]) for name in fit_paradigms([f"p{n}" for n in range(4)], fit_settings())]
     )
     assert (held_out["accuracy_fitted"], held_out["accuracy_held_out"]) == (right[seen].mean(), right[~seen].mean())
     assert held_out["accuracy_fitted"] != held_out["accuracy_held_out"]

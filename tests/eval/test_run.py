@@ -3,21 +3,21 @@ import shutil
 import pytest
 
 from tests.facts import write_run
-from ucurve.config import check
+from tests.settings import command_asked, score_command
 from ucurve.errors import UserError
 from ucurve.eval import run as command
-from ucurve.eval.run import check_benchmarks, execute, find_runs, score_model, score_run
+from ucurve.eval.run import check_benchmarks, find_runs, score_model, score_run
 from ucurve.eval.scoring.scorers import find_scorer
-from ucurve.eval.settings import LINKING, ScoreCommand, ScoreSettings
+from ucurve.eval.settings import LINKING, score_settings
 
 
 def test_defaults():
-    settings = check(ScoreSettings, {"benchmarks": ["demo", "demo"], "linking": ["slln_lp:0.5", "slln_lp", "lp"]})
+    settings = score_settings(benchmarks=["demo", "demo"], linking=["slln_lp:0.5", "slln_lp", "lp"])
     assert settings.benchmarks == ("demo",)
     assert settings.linking == ("slln_lp", "lp")
-    assert ScoreSettings().linkings(find_scorer("sentence"), "demo") == LINKING
-    assert ScoreSettings().rules("demo") == ("half",)
-    twice = check(ScoreCommand, {"run": "a", "benchmarks": ["demo"], "ties_rules": ["wrong", "wrong"], "steps": [8, 8]})
+    assert score_settings().linkings(find_scorer("sentence"), "demo") == LINKING
+    assert score_settings().rules("demo") == ("half",)
+    twice = command_asked(run="a", benchmarks=["demo"], ties_rules=["wrong", "wrong"], steps=[8, 8])
     assert (twice.ties_rules, twice.steps) == (("wrong",), (8,))
 
 
@@ -39,7 +39,7 @@ def test_defaults():
 )
 def test_wrong_settings(values, message):
     with pytest.raises(UserError, match=message):
-        check(ScoreSettings, values)
+        score_settings(**values)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_wrong_settings(values, message):
 )
 def test_wrong_commands(values, message):
     with pytest.raises(UserError, match=message):
-        check(ScoreCommand, {"benchmarks": ["demo"]} | values)
+        command_asked(**{"benchmarks": ["demo"]} | values)
 
 
 def test_pattern_of_runs(run):
@@ -78,12 +78,12 @@ def test_runs_without_a_checkpoint_are_passed_over(run, capsys):
 def test_execute_scores_every_run_of_a_pattern(run, monkeypatch):
     scored = []
     monkeypatch.setattr(command, "score_run", lambda run, _, steps, __: scored.append((run, steps)) or [])
-    execute(ScoreCommand(run=str(run.parent / "*"), steps=(0,), benchmarks=("demo",)))
+    score_command({"run": str(run.parent / "*"), "steps": [0], "benchmarks": ["demo"]})
     assert scored == [(run, (0,))]
 
 
 def test_check_before_training(tmp_path, records, write_benchmark, tokenizer):
-    settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=write_benchmark(tmp_path, records))
+    settings = score_settings(benchmarks=("zhoblimp",), benchmark_root=write_benchmark(tmp_path, records))
     check_benchmarks(settings, tokenizer, context=64)
     message = r"benchmark zhoblimp, paradigm .* but the model.s context holds 5 .* pairs fit.*batch.length=\d+"
     with pytest.raises(UserError, match=message):
@@ -95,14 +95,14 @@ def test_asked_for_unigrams_that_are_not_there(run, linking):
     (run / "tokenizer" / "unigram_counts.npy").unlink()
     message = rf"linking: {linking[-1]} needs unigram counts, and there is no .*unigram_counts\.npy"
     with pytest.raises(UserError, match=message):
-        score_run(run, ScoreSettings(benchmarks=("demo",), linking=linking))
+        score_run(run, score_settings(benchmarks=("demo",), linking=linking))
     assert not (run / "eval").exists()
 
 
 def test_unigrams_by_default_are_left_out_and_that_is_said_once(run, tmp_path, records, write_benchmark, capsys):
     (run / "tokenizer" / "unigram_counts.npy").unlink()
     root = write_benchmark(tmp_path / "benchmarks", records[:9])
-    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root))
+    score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=root))
     assert capsys.readouterr().err.count("unigram_counts.npy: slor is left out") == 1
 
 
@@ -110,18 +110,18 @@ def test_unigrams_by_default_are_left_out_and_that_is_said_once(run, tmp_path, r
 def test_out_that_is_no_folder(tmp_path, out):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=rf"out=.*{out} is a file or lies below one; give a folder"):
-        score_model("./nowhere", tmp_path / out, ScoreSettings(benchmarks=("demo",)))
+        score_model("./nowhere", tmp_path / out, score_settings(benchmarks=("demo",)))
 
 
 def test_out_that_is_a_run(run, copy_model):
     write_run(run)
     with pytest.raises(UserError, match=r"out=.*s0 is a run folder; its scores are those of its checkpoints"):
-        score_model(str(copy_model()), run, ScoreSettings(benchmarks=("demo",)))
+        score_model(str(copy_model()), run, score_settings(benchmarks=("demo",)))
     assert not (run / "eval").exists()
 
 
 def test_out_that_holds_the_scores_of_another_model(run, copy_model, tmp_path, records, write_benchmark):
-    settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=write_benchmark(tmp_path / "b", records[:9]))
+    settings = score_settings(benchmarks=("zhoblimp",), benchmark_root=write_benchmark(tmp_path / "b", records[:9]))
     model, out = str(copy_model()), tmp_path / "out"
     score_model(model, out, settings)
     score_model(model, out, settings)

@@ -10,7 +10,7 @@ from ucurve.errors import UserError
 from ucurve.eval.pairs import Subset
 from ucurve.eval.presets import find_preset
 from ucurve.eval.scoring.scorers import find_scorer
-from ucurve.eval.settings import ScoreCommand, ScoreSettings
+from ucurve.eval.settings import ScoreCommand, ScoreSettings, score_settings
 
 ANY = ("run=r", "benchmarks=[demo]")
 
@@ -142,7 +142,7 @@ def test_the_subset_of_a_preset_holds_where_none_is_asked_for(monkeypatch):
 
 def test_settings_with_a_subset_are_read_back_from_what_a_run_keeps_of_them():
     for asked, kept in ((20, 20), ("first:20", "first:20"), ({"first": 20}, "first:20")):
-        settings = ScoreSettings(subset=asked)
+        settings = score_settings(subset=asked)
         assert settings.subset == kept
         assert check(ScoreSettings, plain(asdict(settings))) == settings
 
@@ -151,5 +151,5 @@ def test_the_path_of_a_card_is_kept_for_every_folder(tmp_path, monkeypatch):
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "card.yaml").write_text("name: own\nlanguage: eng\n")
     monkeypatch.chdir(tmp_path)
-    settings = ScoreSettings(benchmarks=("own", "blimp", "own/card.yaml"))
+    settings = score_settings(benchmarks=("own", "blimp", "own/card.yaml"))
     assert settings.benchmarks == (str(tmp_path / "own"), "blimp", str(tmp_path / "own" / "card.yaml"))

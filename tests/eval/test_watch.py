@@ -3,11 +3,11 @@
 import pytest
 
 from tests.facts import write_empty_checkpoint, write_run
-from ucurve.config import check
+from tests.settings import command_asked, score_command
 from ucurve.errors import RunError, UserError
 from ucurve.eval import watch
-from ucurve.eval.run import execute, score_as_they_appear
-from ucurve.eval.settings import ScoreCommand, ScoreSettings
+from ucurve.eval.run import score_as_they_appear
+from ucurve.eval.settings import score_settings
 from ucurve.eval.store.tables import ACCURACY, read_table
 from ucurve.storage.locks import only_writer
 
@@ -71,7 +71,7 @@ def test_a_run_that_cannot_be_scored_stops_none_of_the_others(tmp_path, monkeypa
     monkeypatch.setattr("ucurve.eval.run.score_run", score)
     monkeypatch.setattr(watch, "_LAST_LOOKS", 1)
     with pytest.raises(RunError, match=r"1 of 2 runs were not scored:\n  \S+/a: a score is not finite$"):
-        score_as_they_appear(str(tmp_path / "*"), check(ScoreSettings, {"benchmarks": ["demo"]}))
+        score_as_they_appear(str(tmp_path / "*"), score_settings(benchmarks=["demo"]))
     assert scored == ["a", "b"]
 
 
@@ -94,12 +94,12 @@ def test_a_run_that_is_not_there_yet_is_a_mistake(tmp_path):
 @pytest.mark.parametrize("more", [{"steps": [0]}, {"run": None, "model": "m", "out": "o"}])
 def test_watching_is_of_all_checkpoints_of_a_run(more):
     with pytest.raises(UserError, match=r"watch=true scores every checkpoint of run=RUN"):
-        check(ScoreCommand, {"run": "r", "benchmarks": ["demo"], "watch": True} | more)
+        command_asked(**{"run": "r", "benchmarks": ["demo"], "watch": True} | more)
 
 
 def test_what_is_found_is_scored(run, tmp_path, records, write_benchmark):
     root = write_benchmark(tmp_path / "benchmarks", records[:10])
     write_run(run, "finished")
     values = {"run": str(run), "watch": True, "benchmarks": ["zhoblimp"], "benchmark_root": str(root)}
-    execute(check(ScoreCommand, values))
+    score_command(values)
     assert sorted(read_table(ACCURACY, ACCURACY.path(run))["step"].unique()) == [0, 8]

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.facts import store_scores
+from tests.settings import filter_settings
 from ucurve.errors import UserError
 from ucurve.eval.store.scores import keep_pairs
-from ucurve.generation.decontaminate import FilterSettings, filtered, read_familiarity, threshold
+from ucurve.generation.decontaminate import filtered, read_familiarity, threshold
 from ucurve.generation.maker import Chooser, Drawn, Listed, Made
 from ucurve.templates.pair import Pair
 
@@ -58,7 +59,7 @@ def test_exactly_so_many_pass_the_threshold_for_every_model(values, wanted):
 def test_scores_of_causal_and_masked_models_and_the_last_checkpoint(scored):
     one = scored("one", dict.fromkeys(GOODS, -5.0) | {"good 3": -1.0}, steps=(0, 64))
     two = scored("two", dict.fromkeys(GOODS, -4.0) | {"good 5": -2.0}, scorer="pll_mink")
-    found = read_familiarity(FilterSettings(scores=(one, two)))
+    found = read_familiarity(filter_settings(scores=(one, two)))
     assert found == dict.fromkeys(GOODS, -4.0) | {"good 3": -1.0, "good 5": -2.0}
 
 
@@ -66,7 +67,7 @@ def test_a_sentence_that_a_model_has_not_scored(scored):
     one, two = scored("one", dict.fromkeys(GOODS, -5.0)), scored("two", dict.fromkeys(GOODS[:-1], -5.0))
     message = r"filter.scores: 1 of 12 candidates of p are not scored by every model, such as 'good 11'"
     with pytest.raises(UserError, match=message):
-        filtered(listed(), read_familiarity(FilterSettings(scores=(one, two))))
+        filtered(listed(), read_familiarity(filter_settings(scores=(one, two))))
 
 
 def test_what_cannot_be_filtered(scored, tmp_path):
@@ -74,14 +75,14 @@ def test_what_cannot_be_filtered(scored, tmp_path):
     with pytest.raises(UserError, match="the pairs of p are drawn and not chosen from a list"):
         filtered(drawn, {})
     with pytest.raises(UserError, match=r"filter.scores: no folder .*nix"):
-        read_familiarity(FilterSettings(scores=(tmp_path / "nix",)))
+        read_familiarity(filter_settings(scores=(tmp_path / "nix",)))
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=r"no scores of the scorer mink or pll_mink in .*empty/eval"):
-        read_familiarity(FilterSettings(scores=(tmp_path / "empty",)))
+        read_familiarity(filter_settings(scores=(tmp_path / "empty",)))
     folder = scored("one", dict.fromkeys(GOODS, -5.0))
     message = r"filter.percent: no column mink40_good in the scores of .*; there are mink60_good"
     with pytest.raises(UserError, match=message):
-        read_familiarity(FilterSettings(scores=(folder,), percent=40))
+        read_familiarity(filter_settings(scores=(folder,), percent=40))
 
 
 def test_the_command_keeps_the_least_familiar_pairs(scored, tmp_path, run_command):

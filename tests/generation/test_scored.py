@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from tests.generation.multiblimp.toy import GOOD, PL, SG, noun, sentence, treebank, verb
+from tests.settings import analyze_settings
 from ucurve.analysis.data.last_scores import group_languages
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.pairs.factors import factor_sections
 
@@ -77,7 +77,7 @@ def make_toy(run, folder, sentences):
 def test_both_attractors_are_factors_of_pairs_that_are_made(run, model, tmp_path):
     make_toy(run, tmp_path, _with_attractors())
     run("score", f"model={model}", f"benchmarks=[{tmp_path / 'toy'}]", f"out={tmp_path / 'scores'}")
-    settings = AnalyzeSettings(runs=str(tmp_path / "scores"), out="out")
+    settings = analyze_settings(runs=str(tmp_path / "scores"), out="out")
     (languages,) = group_languages(read_study(find_runs(settings.runs), settings))
     assert list(languages.by_language) == ["epo"]
     pairs = languages.by_language["epo"].pairs

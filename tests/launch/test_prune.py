@@ -5,11 +5,10 @@ import json
 import pandas as pd
 import pytest
 
+from tests.settings import prune_command, score_command
 from ucurve.errors import RunError, UserError
-from ucurve.eval.run import score_command
 from ucurve.eval.store.tables import ACCURACY
 from ucurve.eval.store.views import load_table
-from ucurve.launch.prune import prune_command
 from ucurve.launch.publish.publish import publish_run, revisions
 from ucurve.storage.facts import read_manifest
 from ucurve.storage.run_folder import WEIGHTS, checkpoints

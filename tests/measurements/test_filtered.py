@@ -5,11 +5,10 @@ import json
 from pathlib import Path
 
 from measurements import filtered
-from ucurve.config import check
+from tests.settings import corpus_settings, tokenizer_settings
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.data.store import build_token_store
-from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
+from ucurve.training.tokenizer.build import build_tokenizer
 
 STEP = {"name": "no_yu", "do": "drop", "unit": "sentence", "pattern": "宇宙"}
 
@@ -18,8 +17,8 @@ def count(place, steps):
     (place / "a.jsonl").write_text(
         "".join(json.dumps({"text": one}) + "\n" for one in ["天地。宇宙。玄黄。", "日月。", "天宇宙"])
     )
-    corpus = check(CorpusSettings, {"kind": "text", "path": str(place), "interventions": steps})
-    folder = build_tokenizer(TokenizerSettings("char", coverage=1.0), corpus, place / "tokenizers")
+    corpus = corpus_settings(kind="text", path=str(place), interventions=steps)
+    folder = build_tokenizer(tokenizer_settings("char", coverage=1.0), corpus, place / "tokenizers")
     store = build_token_store(Corpus(corpus), folder, place / "cache")
     (place / "run").mkdir()
     (place / "run" / "tokenizer").symlink_to(folder.absolute())

@@ -7,14 +7,11 @@ import pandas as pd
 import pytest
 from safetensors.torch import load_file, save_file
 
+from tests.settings import analyze_settings, score_command
 from tests.train.test_evaluation import scored  # noqa: F401 - a fixture
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
-from ucurve.config import check
 from ucurve.errors import UserError
-from ucurve.eval.run import execute
-from ucurve.eval.settings import ScoreCommand
 from ucurve.launch.publish.publish import publish_run, revisions
 from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest, write_run_facts
 from ucurve.storage.run_folder import checkpoints, step_name
@@ -30,7 +27,7 @@ def ask(tmp_path):
 
     def score(**keys):
         usual = {"benchmarks": ["zhoblimp"], "benchmark_root": tmp_path / "benchmarks", "linking": ["lp"]}
-        execute(check(ScoreCommand, usual | keys))
+        score_command(usual | keys)
 
     return score
 
@@ -65,7 +62,7 @@ def test_means_are_a_line_beside_the_run(scored, ask, tmp_path):  # noqa: F811
     mean = Path(f"{run}-average=2")
     assert sorted(path.name for path in run.parent.glob("tiny*")) == [run.name, mean.name]
     assert read_manifest(checkpoints(mean)[0]).averaged == (read_manifest(checkpoints(run)[0]).weights_sha256,)
-    study = read_study(find_runs([f"{run}*"]), AnalyzeSettings(runs=f"{run}*", out=str(tmp_path / "figures")))
+    study = read_study(find_runs([f"{run}*"]), analyze_settings(runs=f"{run}*", out=str(tmp_path / "figures")))
     assert {one.folder: one.line for one in study.runs} == {run: "tiny", mean: "mean of 2 checkpoints"}
     assert set(study.metrics["run"]) == {run.name}, "the losses of steps are those of the run"
     publish_run(mean, tmp_path / "published", revisions(mean))

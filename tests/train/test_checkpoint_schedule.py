@@ -75,7 +75,7 @@ def test_babylm_steps_are_the_first_to_have_seen_the_count():
 
 def test_listed_steps():
     assert listed_steps([1, 10], 20) == (0, 1, 10, 20)
-    assert checkpoint_steps(ScheduleSettings("list", steps=(5,)), 9, 64) == (0, 5, 9)
+    assert checkpoint_steps(ScheduleSettings("list", None, (5,)), 9, 64) == (0, 5, 9)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,6 @@ def test_listed_steps_refuses(steps, message):
 @pytest.mark.parametrize("kind", ["log", "linear"])
 def test_a_count_that_does_not_fit_is_refused(kind):
     with pytest.raises(UserError, match=r"schedule\.count=47 does not fit a run of 10 steps; allowed: 2 to 11"):
-        checkpoint_steps(ScheduleSettings(kind, count=47), 10, 64)
+        checkpoint_steps(ScheduleSettings(kind, 47, ()), 10, 64)
     with pytest.raises(UserError, match=r"schedule\.count: no value given; schedule=" + kind):
-        checkpoint_steps(ScheduleSettings(kind), 10, 64)
+        checkpoint_steps(ScheduleSettings(kind, None, ()), 10, 64)

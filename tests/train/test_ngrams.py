@@ -14,7 +14,7 @@ from ucurve.errors import UserError
 from ucurve.eval.api import score as score_in_python
 from ucurve.eval.models.targets import run_targets
 from ucurve.eval.run import score_command, score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.eval.store.tables import ACCURACY, read_table
 from ucurve.eval.sweep.load import SweepCache
 from ucurve.huggingface.pretrained import load_tokenizer
@@ -145,7 +145,7 @@ def test_what_is_scored_is_kept_and_what_is_asked_for_is_added(train, score, pas
 def test_a_step_behind_the_last_one_is_counted_from_the_beginning(train, root):
     run = train()
     _, middle, last = steps_of(run)
-    settings, cache = ScoreSettings(benchmarks=BENCHMARKS, benchmark_root=root, scorer="ngram"), SweepCache()
+    settings, cache = score_settings(benchmarks=BENCHMARKS, benchmark_root=root, scorer="ngram"), SweepCache()
     for step in (last, middle):
         score_run(run, settings, steps=[step], cache=cache)
         check_prefix(run, step)

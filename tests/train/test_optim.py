@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.settings import optimizer_settings, rate_settings
 from tests.train.test_config import read
 from ucurve.errors import UserError
 from ucurve.training.identity import config_sha256, differing_keys
-from ucurve.training.optim import OptimizerSettings, RateSettings, learning_rate
+from ucurve.training.optim import learning_rate
 
 FORMS = (
-    RateSettings(),
-    RateSettings("linear"),
-    RateSettings("constant"),
-    *(RateSettings("wsd", 0.2, form=form) for form in ("sqrt", "linear", "exponential")),
-    RateSettings("wsd_s", 0.2),
+    rate_settings(),
+    rate_settings("linear"),
+    rate_settings("constant"),
+    *(rate_settings("wsd", 0.2, form=form) for form in ("sqrt", "linear", "exponential")),
+    rate_settings("wsd_s", 0.2),
 )
 
 
 def settings(warmup=0.1, minimum=0.1):
-    keys = {"betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1, "clip": 1.0}
-    return OptimizerSettings(learning_rate=1.0, minimum=minimum, warmup=warmup, **keys)
+    return optimizer_settings(learning_rate=1.0, minimum=minimum, warmup=warmup)
 
 
 def rates(rate, steps=100, **keys):
@@ -32,20 +32,20 @@ def rates(rate, steps=100, **keys):
 
 
 def test_a_linear_rate_falls_by_the_same_amount_at_each_step():
-    found = rates(RateSettings("linear"))
+    found = rates(rate_settings("linear"))
     assert found[:10] == pytest.approx([0.1 * step for step in range(1, 11)])
     assert found[10:] == pytest.approx([1 - 0.01 * step for step in range(1, 91)])  # from 1 to .1 in 90 steps
 
 
 def test_a_constant_rate_is_its_peak_after_the_warm_up():
-    assert rates(RateSettings("constant"), steps=6, warmup=4, minimum=1.0) == [0.25, 0.5, 0.75, 1, 1, 1]
+    assert rates(rate_settings("constant"), steps=6, warmup=4, minimum=1.0) == [0.25, 0.5, 0.75, 1, 1, 1]
 
 
 def test_wsd_is_its_peak_and_then_falls_as_one_minus_the_square_root():
-    found = rates(RateSettings("wsd", 0.25), steps=16, warmup=2, minimum=0.0)
+    found = rates(rate_settings("wsd", 0.25), steps=16, warmup=2, minimum=0.0)
     assert found[:12] == [0.5, *[1.0] * 11]
     assert found[12:] == pytest.approx([0.5, 1 - sqrt(0.5), 1 - sqrt(0.75), 0])
-    assert rates(RateSettings("wsd", 0.25), steps=16, warmup=2, minimum=0.1)[12:] == pytest.approx(
+    assert rates(rate_settings("wsd", 0.25), steps=16, warmup=2, minimum=0.1)[12:] == pytest.approx(
         [0.55, 0.1 + 0.9 * (1 - sqrt(0.5)), 0.1 + 0.9 * (1 - sqrt(0.75)), 0.1]
     )
 
@@ -56,15 +56,15 @@ def test_wsd_is_its_peak_and_then_falls_as_one_minus_the_square_root():
 )
 def test_wsd_falls_as_its_form_says(form, expected):
     minimum = 0.0 if form == "linear" else 0.0625
-    found = rates(RateSettings("wsd", 0.25, form=form), steps=16, warmup=2, minimum=minimum)
+    found = rates(rate_settings("wsd", 0.25, form=form), steps=16, warmup=2, minimum=minimum)
     assert found == pytest.approx([0.5, *[1.0] * 11, *expected])
 
 
 def test_a_cosine_with_a_floor_is_what_pythia_was_trained_with():
-    floor = RateSettings("cosine_floor")
+    floor = rate_settings("cosine_floor")
     found = rates(floor, steps=8, warmup=2)
     assert found == pytest.approx([0.5, 1, 0.961940, 0.853553, 0.691342, *[0.5] * 3], abs=1e-6)  # it stops at N - W
-    trained, configured = rates(floor, warmup=0.01), rates(RateSettings(), warmup=0.01)
+    trained, configured = rates(floor, warmup=0.01), rates(rate_settings(), warmup=0.01)
     assert trained[80:] == [0.1] * 20
     assert max(high - low for high, low in zip(configured, trained, strict=True)) == pytest.approx(0.083, abs=1e-3)
     assert trained == pytest.approx([1, *_neox_rates(100, 1)])
@@ -78,7 +78,7 @@ def _neox_rates(steps, warmup):
 
 
 def test_wsd_s_falls_to_each_budget_and_goes_on_at_its_peak():
-    rate, keys = RateSettings("wsd_s", 0.25, at=(1, 2)), settings(warmup=2, minimum=0.5)
+    rate, keys = rate_settings("wsd_s", 0.25, at=(1, 2)), settings(warmup=2, minimum=0.5)
     found = [learning_rate(keys, step, 16, rate, ends=(4, 8)) for step in range(1, 17)]
     assert found[:4] == [0.5, 1, 1, pytest.approx(0.5)]
     assert found[4:8] == [1, 1, pytest.approx(1 / 1.5), pytest.approx(0.5)]  # the inverse is 1.5 and 2
@@ -105,10 +105,10 @@ def test_a_rate_rises_to_its_peak_and_never_rises_again(rate, steps, warmup, min
 
 @given(steps=st.integers(20, 300), more=st.integers(0, 300), minimum=st.floats(0, 1), decay=st.floats(0.01, 0.9))
 def test_the_steps_before_the_decay_are_those_of_every_other_budget(steps, more, minimum, decay):
-    rate, keys = RateSettings("wsd", decay), {"warmup": 2, "minimum": minimum}
+    rate, keys = rate_settings("wsd", decay), {"warmup": 2, "minimum": minimum}
     before = rate.steps_before_decay(steps)
     shorter, longer = rates(rate, steps, **keys)[:before], rates(rate, steps + more, **keys)
-    assert shorter == longer[:before] == rates(RateSettings("constant"), before, warmup=2)
+    assert shorter == longer[:before] == rates(rate_settings("constant"), before, warmup=2)
 
 
 def test_the_default_rate_is_in_no_name():

@@ -11,17 +11,17 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
+from tests.settings import corpus_settings, tokenizer_settings
 from ucurve.config import Composed, compose
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.pairs import pair_table
 from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
 from ucurve.eval.scoring.text.sentences import encode
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.grid.cells import grid_cells
 from ucurve.training.run.prepare import expect_run, prepare
 from ucurve.training.run.run import train_run
-from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
+from ucurve.training.tokenizer.build import build_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("UCURVE_SHARED", ROOT.parent / "shared"))
@@ -34,8 +34,8 @@ def build(folder, texts, kind):
     (folder / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     sizes = {"word": len({*"".join(texts)}) + 20, "bpe": 300}
     coverage = None if kind == "bpe" else 1.0
-    settings = TokenizerSettings(kind=kind, name=kind, vocab_size=sizes.get(kind), coverage=coverage)
-    return build_tokenizer(settings, CorpusSettings(kind="text", path=str(folder / "texts.jsonl")), folder / "built")
+    settings = tokenizer_settings(kind=kind, name=kind, vocab_size=sizes.get(kind), coverage=coverage)
+    return build_tokenizer(settings, corpus_settings(kind="text", path=str(folder / "texts.jsonl")), folder / "built")
 
 
 def train(settings):

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tests.facts import change_run
+from tests.settings import batches_command
 from tests.train.tiny_models import TINY
 from ucurve.errors import UserError
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.files import sha256_file
 from ucurve.token_stream.order import Batches
-from ucurve.training.batches import batches_command
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.objective.masks import MaskedBatches
 from ucurve.training.replay import open_batches

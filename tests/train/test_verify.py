@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from tests.facts import run_facts
+from tests.settings import verify_command
 from ucurve.errors import RunError, UserError
 from ucurve.invocation import command
 from ucurve.storage.facts import read_manifest, read_run_facts, write_manifest, write_run_facts
@@ -13,7 +14,7 @@ from ucurve.storage.sealed import RECORD
 from ucurve.training.plan import make_plan
 from ucurve.training.run.run import train_run
 from ucurve.training.run_folder.checkpoint import WEIGHTS, describe_files, write_checkpoint
-from ucurve.training.verify import metrics_faults, run_faults, twin_faults, verify_command
+from ucurve.training.verify import metrics_faults, run_faults, twin_faults
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.arguments import quoted_where_needed, read_arguments, with_lists
 from ucurve.config import check, compose, compose_cells, compose_command_line, resolve, sweep
 from ucurve.errors import UserError
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import ScoreSettings, score_settings
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -309,7 +309,7 @@ def test_several_values_of_what_is_one_are_a_grid(given, monkeypatch):
 
 def test_a_single_value_is_a_list_of_one():
     given = {"benchmarks": "demo", "ties_rules": "half", "linking": "lp"}
-    settings = check(ScoreSettings, given)
+    settings = score_settings(**given)
     assert (settings.benchmarks, settings.ties_rules, settings.linking) == (("demo",), ("half",), ("lp",))
     assert given["benchmarks"] == "demo", "what was given stays as it was"
     assert check(Outer, {"steps": 3, "inner": {"rate": 1}, "names": "a"}).names == ("a",)

@@ -5,11 +5,11 @@ import json
 import pandas as pd
 import pytest
 
+from tests.settings import answers_command
 from ucurve.analysis.data.user_tables import read_human
 from ucurve.analysis.linking.ratings import read_rating_pairs
 from ucurve.eval.metrics.ratings import read_ratings
 from ucurve.storage.files import sha256_file
-from ucurve.validation.answers import answers_command
 
 
 @pytest.fixture

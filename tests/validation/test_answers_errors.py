@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from tests.settings import answers_command
 from ucurve.errors import UserError
-from ucurve.validation.answers import answers_command
 
 
 @pytest.fixture

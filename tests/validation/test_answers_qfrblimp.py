@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from crowdkit.aggregation import DawidSkene, MajorityVote, Wawa
 
-from ucurve.validation.answers import answers_command
+from tests.settings import answers_command
 
 COLUMNS = {"item": "id", "paradigm": "type", "annotators": "annotator_*", "good": 0, "bad": 1}
 

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.settings import answers_command
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.ratings.load import read_survey
 from ucurve.eval.metrics.ratings import average_ratings, read_ratings
-from ucurve.validation.answers import answers_command
 
 HEADER = ("annotator", "sentence", "rating", "seconds")
 ROWS = [

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from tests.analysis.report.browser import open_browser
+from tests.settings import answers_command
 from tests.validation.making import SPOILED, make, read_items, write_benchmark, write_lines
-from ucurve.validation.answers import answers_command
 
 KEYS = (("f", "ArrowLeft"), ("j", "ArrowRight"))
 HEADER = "annotator,item,choice,seconds,list,page,position,kind,good_first,page_seconds,questionnaire"

@@ -12,9 +12,9 @@ import threading
 
 import pytest
 
+from tests.settings import workbench_command
 from tests.workbench.conftest import ROOT, Server
 from ucurve.errors import UserError
-from ucurve.workbench.command import workbench_command
 
 pytestmark = pytest.mark.long
 ALLOWED = re.search(r'"starlette>=([0-9.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))[1]

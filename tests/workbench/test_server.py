@@ -12,12 +12,13 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from tests.settings import workbench_settings
 from tests.workbench.clients import open_client
 from ucurve.workbench.login import Brake, Login
 from ucurve.workbench.replies import LARGEST_BODY, json_route
 from ucurve.workbench.security import HEADERS
 from ucurve.workbench.server import make_app, make_rooms
-from ucurve.workbench.settings import WorkbenchSettings, find_password
+from ucurve.workbench.settings import find_password
 
 HERE = "http://127.0.0.1:7860"
 PASSWORD = "three small words"  # noqa: S105 - of the test
@@ -25,7 +26,7 @@ CHANGE = {"browser": "b1", "project": "demo", "name": "mine"}
 
 
 def open_workbench(tmp_path, base_url=HERE, **settings):
-    chosen = WorkbenchSettings(projects=tmp_path / "projects", runs=("nothing/*",), **settings)
+    chosen = workbench_settings(projects=tmp_path / "projects", runs=("nothing/*",), **settings)
     return open_client(chosen, make_rooms(chosen), base_url, follow_redirects=False)
 
 
@@ -183,7 +184,7 @@ def test_half_a_letter_is_answered_and_changes_nothing(local, method, path, valu
 
 @pytest.mark.parametrize("path", ["/login", "/write/api/projects"])
 def test_a_client_that_goes_away_is_no_error(path):
-    chosen = WorkbenchSettings(password=PASSWORD)
+    chosen = workbench_settings(password=PASSWORD)
     app = make_app(chosen, [], Login(PASSWORD)) if path == "/login" else Starlette(routes=[
         Route(path, json_route(lambda _: None), methods=["POST"])])  # fmt: skip
     headers = {"host": "127.0.0.1:7860", "origin": HERE, "content-length": "100"}
@@ -240,7 +241,7 @@ def test_a_large_form_is_refused(distant):
 @pytest.fixture
 def stranger(tmp_path):
     """A workbench on this machine, and a browser that was not let in."""
-    chosen = WorkbenchSettings(projects=tmp_path / "projects", runs=("nothing/*",))
+    chosen = workbench_settings(projects=tmp_path / "projects", runs=("nothing/*",))
     login = Login(None)
     return TestClient(make_app(chosen, make_rooms(chosen), login), base_url=HERE, follow_redirects=False), login.token
 
@@ -354,14 +355,14 @@ def test_the_password_comes_from_a_file_or_the_environment(tmp_path, monkeypatch
     file.write_bytes(content.encode())
     file.chmod(0o600)
     monkeypatch.setenv("UCURVE_WORKBENCH_PASSWORD", "of the environment")
-    assert find_password(WorkbenchSettings(password_file=file)) == PASSWORD
-    assert find_password(WorkbenchSettings(password="of the key")) == "of the key"
-    assert find_password(WorkbenchSettings()) == "of the environment"
+    assert find_password(workbench_settings(password_file=file)) == PASSWORD
+    assert find_password(workbench_settings(password="of the key")) == "of the key"
+    assert find_password(workbench_settings()) == "of the environment"
     monkeypatch.delenv("UCURVE_WORKBENCH_PASSWORD")
-    assert find_password(WorkbenchSettings()) is None
+    assert find_password(workbench_settings()) is None
     assert capsys.readouterr().err == ""
     file.chmod(0o644)
-    find_password(WorkbenchSettings(password_file=file))
+    find_password(workbench_settings(password_file=file))
     assert f"can be read by other users of this machine; chmod 600 {file} keeps it to you" in capsys.readouterr().err
 
 

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from tests.settings import workbench_settings
 from tests.workbench.clients import open_client
 from ucurve.templates.template import parse_phrases
 from ucurve.workbench.server import make_rooms
-from ucurve.workbench.settings import WorkbenchSettings
 from ucurve.workbench.write.journal import Journal
 from ucurve.workbench.write.phrase_text import phrase_file, phrase_lines
 from ucurve.workbench.write.preview import placed
@@ -46,7 +46,7 @@ def start(projects):
     """Start the workbench; a second start is one after the first was killed."""
 
     def start():
-        settings = WorkbenchSettings(projects=projects, runs=("nothing/*",))
+        settings = workbench_settings(projects=projects, runs=("nothing/*",))
         return open_client(settings, make_rooms(settings))
 
     return start

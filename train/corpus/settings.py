@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
-from ucurve.config_files import choices, load
+from ucurve.config_files import choices, completed
 from ucurve.errors import unknown_name
 from ucurve.fields import STRICT, format_count, parse_count
 from ucurve.token_stream.joining import Joining, Mixture, Stages
@@ -24,12 +24,15 @@ _ONLY_FOR = {"path": "text", "dataset": "hub", "subset": "hub", "revision": "hub
 WordCounter = Literal["jieba", "whitespace"]
 
 
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class CorpusSettings:
-    """Where the training text comes from and what counts as a document; conf/data/ describes every key but one."""
+    """Where the training text comes from and what counts as a document; conf/data/ describes every key but one.
+
+    A key with a default here is one that some kinds do not have, and the default what it then is.
+    """
 
     kind: Literal["demo", "text", "hub", "mixture", "stages"]
-    name: Annotated[str, Field(pattern=r"^\w+$")] | None = None
+    name: Annotated[str, Field(pattern=r"^\w+$")] | None
     path: str | tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ("validation*", "test*")
     text_field: str = "text"
@@ -40,11 +43,11 @@ class CorpusSettings:
     split: str = "train"
     max_documents: PositiveInt | None = None  # only a dataset of the hub has it; None takes all
     revision: str | None = None  # it is a branch, tag or commit; None is the newest
-    benchmarks: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...]
     commit: str | None = None  # of a dataset of the hub, as ``pin_corpus`` found it; no key of conf/data/
-    holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0  # runs from before this key existed held nothing out
+    holdout: Annotated[float, Field(ge=0, lt=1)] | None = 0.0
     words: WordCounter | None = None
-    attention: Literal["stream", "document"] = "stream"  # what a token sees: all before it, or its document
+    attention: Literal["stream", "document"]  # what a token sees: all before it, or its document
     interventions: tuple[Intervention, ...] = ()
     parts: tuple["CorpusPart", ...] = ()
 
@@ -200,26 +203,14 @@ def _complete_part(given: object) -> object:
         keys = {**data, **keys}
     if not isinstance(data, str | Mapping | None):
         raise ValueError(f"data: got {data!r}; a choice of conf/data/ is expected")
-    choice = data if isinstance(data, str) else "text" if "path" in keys else "hub" if "dataset" in keys else None
-    if choice is None and "kind" not in keys:
+    usual = "text" if "path" in keys else "hub" if "dataset" in keys else None
+    choice = data if isinstance(data, str) else keys.get("kind", usual)
+    if choice is None:
         raise ValueError("data: no corpus given; a part needs data=CHOICE, path=TEXTS or dataset=ID")
-    if "kind" not in keys:
-        # A part does not go through Hydra, which composes the defaults of one corpus only.
-        keys = _read_choice(str(choice)) | keys
-    return {"data": keys} | {key: given[key] for key in ("weight", "tokens") if key in given}
-
-
-def _read_choice(name: str) -> dict[str, Any]:
-    """Return the keys of a choice of conf/data/, with those of the choices that it is based on."""
-    files = {Path(file).stem: file for file in choices("data")}
-    if name not in files:
-        raise ValueError(str(unknown_name("data", name, files)))
-    found = load(files[name])
-    bases = [_read_choice(base) for base in found.get("defaults", [])]
-    merged: dict[str, Any] = {}
-    for keys in (*bases, found):
-        merged |= {key: value for key, value in keys.items() if key != "defaults"}
-    return merged
+    if (file := f"data/{choice}.yaml") not in choices("data"):
+        raise ValueError(str(unknown_name("data", str(choice), [Path(one).stem for one in choices("data")])))
+    # A part does not go through Hydra, which composes the defaults of one corpus only.
+    return {"data": completed(file, keys)} | {key: given[key] for key in ("weight", "tokens") if key in given}
 
 
 def _in_name(number: str) -> str:

@@ -20,7 +20,7 @@ from ucurve.training.config import RunRequest, RunSettings
 from ucurve.training.factors import factors_of
 from ucurve.training.grid.cells import Cell
 from ucurve.training.identity import config_sha256, without_seeds
-from ucurve.training.optim import RateSettings
+from ucurve.training.optim import usual_rate
 from ucurve.training.plan import Plan, make_plan
 from ucurve.training.run.prepare import ExpectedRun, expect_run, pin_as
 from ucurve.training.run_folder.checkpoint import copy_checkpoint
@@ -59,7 +59,7 @@ def find_trunks(cells: Sequence[Cell]) -> list[Trunk]:
 
 def _at_peak(settings: RunSettings) -> RunSettings:
     # A constant rate never reaches a minimum, which must not tell the runs apart.
-    return replace(settings, rate=RateSettings("constant"), optimizer=replace(settings.optimizer, minimum=1.0))
+    return replace(settings, rate=usual_rate("constant"), optimizer=replace(settings.optimizer, minimum=1.0))
 
 
 def _trunk_of(runs: Sequence[RunSettings]) -> RunSettings:
@@ -74,7 +74,7 @@ def _trunk_of(runs: Sequence[RunSettings]) -> RunSettings:
     return replace(
         _at_peak(longest),
         tokens=max(ends.values()) * longest.batch.tokens,
-        schedule=ScheduleSettings("list", steps=tuple(sorted(steps))),
+        schedule=ScheduleSettings("list", None, tuple(sorted(steps))),
         resume=replace(longest.resume, keep_states=tuple(sorted(states))),
         eval=replace(longest.eval, when="never"),  # the branches score the checkpoints that are theirs
         name="-".join(filter(None, [longest.name, "trunk"])),

@@ -1,6 +1,5 @@
 """The objective of a run: the next token (``causal``), masked tokens, from their place or the one before, or both."""
 
-from dataclasses import fields
 from typing import Annotated
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from ucurve.config_files import completed
 from ucurve.fields import STRICT, Share
 from ucurve.storage.facts import ObjectiveKind
 
@@ -18,13 +18,13 @@ _Rate = Annotated[float, Field(gt=0, lt=1)]
 class ObjectiveSettings:
     """What is predicted; conf/objective/ describes every key. Those of masks say nothing where none are."""
 
-    kind: ObjectiveKind = "causal"
-    rate: _Rate = 0.15  # share of the tokens that are chosen, at the first step
-    last_rate: _Rate | None = None  # at the last step, on a straight line from ``rate``; None for the same in all steps
-    mask: Share = 0.8  # share of the chosen tokens that become the mask token
-    random: Share = 0.1  # share of them that become another token; the rest stays as it is
-    whole_words: bool = False
-    share: Annotated[float, Field(gt=0, lt=1)] = 0.5  # of the sequences that have masks, where some have none
+    kind: ObjectiveKind
+    rate: _Rate  # share of the tokens that are chosen, at the first step
+    last_rate: _Rate | None  # at the last step, on a straight line from ``rate``; None for the same in all steps
+    mask: Share  # share of the chosen tokens that become the mask token
+    random: Share  # share of them that become another token; the rest stays as it is
+    whole_words: bool
+    share: Annotated[float, Field(gt=0, lt=1)]  # of the sequences that have masks, where some have none
 
     @model_validator(mode="after")
     def _shares_are_of_one_whole(self) -> "ObjectiveSettings":
@@ -34,9 +34,8 @@ class ObjectiveSettings:
 
     def with_defaults(self) -> dict[str, tuple[object, object]]:
         """Return the value and the default of every key of masks; empty without masks."""
-        names = () if self.kind == "causal" else fields(self)
-        left_out = ("kind",) if self.kind == "hybrid" else ("kind", "share")
-        return {one.name: (getattr(self, one.name), one.default) for one in names if one.name not in left_out}
+        usual = completed(f"objective/{self.kind}.yaml", {})
+        return {key: (getattr(self, key), value) for key, value in usual.items() if key != "kind"}
 
     @property
     def predicts_next(self) -> bool:

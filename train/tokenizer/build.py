@@ -40,14 +40,14 @@ _ONLY_HUB = ("path", "revision", "document_token")
 _CHINESE_LLAMA = "hfl/chinese-llama-lora-7b"  # the tokenizer of conf/tokenizer/cllama.yaml, which is the default
 
 
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
 class TokenizerSettings:
     """Which tokenizer; conf/tokenizer/ describes every key but ``commit``, which is what ``pin_tokenizer`` found."""
 
     kind: Literal["char", "word", "bpe", "hub"]
     path: str | None = None
-    name: Annotated[str, Field(pattern=r"^\w+$", validate_default=True)] = ""
-    vocab_size: PositiveInt | None = None  # for ``char`` and ``hub`` only what a dry run expects before it is built
+    name: Annotated[str, Field(pattern=r"^\w+$")]
+    vocab_size: PositiveInt | None  # for ``char`` and ``hub`` only what a dry run expects before it is built
     coverage: Annotated[float, Field(gt=0, le=1)] | None = None  # see ``Survey.choose_characters``
     revision: str | None = None
     document_token: str | None = None

@@ -70,11 +70,11 @@ _Facts = dict[str, Any]  # of a person: the columns of ``judge_annotators`` with
 class Exclusion:
     """The limits of the rules, those of RuBLiMP (section 2.5) and None for none; conf/answers.yaml has the keys."""
 
-    catch: Share | None = 0.75
-    control: Share | None = 0.75
-    training: Share | None = 0.70
-    item_seconds: Seconds | None = None
-    page_seconds: Seconds | None = None
+    catch: Share | None
+    control: Share | None
+    training: Share | None
+    item_seconds: Seconds | None
+    page_seconds: Seconds | None
 
 
 def judge_annotators(answers: pd.DataFrame, rules: Exclusion) -> pd.DataFrame:

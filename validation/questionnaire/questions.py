@@ -13,6 +13,8 @@ from typing import Literal
 
 import pandas as pd
 
+from ucurve.config import check
+from ucurve.config_files import load
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
 from ucurve.eval.benchmarks.load import load_benchmark
@@ -145,7 +147,8 @@ def read_pairs(path: Path, setting: str) -> list[Question]:
     if not path.is_file():
         raise UserError(f"{setting}: no file {path}")
     try:
-        table = load_benchmark(replace(custom_card(CustomBenchmark(path=path, name=setting)), where="columns"))
+        custom = check(CustomBenchmark, load("eval/default.yaml")["custom"] | {"path": path, "name": setting})
+        table = load_benchmark(replace(custom_card(custom), where="columns"))
     except UserError as error:
         raise UserError(f"{setting}: {error}") from error
     for number in table["pair"][identical(table)]:

@@ -45,21 +45,21 @@ class QuestionnaireSettings:
     benchmark: Folder
     out: Path
     formats: Formats
-    question: Literal["choose", "accept"] = "choose"
-    benchmark_root: Path | None = None
-    per_paradigm: PositiveInt = 5
-    paradigms: Texts = ()
-    lists: PositiveInt = 2
-    shares: PositiveInt = 1
-    pairs_per_page: PositiveInt = 5
-    catch_per_page: NonNegativeInt = 1
-    catch: Path | None = None
-    controls: CountOrFile = 0
-    training: CountOrFile = 10
-    min_seconds: Annotated[float, Field(ge=0, le=3600)] = 25
-    instructions: Path | None = None
-    post: Annotated[str, Field(pattern=r"^https?://[^\s/'\";,]+[^\s'\";,]*$")] | None = None
-    seed: Seed = 0
+    question: Literal["choose", "accept"]
+    benchmark_root: Path | None
+    per_paradigm: PositiveInt
+    paradigms: Texts
+    lists: PositiveInt
+    shares: PositiveInt
+    pairs_per_page: PositiveInt
+    catch_per_page: NonNegativeInt
+    catch: Path | None
+    controls: CountOrFile
+    training: CountOrFile
+    min_seconds: Annotated[float, Field(ge=0, le=3600)]
+    instructions: Path | None
+    post: Annotated[str, Field(pattern=r"^https?://[^\s/'\";,]+[^\s'\";,]*$")] | None
+    seed: Seed
 
     @field_validator("shares")
     @classmethod

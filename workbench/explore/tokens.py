@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.eval.models.folder import Bos, Kind
 from ucurve.eval.models.targets import Target, run_targets
 from ucurve.eval.scoring.base import TokenScorer
 from ucurve.eval.scoring.text.sentences import Sentences
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.eval.store.keys import find_key
 from ucurve.eval.store.scores import score_path
 from ucurve.eval.store.tokens import StoredSentences, read_sentences, read_tokens
@@ -95,7 +94,7 @@ class TokenTables:
         key = find_key(score_path(matrix.run.folder, matrix.benchmark, matrix.scorer, step))
         given = {"scorer": [matrix.scorer], **start_of({} if key is None else key.settings)}
         pairs = matrix.pairs.iloc[[row]].reset_index(drop=True)
-        (job,) = prepare(target, [pairs], check(ScoreSettings, given), self._cache)
+        (job,) = prepare(target, [pairs], score_settings(**given), self._cache)
         return job
 
 

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
-from ucurve.config_files import CONFIGURATION
+from ucurve.config_files import completed
 from ucurve.errors import UserError, missing_folder, unknown_name
 from ucurve.eval.benchmarks.card import CARD_FILE
 from ucurve.eval.benchmarks.load import load_benchmark
@@ -22,7 +22,6 @@ from ucurve.storage.files import read_json_object
 from ucurve.validation.questionnaire.run import Formats, QuestionnaireSettings, make_questionnaire
 from ucurve.workbench.replies import Values, alone
 from ucurve.workbench.room import File
-from ucurve.yaml_files import read_yaml
 
 FOLDER = "questionnaires"  # in the folder of projects
 PAGE, ITEMS, ABOUT, ANSWERS, JUDGED = "index.html", "items.csv", "questionnaire.json", "answers", "judged"
@@ -73,14 +72,8 @@ class About:
 
 def offered_settings() -> Values:
     """Return the keys and values of a questionnaire that can be changed here."""
-    values = default_settings("questionnaire")
+    values = completed("questionnaire.yaml", {})
     return {name: value for name, value in values.items() if name in Wanted.__dataclass_fields__}
-
-
-def default_settings(command: str) -> Values:
-    """Return the keys and values of ``conf/<command>.yaml``."""
-    values = read_yaml(CONFIGURATION / f"{command}.yaml", dict[str, object])
-    return {name: value for name, value in values.items() if name != "defaults" and value != "???"}
 
 
 class Questionnaires:
@@ -110,7 +103,7 @@ class Questionnaires:
             if (self._root / safe_name(name)).exists():
                 raise UserError(f"name: there is a questionnaire {name!r} already; choose another name")
             asked |= {"benchmark": self._benchmark(asked["benchmark"]), "out": self._root / name}
-            make_questionnaire(check(QuestionnaireSettings, {**default_settings("questionnaire"), **asked}))
+            make_questionnaire(check(QuestionnaireSettings, completed("questionnaire.yaml", asked)))
         return self.describe(name)
 
     def names(self) -> list[str]:

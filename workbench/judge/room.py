@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.analysis.data.groups import Pairs
 from ucurve.analysis.items.card import card_html, pair_facts
 from ucurve.config import check
+from ucurve.config_files import completed, load
 from ucurve.errors import UserError, unknown_name
 from ucurve.fields import STRICT
 from ucurve.storage.files import write_text
@@ -30,7 +31,6 @@ from ucurve.workbench.judge.questionnaires import (
     JUDGED,
     Questionnaires,
     answer_files,
-    default_settings,
     offered_settings,
 )
 from ucurve.workbench.replies import Handler, Values, text_of
@@ -75,7 +75,8 @@ def keep_answers(folder: Path, given: object) -> list[str]:
         for path, upload in zip(new, uploads, strict=True):
             path.write_bytes(upload.text.encode())
         # They are read together with those that are there; messages name files as the user does.
-        columns, source, paths = Columns(), folder / ITEMS, [*answer_files(folder), *new]
+        columns = check(Columns, load("answers.yaml")["columns"])
+        source, paths = folder / ITEMS, [*answer_files(folder), *new]
         try:
             load_answers(paths, source, columns, load_items(paths, source, columns))
         except UserError as error:
@@ -105,7 +106,7 @@ def judge(folder: Path, values: Values) -> Values:
         raise UserError(f"there are no answers to {folder.name!r} yet; answer it here, or load files of answers")
     asked: Values = {name: values[name] for name in ("rule", "limit", "exclude") if name in values}
     places = {"answers": list(map(str, files)), "items": folder / ITEMS, "out": folder / JUDGED}
-    settings = check(AnswerSettings, {**default_settings("answers"), **asked, **places})
+    settings = check(AnswerSettings, completed("answers.yaml", {**asked, **places}))
     findings = judge_answers(settings)
     share = find_rule(settings.rule).share
     ordered = findings.tables["paradigms"].sort_values(["keep", share, "raw", "paradigm"], na_position="last")
@@ -181,7 +182,7 @@ def judge_room(settings: WorkbenchSettings) -> Room:
 
 def _settings() -> Values:
     """Return what the page offers: the values of the two commands, and the rules."""
-    judged = default_settings("answers")
+    judged = completed("answers.yaml", {})
     return {
         "questionnaire": offered_settings(),
         "answers": {name: judged[name] for name in ("rule", "limit", "exclude")},

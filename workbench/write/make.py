@@ -12,6 +12,8 @@ from typing import Literal, TypedDict, cast
 
 from ucurve.analysis.data.files import scored_steps
 from ucurve.analysis.data.runs import Run, find_runs
+from ucurve.config import check
+from ucurve.config_files import completed, load
 from ucurve.errors import UserError, unknown_name
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import find_benchmark
@@ -49,9 +51,11 @@ def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str
     keys = {"templates": place.name, "vocabulary": project.vocabulary.name, "phrases": project.phrases.name}
     with TemporaryDirectory() as alone:
         shutil.copyfile(place, Path(alone) / place.name)
-        made = make(Settings(templates=Path(alone), vocabulary=project.vocabulary, phrases=project.phrases), seed)
+        files = {"templates": Path(alone), "vocabulary": project.vocabulary, "phrases": project.phrases}
+        made = make(Settings(**files, language=load("source/templates.yaml")["language"]), seed)
         new = Path(alone) / out.name
-        build_benchmark(made, GenerateSettings(source="templates", out=new, pairs=pairs, seed=seed), keys)
+        given = {"source": "templates", "out": new, "pairs": pairs, "seed": seed}
+        build_benchmark(made, check(GenerateSettings, completed("generate.yaml", given)), keys)
         with new_output(out) as folder:  # which takes the place of an older one
             shutil.copytree(new, folder, dirs_exist_ok=True)
     return made_pairs(project, template)

@@ -12,9 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from ucurve.config_files import load
 from ucurve.errors import UserError
+from ucurve.fields import parse_count
 
-UNPACKED = 10**9  # bytes that the archives and compressed files of one benchmark may hold, unless the user says more
+# Bytes that the archives and compressed files of one benchmark may hold, unless the user says more.
+UNPACKED = parse_count(load("eval/default.yaml")["benchmark_unpacked"])
 _CHUNK = 2**20
 _BLOCK = 512  # bytes of a tar member beside its content
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}

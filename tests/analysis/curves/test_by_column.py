@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from tests.analysis.item_runs import make_item_run, pair_table
+from tests.settings import analyze_settings
 from ucurve.analysis.api import open_study
 from ucurve.analysis.curves.by_column import column_sections, column_table
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.items.histories import read_histories
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.run import analyze
@@ -111,7 +111,7 @@ def test_the_report_has_a_figure_for_each_column_with_its_note(made):
 
 
 def test_an_unknown_column_is_refused_with_those_there_are(made, tmp_path):
-    settings = AnalyzeSettings(runs=(made[0],), out=str(tmp_path / "out"), curves_by=("distanse",))
+    settings = analyze_settings(runs=(made[0],), out=str(tmp_path / "out"), curves_by=("distanse",))
     with pytest.raises(
         UserError, match="unknown column 'distanse' in curves_by; allowed: attractor, distance"
     ) as error:

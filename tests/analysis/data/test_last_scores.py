@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
+from tests.settings import analyze_settings
 from ucurve.analysis.data.last_scores import ModelScores, group_languages, load_last_scores
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import Study, read_study
 from ucurve.analysis.models.categories import with_tests
 from ucurve.errors import UserError
@@ -17,7 +17,7 @@ PARADIGMS = {"passive": "voice", "active": "voice", "ba": "BA"}
 
 
 def _study(root: Path, **changes) -> Study:
-    settings = AnalyzeSettings(**({"runs": f"{root}/m*", "out": "out", "linking": "lp"} | changes))
+    settings = analyze_settings(**({"runs": f"{root}/m*", "out": "out", "linking": "lp"} | changes))
     return read_study(find_runs(settings.runs), settings)
 
 

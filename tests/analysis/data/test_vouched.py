@@ -9,10 +9,10 @@ import pytest
 from tests.analysis.item_runs import pair_table, score_table
 from tests.analysis.synthetic import MakeRun, score_row
 from tests.facts import change_run, store_rows, store_scores
+from tests.settings import analyze_settings
 from ucurve.analysis.data.files import stored_pairs, stored_scores
 from ucurve.analysis.data.frames import score_frame
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.linking.tokenizers import tokenizer_table
 from ucurve.errors import DamagedError
@@ -44,7 +44,7 @@ def folder(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def read_all(folder: Path) -> None:
     runs = find_runs([str(folder)])
-    read_study(runs, AnalyzeSettings(runs=str(folder), out="figures"))
+    read_study(runs, analyze_settings(runs=str(folder), out="figures"))
     tokenizer_table(runs)
 
 

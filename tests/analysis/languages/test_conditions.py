@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from tests.analysis.scored import chances, make_pairs, make_scores, write_scored
+from tests.settings import analyze_settings
 from ucurve.analysis.data.last_scores import group_languages
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.languages.conditions import condition_table, coverage_sections, family_table
 from ucurve.eval.benchmarks.registry import find_card
@@ -77,7 +77,7 @@ def study(tmp_path):
             )
             for place, share in enumerate((0.6, 0.9)):
                 write_scored(tmp_path / f"m{place}", pairs, make_scores(chances(pairs, share, place), place))
-        settings = AnalyzeSettings(runs=f"{tmp_path}/m*", out=str(tmp_path / "out"), linking="lp", formats=("png",))
+        settings = analyze_settings(runs=f"{tmp_path}/m*", out=str(tmp_path / "out"), linking="lp", formats=("png",))
         return read_study(find_runs(settings.runs), settings)
 
     return study

@@ -7,9 +7,8 @@ import pytest
 
 from tests.analysis.studies import study_of, write_pairs
 from tests.analysis.synthetic import MakeRun, score_row
-from ucurve.analysis.data.settings import AnalyzeSettings
+from tests.settings import analyze_settings
 from ucurve.analysis.linking.ratings import correlation_sections, rating_correlations, read_rating_pairs
-from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.eval.linking import parse_linking
 
@@ -160,4 +159,4 @@ def test_pairs_must_be_rated_sentences(pairs, tmp_path: Path) -> None:
 def test_pairs_without_ratings_are_refused() -> None:
     message = r"rating_pairs=FILE\.csv names pairs of rated sentences: give ratings=FILE\.csv"
     with pytest.raises(UserError, match=message):
-        check(AnalyzeSettings, {"runs": "runs/*", "out": "o", "rating_pairs": "pairs.csv"})
+        analyze_settings(rating_pairs="pairs.csv")

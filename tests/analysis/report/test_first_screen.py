@@ -17,6 +17,7 @@ from tests.analysis.report.browser import open_page
 from tests.analysis.report.demo import CURVES, make_demo_runs
 from tests.axe import axe_findings
 from tests.chart_boxes import chart_faults, count_lines
+from tests.settings import analyze_settings
 from ucurve.analysis.acquisition.order import FROM_START, LEARNED, NOT_LEARNED, TOO_FEW, Order
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import Study
@@ -39,7 +40,7 @@ _CLIPPED = """() => [...document.querySelectorAll('h1, h2, h3, p, th, td, summar
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> AnalyzeSettings:
     folder = tmp_path_factory.mktemp("first_screen")
-    return AnalyzeSettings(runs=(make_demo_runs(folder),), out=str(folder / "figures"), formats=("png",))
+    return analyze_settings(runs=(make_demo_runs(folder),), out=str(folder / "figures"), formats=("png",))
 
 
 @pytest.fixture(scope="module")

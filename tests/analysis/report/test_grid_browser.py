@@ -11,7 +11,7 @@ from measurements.simulated_curves import SLOW, dip, rising, simulate
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.report.browser import open_page
 from tests.analysis.synthetic import TOKENS_PER_STEP, run_maker
-from ucurve.analysis.data.settings import AnalyzeSettings
+from tests.settings import analyze_settings
 from ucurve.analysis.run import analyze
 
 pytestmark = pytest.mark.long
@@ -43,7 +43,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             scores = {0: np.tile([0, 2], len(pairs) // 2)} | dict(zip(STEPS, points[seed], strict=True))
             losses = {step: 8 - 0.5 * place for place, step in enumerate(STEPS)}
             make_item_run(make, pairs, scores, seed=seed, model=model, tokenizer=tokenizer, bits=losses)
-    return analyze(AnalyzeSettings(runs=f"{folder}/runs/*", out=str(folder / "figures"), formats=("png",)))
+    return analyze(analyze_settings(runs=f"{folder}/runs/*", out=str(folder / "figures"), formats=("png",)))
 
 
 @pytest.fixture

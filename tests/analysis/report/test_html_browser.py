@@ -13,7 +13,7 @@ import pytest
 from tests.analysis.report.browser import open_page
 from tests.analysis.synthetic import run_maker, score_row
 from tests.axe import axe_findings
-from ucurve.analysis.data.settings import AnalyzeSettings
+from tests.settings import analyze_settings
 from ucurve.analysis.report.html import Column, ReportSection, TableView, report_html
 from ucurve.analysis.run import analyze
 
@@ -36,7 +36,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows += [row | {"linking": linking} for row in rows for linking in ("lp", "mean_lp")]
         run = make(rows, seed=seed)  # seeds of one line, whose report shows every table whole
         run.rename(run.with_name(run.name + ("-" + "long_name_without_a_break" * 3 if seed else "")))
-    settings = AnalyzeSettings(runs=f"{folder}/runs/*", out=str(folder / "figures"), formats=("png",))
+    settings = analyze_settings(runs=f"{folder}/runs/*", out=str(folder / "figures"), formats=("png",))
     return analyze(settings)
 
 

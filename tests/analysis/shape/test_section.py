@@ -9,9 +9,9 @@ from measurements.simulated_curves import dip, flat, rising
 from tests.analysis.item_runs import BENCHMARK, make_curve_runs, make_item_run, pair_table
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
+from tests.settings import analyze_settings
 from ucurve.analysis.acquisition.order import acquisition_sections
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.overview import describe_turns
 from ucurve.analysis.report.html import TableView
@@ -29,7 +29,7 @@ CURVES = {"up": rising(0.5, 0.9), "dip": dip(0.8, 0.25), "none": flat(0.5)}
 @pytest.fixture
 def parts_of(tmp_path):
     def parts_of():
-        study = read_study(find_runs([f"{tmp_path}/runs/*"]), AnalyzeSettings(runs=(f"{tmp_path}/runs/*",), out="o"))
+        study = read_study(find_runs([f"{tmp_path}/runs/*"]), analyze_settings(runs=(f"{tmp_path}/runs/*",), out="o"))
         (scored,) = study.benchmarks()
         return [*shape_sections(scored), *acquisition_sections(scored)]
 

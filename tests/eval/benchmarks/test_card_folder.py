@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from tests.settings import custom_benchmark
 from ucurve.errors import UserError
-from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
+from ucurve.eval.benchmarks.custom import custom_card
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.ratings.load import load_ratings
 from ucurve.eval.benchmarks.registry import find_card
@@ -110,8 +111,8 @@ def test_a_link_within_the_folder_and_a_folder_that_is_a_link_itself(place, tmp_
 def test_what_the_user_names_may_lie_and_lead_anywhere(place, tmp_path):
     (tmp_path / "got" / "data" / "z.csv").symlink_to(tmp_path / "mine" / "secret.csv")
     for path in (tmp_path / "got" / "data" / ".." / ".." / "mine" / "secret.csv", tmp_path / "got" / "data" / "z.csv"):
-        assert len(load_benchmark(custom_card(CustomBenchmark(path=path)))) == 1
-    assert len(load_benchmark(custom_card(CustomBenchmark(path=tmp_path / "got" / "data")))) == 2
+        assert len(load_benchmark(custom_card(custom_benchmark(path=path)))) == 1
+    assert len(load_benchmark(custom_card(custom_benchmark(path=tmp_path / "got" / "data")))) == 2
 
 
 @pytest.mark.parametrize("linked", ["blimp", "blimp/u.jsonl"])

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from tests.archives import tarred, zipped
+from tests.settings import custom_benchmark
 from ucurve.config import check, compose
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks import expressions
-from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
+from ucurve.eval.benchmarks.custom import custom_card
 from ucurve.eval.benchmarks.files.tables import MOST_COLUMNS
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.run import load_benchmarks
@@ -26,7 +27,7 @@ TOO_LARGE = r": what is compressed in a benchmark may hold 1,000,000 bytes toget
 
 
 def load(path, unpacked=10**6):
-    return load_benchmark(custom_card(CustomBenchmark(path=path, language="eng")), unpacked=unpacked)
+    return load_benchmark(custom_card(custom_benchmark(path=path, language="eng")), unpacked=unpacked)
 
 
 def text(size=LARGE):

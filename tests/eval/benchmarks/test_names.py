@@ -8,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.settings import analyze_settings
 from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.run import analyze
 from ucurve.config import check, compose
@@ -231,7 +232,7 @@ def test_revisions_with_the_same_weights_are_named(
         return
     (warning,) = warnings
     assert warning.startswith("warning: family: of 3 revisions, these have the same weights: 2 (step0, step512); ")
-    analyze(check(AnalyzeSettings, {"runs": [str(out)], "out": str(tmp_path / "figures"), "linking": "lp"}))
+    analyze(analyze_settings(runs=[str(out)], out=str(tmp_path / "figures"), linking="lp"))
     report = (tmp_path / "figures" / "report.html").read_text(encoding="utf-8")
     assert "out has steps of equal weights" in report
     assert "2 (0, 512)." in report

@@ -5,8 +5,9 @@ import io
 
 import pytest
 
+from tests.settings import custom_benchmark
 from ucurve.errors import UserError
-from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
+from ucurve.eval.benchmarks.custom import custom_card
 from ucurve.eval.benchmarks.files import tables
 from ucurve.eval.benchmarks.load import load_benchmark
 
@@ -25,7 +26,7 @@ MARKED = [['He says "no".', 'He say "no".'], ['"No", he says.', '"No", he say.']
 def load(tmp_path):
     def load(name, text, **settings):
         (tmp_path / name).write_text(text, encoding="utf-8", newline="")
-        return load_benchmark(custom_card(CustomBenchmark(path=tmp_path / name, language="eng", **settings)))
+        return load_benchmark(custom_card(custom_benchmark(path=tmp_path / name, language="eng", **settings)))
 
     return load
 

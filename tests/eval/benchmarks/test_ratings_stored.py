@@ -6,15 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.settings import analyze_settings, score_command
 from ucurve.analysis.data.runs import find_runs
-from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import read_study
 from ucurve.analysis.linking.ratings import correlation_sections
 from ucurve.analysis.paradigms.human import human_sections
-from ucurve.config import check
 from ucurve.errors import DamagedError
-from ucurve.eval.run import execute
-from ucurve.eval.settings import ScoreCommand
 from ucurve.eval.store.ratings import ratings_path, read_ratings_beside
 from ucurve.eval.store.scores import StoredScores
 from ucurve.eval.verify import verify_scores
@@ -44,11 +41,11 @@ def benchmark(tmp_path, records):
 
 def score(run, card):
     settings = {"run": str(run), "benchmarks": [str(card)], "linking": ["lp", "slln_lp"]}
-    execute(check(ScoreCommand, settings))
+    score_command(settings)
 
 
 def tables(run, sections):
-    settings = check(AnalyzeSettings, {"runs": [str(run)], "out": "unused", "linking": "lp"})
+    settings = analyze_settings(runs=[str(run)], linking="lp")
     study = read_study(find_runs(settings.runs), settings)
     return {name: table for section in sections(study) for name, table in section.tables.items()}
 

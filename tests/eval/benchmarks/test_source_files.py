@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 from tests.archives import tarred, zipped
+from tests.settings import custom_benchmark
 from ucurve.errors import UserError
-from ucurve.eval.benchmarks.custom import CustomBenchmark, custom_card
+from ucurve.eval.benchmarks.custom import custom_card
 from ucurve.eval.benchmarks.load import load_benchmark
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,7 +27,7 @@ ESCAPED = GBK.decode("utf-8", "backslashreplace").removesuffix(".jsonl")
 
 
 def load(path):
-    return load_benchmark(custom_card(CustomBenchmark(path=path, language="zho")))
+    return load_benchmark(custom_card(custom_benchmark(path=path, language="zho")))
 
 
 def fill(folder, files):
@@ -118,9 +119,10 @@ def test_names_under_a_locale_of_ascii(tmp_path):
     fill(tmp_path, {"照应/数.jsonl": LINES, "card.yaml": "name: own\nlanguage: zho\nfiles: 照应/数.jsonl\n"})
     pack(tmp_path / "a.zip", {"数.jsonl": LINES})
     code = (
-        "import sys; from pathlib import Path; from ucurve.eval.benchmarks.custom import *; from ucurve.eval.benchmarks.load import *\n"
+        "import sys; from pathlib import Path; from tests.settings import custom_benchmark\n"
+        "from ucurve.eval.benchmarks.custom import *; from ucurve.eval.benchmarks.load import *\n"
         "for path in sys.argv[2:]:\n"
-        "    assert set(load_benchmark(custom_card(CustomBenchmark(path=Path(path))))['paradigm']) == {'\\u6570'}, path\n"
+        "    assert set(load_benchmark(custom_card(custom_benchmark(path=Path(path))))['paradigm']) == {'\\u6570'}, path\n"
         "assert set(load_benchmark(sys.argv[1])['paradigm']) == {'\\u6570'}"
     )
     paths = [tmp_path, tmp_path / "照应", tmp_path / "照应" / "数.jsonl", tmp_path / "a.zip"]

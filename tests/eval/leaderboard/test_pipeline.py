@@ -8,9 +8,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.conftest import LETTERS
-from ucurve.eval.leaderboard.export import find_form, leaderboard_command
+from tests.settings import leaderboard_command
+from ucurve.eval.leaderboard.export import find_form
 from ucurve.eval.run import score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 UNKNOWN = "。"
 
@@ -64,7 +65,7 @@ def published(tmp_path, write_benchmark):
 def test_the_numbers_are_those_of_the_challenge(tmp_path, run, published):
     form = find_form("chinese_babylm")
     benchmarks = tuple(task.benchmark for task in form.tasks.values())
-    settings = ScoreSettings(benchmarks=benchmarks, benchmark_root=tmp_path / "benchmarks", preset=form.preset)
+    settings = score_settings(benchmarks=benchmarks, benchmark_root=tmp_path / "benchmarks", preset=form.preset)
     score_run(run, settings, steps=[8])
     leaderboard_command({"run": str(run), "form": form.name, "out": str(tmp_path / "results.json")})
 

@@ -3,13 +3,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
 
+from tests.settings import fit_settings
 from ucurve.config import check, compose
 from ucurve.errors import UserError
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import accuracy_table, pair_credits
-from ucurve.eval.metrics.fitting import FIT_COLUMNS, GRIDS, FitSettings, fit, fit_paradigms
+from ucurve.eval.metrics.fitting import FIT_COLUMNS, GRIDS, fit, fit_paradigms
 from ucurve.eval.settings import ScoreCommand
 
 PARADIGMS = [f"p{number:02d}" for number in range(12)]
@@ -40,7 +40,7 @@ def chosen(table, family="slln_lp"):
 def test_the_command_line_can_ask_for_a_fit():
     """A key ``on`` without quotes is the truth value true in YAML."""
     values = compose("score", ["run=x", "benchmarks=[demo]", "fit.on=oracle", "fit.families=[pen_lp]"])
-    assert check(ScoreCommand, values).fit == FitSettings(on="oracle", families=("pen_lp",))
+    assert check(ScoreCommand, values).fit == fit_settings(on="oracle", families=("pen_lp",))
 
 
 def test_the_grids_are_those_of_the_paper():
@@ -51,7 +51,7 @@ def test_the_grids_are_those_of_the_paper():
 
 @pytest.mark.parametrize("alpha", [0.2, 0.5, 0.8])
 def test_a_planted_optimum_is_found_and_holds_on_other_paradigms(alpha):
-    found = chosen(fit(*planted(alpha), FitSettings()))
+    found = chosen(fit(*planted(alpha), fit_settings()))
     assert parse_linking(found["linking"]).name == parse_linking(f"slln_lp:{alpha}").name
     assert found["label"] == "held_out"
     assert found["fitted_on"] == "6 of 12 paradigms (share 0.5, seed 0), 360 pairs; judged on the others"
@@ -62,7 +62,7 @@ def test_a_planted_optimum_is_found_and_holds_on_other_paradigms(alpha):
 
 def test_accuracies_are_of_the_part_they_are_named_after():
     pairs, scores = planted(0.4)
-    wanted = FitSettings(share=0.25, seed=3, families=("pen_lp",))
+    wanted = fit_settings(share=0.25, seed=3, families=("pen_lp",))
     table = fit(pairs, scores, wanted)
     assert tuple(table.columns) == FIT_COLUMNS
     found = chosen(table, "pen_lp")
@@ -80,7 +80,7 @@ def test_accuracies_are_of_the_part_they_are_named_after():
 @given(st.integers(0, 50), st.integers(0, 2**32))
 def test_held_out_pairs_do_not_influence_the_fit(seed, noise):
     pairs, scores = planted(0.5, seed=seed, size=8)
-    wanted = FitSettings(families=("slln_lp", "morcela"), seed=seed)
+    wanted = fit_settings(families=("slln_lp", "morcela"), seed=seed)
     held_out = ~pairs["paradigm"].isin(fit_paradigms(PARADIGMS, wanted)).to_numpy()
     other = scores.copy()
     lps = ["lp_good", "lp_bad", "unigram_good"]
@@ -90,17 +90,17 @@ def test_held_out_pairs_do_not_influence_the_fit(seed, noise):
 
 
 def test_the_draw_of_paradigms_depends_on_seed_and_names_alone():
-    one = fit_paradigms(PARADIGMS, FitSettings(seed=1))
-    assert one == fit_paradigms(PARADIGMS[::-1] * 3, FitSettings(seed=1))
-    assert one != fit_paradigms(PARADIGMS, FitSettings(seed=2))
+    one = fit_paradigms(PARADIGMS, fit_settings(seed=1))
+    assert one == fit_paradigms(PARADIGMS[::-1] * 3, fit_settings(seed=1))
+    assert one != fit_paradigms(PARADIGMS, fit_settings(seed=2))
     assert len(one) == 6
-    assert len(fit_paradigms(PARADIGMS, FitSettings(share=0.01))) == 1
-    assert len(fit_paradigms(PARADIGMS, FitSettings(share=0.99))) == 11
+    assert len(fit_paradigms(PARADIGMS, fit_settings(share=0.01))) == 1
+    assert len(fit_paradigms(PARADIGMS, fit_settings(share=0.99))) == 11
 
 
 def test_an_oracle_is_called_one_and_holds_nothing_out():
     pairs, scores = planted(0.5)
-    found = chosen(fit(pairs, scores, FitSettings(on="oracle", families=("morcela",))), "morcela")
+    found = chosen(fit(pairs, scores, fit_settings(on="oracle", families=("morcela",))), "morcela")
     assert (found["label"], found["n_fitted"], found["n_held_out"]) == ("oracle", 720, 0)
     assert found["fitted_on"] == "all 720 pairs, which are those it is judged by"
     assert np.isnan(found["accuracy_held_out"])
@@ -115,7 +115,7 @@ def test_ratings_choose_the_parameters_they_were_made_with():
     pairs, scores = planted(0.5)
     _, rated = planted(0.3, seed=9, size=4)
     rated["rating"] = parse_linking("morcela:0.4:6").values(rated, "good")
-    wanted = FitSettings(on="ratings", ratings="likert.csv", families=("morcela", "slln_lp"))
+    wanted = fit_settings(on="ratings", ratings="likert.csv", families=("morcela", "slln_lp"))
     found = chosen(fit(pairs, scores, wanted, rated), "morcela")
     assert found["linking"] == "morcela:0.4:6"
     assert (found["label"], found["objective"]) == ("ratings", "pearson")
@@ -130,14 +130,14 @@ def test_ratings_choose_the_parameters_they_were_made_with():
 def test_a_family_needs_what_it_reads():
     pairs, scores = planted(0.5)
     with pytest.raises(UserError, match="fit: morcela needs unigram_bad, unigram_good, which the scores do not have"):
-        fit(pairs, scores.assign(unigram_good=np.nan, unigram_bad=np.nan), FitSettings(families=("morcela",)))
+        fit(pairs, scores.assign(unigram_good=np.nan, unigram_bad=np.nan), fit_settings(families=("morcela",)))
 
 
 def test_one_paradigm_cannot_be_split():
     pairs, scores = planted(0.5)
     part = pairs["paradigm"] == "p00"
     with pytest.raises(UserError, match=r"fit\.on=paradigms: two paradigms are needed.*got \['p00'\]"):
-        fit(pairs[part], scores[part], FitSettings())
+        fit(pairs[part], scores[part], fit_settings())
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_one_paradigm_cannot_be_split():
         ({"on": "test"}, "'paradigms', 'ratings' or 'oracle'"),
         ({"on": "ratings"}, r"fit\.on=ratings and fit\.ratings=FILE\.csv go together"),
         ({"ratings": "x.csv"}, r"fit\.on=ratings and fit\.ratings=FILE\.csv go together"),
-        ({"grid": [1]}, "Unexpected keyword"),
+        ({"grid": [1]}, "grid: unknown key"),
     ],
 )
 def test_wrong_settings(given, message):
-    with pytest.raises(ValidationError, match=message):
-        TypeAdapter(FitSettings).validate_python(given)
+    with pytest.raises(UserError, match=message):
+        fit_settings(**given)

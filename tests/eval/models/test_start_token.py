@@ -7,11 +7,10 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.eval.models.folder import between_documents, delimits_messages, start_token
 from ucurve.eval.run import check_benchmarks, score_model
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 END, BEGIN, STOP = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 WORDS = ("the", "dog", "sees", "see", "it", ".", "user", "assistant")
@@ -108,7 +107,7 @@ def place(tmp_path, make, make_model, write_checkpoint):
 
 def settings_of(place, **values):
     custom = {"path": str(place / "pairs.jsonl")}
-    return check(ScoreSettings, {"benchmarks": ["custom"], "custom": custom, "linking": ["lp"], **values})
+    return score_settings(benchmarks=["custom"], custom=custom, linking=["lp"], **values)
 
 
 def score(place, out, **values):

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from pydantic import TypeAdapter, ValidationError
 
+from tests.settings import unigram_settings
 from ucurve.errors import UserError
 from ucurve.eval.models.unigram import (
-    UnigramSettings,
     log_unigrams,
     published_probabilities,
     read_counts,
@@ -83,7 +82,7 @@ def published(tmp_path):
     def write(table, **more):
         path = tmp_path / "unigrams.json"
         path.write_text(table if isinstance(table, str) else json.dumps(table))
-        return UnigramSettings(path=path, **more)
+        return unigram_settings(path=path, **more)
 
     return write
 
@@ -112,7 +111,7 @@ def test_published_tables_sum_to_one_over_scorable_tokens(probabilities, exclude
 @pytest.mark.parametrize("name", REAL)
 def test_the_published_tables_of_zhoblimp(shared, name):
     vocabulary, constant, start = REAL[name]
-    settings = UnigramSettings(path=shared / "benchmarks" / "zhoblimp-unigram" / f"{name}.json")
+    settings = unigram_settings(path=shared / "benchmarks" / "zhoblimp-unigram" / f"{name}.json")
     probabilities = published_probabilities(settings, vocabulary, HASH)
     assert (probabilities == 0).sum() == constant
     table = log_probabilities(settings, vocabulary, {start}, HASH)
@@ -165,12 +164,12 @@ def test_broken_published_tables(published, table, message):
 
 def test_a_published_table_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match=r"unigrams: cannot read .*none\.json \(No such file"):
-        log_probabilities(UnigramSettings(path=tmp_path / "none.json"), 4, {0}, HASH)
+        log_probabilities(unigram_settings(path=tmp_path / "none.json"), 4, {0}, HASH)
 
 
 def test_a_hash_that_is_none():
-    with pytest.raises(ValidationError, match="tokenizer_sha256"):
-        TypeAdapter(UnigramSettings).validate_python({"path": "x.json", "tokenizer_sha256": "1234"})
+    with pytest.raises(UserError, match="tokenizer_sha256"):
+        unigram_settings(path="x.json", tokenizer_sha256="1234")
 
 
 def test_unseen_tokens_are_counted():

@@ -6,7 +6,7 @@ from ucurve.errors import RunError
 from ucurve.eval.run import score_run
 from ucurve.eval.scoring.batching import ACCELERATOR, PROCESSOR, within_memory
 from ucurve.eval.scoring.causal import log_probabilities as causal
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 FIRST = PROCESSOR.batch_tokens
 
@@ -56,7 +56,7 @@ def test_a_sweep_goes_on_with_smaller_batches_and_counts_each_sentence_once(
     run, tmp_path, records, write_benchmark, monkeypatch, capsys
 ):
     root = write_benchmark(tmp_path / "benchmarks", records[:30])
-    settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp",))
+    settings = score_settings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp",))
     real, sizes = causal.token_log_probabilities, []
 
     def full_at_the_end(model, sentences, start, batch_tokens, *args):
@@ -75,6 +75,6 @@ def test_a_sweep_goes_on_with_smaller_batches_and_counts_each_sentence_once(
     sentences = len({record[key] for record in records[:30] for key in ("sentence_good", "sentence_bad")})
     assert f"{sentences}/{sentences} step 0 zhoblimp sentence" in said
     assert f"{2 * sentences}/{sentences}" not in said
-    small = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp",), batch_tokens=FIRST)
+    small = score_settings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp",), batch_tokens=FIRST)
     with pytest.raises(RunError, match=rf"batch_tokens={FIRST}: the device's memory does not hold it"):
         score_run(run, small, steps=[8])

@@ -7,7 +7,6 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.eval.models.folder import context_length, hash_of_parts, hash_parts, model_kind, read_config, start_token
 from ucurve.eval.scoring import loading
@@ -15,7 +14,7 @@ from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
 from ucurve.eval.scoring.loading import check_vocabulary, load_model
 from ucurve.eval.scoring.scorers import check_kind, find_scorer
 from ucurve.eval.scoring.text.sentences import encode
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.files import sha256_file
@@ -193,7 +192,7 @@ def test_a_device_that_is_not_there_is_named(monkeypatch):
     with pytest.raises(UserError, match=r"device=cuda:2: torch sees 2 devices here, cuda:0 to cuda:1"):
         loading._device("cuda:2")
     with pytest.raises(UserError, match=r"device: .*'gpu'.*allowed: auto, spread, cpu, cuda, or one device as cuda:1"):
-        check(ScoreSettings, {"device": "gpu"})
+        score_settings(device="gpu")
 
 
 def bin_copy(folder, shards=False):

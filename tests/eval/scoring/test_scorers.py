@@ -6,7 +6,7 @@ from ucurve.errors import UserError
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.scoring.masked.scorers import WithinWords
 from ucurve.eval.scoring.scorers import SCORERS, check_kind, find_scorer
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 NGRAMS = ("ngram-1", "ngram-2", "ngram-3", "ngram-4", "ngram-5")
 CAUSAL = ("sentence", "conditional", "region", "mink", "prompt", *NGRAMS)
@@ -19,10 +19,10 @@ def test_names_of_the_contract():
 
 
 def test_one_name_stands_for_the_ngrams_of_all_orders():
-    assert ScoreSettings(scorer="ngram").scorer == NGRAMS
-    asked = ScoreSettings(scorer=["sentence", "ngram", "ngram-2"])
+    assert score_settings(scorer="ngram").scorer == NGRAMS
+    asked = score_settings(scorer=["sentence", "ngram", "ngram-2"])
     assert asked.scorer == ("sentence", *NGRAMS)
-    assert ScoreSettings(scorer="ngram-3").scorer == ("ngram-3",)
+    assert score_settings(scorer="ngram-3").scorer == ("ngram-3",)
 
 
 def test_unknown_name():

@@ -14,7 +14,7 @@ from ucurve.analysis.data.frames import score_frame
 from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import DamagedError
 from ucurve.eval.run import score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.eval.store.tables import ACCURACY, STATISTICS
 from ucurve.eval.verify import verify_scores
 
@@ -34,7 +34,7 @@ def root(tmp_path_factory, records):
 
 @pytest.fixture(scope="module")
 def settings(root):
-    return ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp", "slln_lp"))
+    return score_settings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp", "slln_lp"))
 
 
 @pytest.fixture(scope="module")

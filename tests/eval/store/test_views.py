@@ -8,11 +8,11 @@ import pytest
 
 from tests.facts import manifest_of, write_run
 from tests.printed import read_printed
+from tests.settings import fit_settings
 from ucurve.errors import DamagedError, UserError
 from ucurve.eval.api import score
-from ucurve.eval.metrics.fitting import FitSettings
 from ucurve.eval.run import load_benchmarks, score_model, score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.eval.store import rows as store_rows
 from ucurve.eval.store.keys import check_scores
 from ucurve.eval.store.rows import read_score_rows, write_rows
@@ -34,9 +34,9 @@ def flip(path, place=-2):
 
 @pytest.fixture
 def settings(tmp_path, records, write_benchmark):
-    fit = FitSettings(families=("slln_lp",))
+    fit = fit_settings(families=("slln_lp",))
     root = write_benchmark(tmp_path / "benchmarks", records[:40])
-    return ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp", "slln_lp"), fit=fit)
+    return score_settings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp", "slln_lp"), fit=fit)
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_all_checkpoints_are_shown_by_what_is_asked_for_also_when_all_is_stored(
 
 
 def test_a_new_fit_is_added_and_a_known_one_is_not_computed(scored, settings, monkeypatch):
-    other = replace(settings, fit=FitSettings(families=("slln_lp", "pen_lp"), share=0.25))
+    other = replace(settings, fit=fit_settings(families=("slln_lp", "pen_lp"), share=0.25))
     score_run(scored, other)
     table = load_table(FITS, scored)
     assert table.groupby("step").size().tolist() == [3, 3]
@@ -181,7 +181,7 @@ def test_deep_verification_fits_again(run, settings, tmp_path, on):
         pairs = load_benchmarks(settings)[0]
         ratings = tmp_path / "ratings.csv"
         pd.DataFrame({"sentence": pairs["good"][:9], "r": range(9)}).to_csv(ratings, index=False)
-    fit = FitSettings(families=("slln_lp",), on=on.partition(" ")[0], ratings=ratings)
+    fit = fit_settings(families=("slln_lp",), on=on.partition(" ")[0], ratings=ratings)
     score_run(run, replace(settings, fit=fit))
     assert verify_scores(run, deep=True) == []
     path = score_path(run, "zhoblimp", "sentence", 8)

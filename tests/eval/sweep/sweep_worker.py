@@ -19,6 +19,7 @@ import torch
 from transformers import AutoTokenizer, GPTNeoXForCausalLM  # noqa: F401 - loads what they need
 
 from ucurve.config import check
+from ucurve.config_files import completed
 from ucurve.errors import UcurveError
 from ucurve.eval.run import execute
 from ucurve.eval.settings import ScoreCommand
@@ -60,7 +61,7 @@ def work(request):
     watch(request["log"], request.get("hang_at"))
     die(request.get("die_at"))
     try:
-        execute(check(ScoreCommand, request["values"]))
+        execute(check(ScoreCommand, completed("score.yaml", request["values"])))
     except UcurveError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

@@ -4,7 +4,7 @@ import pytest
 
 from ucurve.errors import UserError
 from ucurve.eval.run import score_model
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def score(tmp_path, records, write_benchmark, make_model, write_checkpoint):
 
     def call(**given):
         out = tmp_path / "out"
-        settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp",), **given)
+        settings = score_settings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp",), **given)
         score_model(str(folder), out, settings)
         (key,) = (out / "eval" / "zhoblimp" / "sentence").glob("*.json")
         return json.loads(key.read_text(encoding="utf-8"))["settings"]["dtype"]
@@ -48,9 +48,9 @@ def test_models_of_this_suite_are_float32_everywhere_and_two_types_are_no_curve(
     monkeypatch.setattr("ucurve.eval.sweep.jobs.on_accelerator", lambda device: True)
     root = write_benchmark(tmp_path / "benchmarks", records[:30])
     asked = {"benchmarks": ("zhoblimp",), "benchmark_root": root, "linking": ("lp",)}
-    score_run(run, ScoreSettings(**asked), steps=[0])
+    score_run(run, score_settings(**asked), steps=[0])
     (key,) = (run / "eval" / "zhoblimp" / "sentence").glob("*.json")
     assert json.loads(key.read_text(encoding="utf-8"))["settings"]["dtype"] == "float32"
     with pytest.raises(UserError, match="step 0 of zhoblimp is scored in float32, and these would be in bfloat16"):
-        score_run(run, ScoreSettings(**asked, dtype="bfloat16"), steps=[8])
-    score_run(run, ScoreSettings(**asked, dtype="bfloat16"))
+        score_run(run, score_settings(**asked, dtype="bfloat16"), steps=[8])
+    score_run(run, score_settings(**asked, dtype="bfloat16"))

@@ -13,7 +13,7 @@ from ucurve.eval.benchmarks.registry import expand_benchmarks
 from ucurve.eval.presets import find_preset
 from ucurve.eval.run import execute
 from ucurve.eval.scoring.scorers import find_scorer
-from ucurve.eval.settings import LINKING, ScoreCommand, ScoreSettings
+from ucurve.eval.settings import LINKING, ScoreCommand, score_settings
 from ucurve.eval.store.reported import Reported, keep_reported, read_reported, reported_path
 from ucurve.eval.store.tables import ACCURACY, read_table
 from ucurve.eval.verify import verify_scores
@@ -168,7 +168,7 @@ def test_a_subset_is_shown_as_its_benchmark(tmp_path):
     [("rublimp", ("ppl",), ("half",)), ("turblimp", (), ("half", "wrong")), ("demo", (), ("half",))],
 )
 def test_what_a_card_shows_is_computed_beside_the_usual(name, further, rules):
-    settings = ScoreSettings(benchmarks=(name,))
+    settings = score_settings(benchmarks=(name,))
     assert settings.linkings(find_scorer("sentence"), name) == (*LINKING, *further)
     assert settings.rules(name) == rules
 

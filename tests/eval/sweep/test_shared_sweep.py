@@ -20,7 +20,7 @@ from ucurve.errors import RunError
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import accuracy_table
 from ucurve.eval.run import load_benchmarks, score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.eval.store import scores as results
 from ucurve.eval.store.tables import ACCURACY, STATISTICS, read_table
 from ucurve.eval.sweep import sweep
@@ -233,11 +233,11 @@ def test_other_pairs_at_the_same_time_are_refused(workers, run, benchmark_root, 
     workers.until(2)
     before = contents(run)
     with pytest.raises(RunError, match=r"another process is scoring other pairs of zhoblimp into this folder; wait"):
-        score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=other_root))
+        score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=other_root))
     assert contents(run) == before
     os.kill(stuck, signal.SIGKILL)
     workers.end_of(stuck)
-    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=other_root), steps=[0])
+    score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=other_root), steps=[0])
     assert [path.name for path in sorted((run / "eval" / "zhoblimp" / "sentence").iterdir())] == [
         "step00000000.json", "step00000000.parquet", "step00000000.rows",
     ]  # fmt: skip
@@ -249,18 +249,18 @@ def test_leftovers_of_a_live_process_stay(workers, run, benchmark_root):
     workers.until(1)
     half = run / "eval" / "zhoblimp" / ".step00000000.parquet.tmp-0123456789ab"
     half.write_text("half")
-    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, subset=1), steps=[0])
+    score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, subset=1), steps=[0])
     assert half.exists()
     os.kill(stuck, signal.SIGKILL)
     workers.end_of(stuck)
-    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, subset=1), steps=[0])
+    score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, subset=1), steps=[0])
     assert not half.exists()
 
 
 def test_rows_go_with_their_scores_when_settings_fight(run, benchmark_root, monkeypatch):
     """Between two scores of one sweep another sweep of other settings stores its own."""
-    ours = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, linking=("lp", "slor"))
-    theirs = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, bos="none", linking=("lp", "nll"))
+    ours = score_settings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, linking=("lp", "slor"))
+    theirs = score_settings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, bos="none", linking=("lp", "nll"))
     compute, calls = Computer.compute, []
 
     def intruded(computer, job, *rest):
@@ -297,7 +297,7 @@ def test_in_turn_takes_up_whatever_is_free(run, benchmark_root, workers, tmp_pat
     workers.until(3)
     from ucurve.eval.models.targets import run_targets
 
-    settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root)
+    settings = score_settings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root)
     pairs, cache = load_benchmarks(settings), SweepCache()
     jobs = [job for target in run_targets(run, STEPS[:6]) for job in prepare(target, pairs, settings, cache)]
     with Claims(run / "eval" / ".claims") as claims:

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from tests.facts import write_manifest_of
 from ucurve.errors import RunError, UserError
 from ucurve.eval.run import score_model, score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.eval.store.tables import ACCURACY, read_table
 from ucurve.eval.sweep.load import SweepCache
 
@@ -29,7 +29,7 @@ def root(tmp_path, records, write_benchmark):
 
 @pytest.fixture
 def settings(root):
-    return ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root)
+    return score_settings(benchmarks=("zhoblimp",), benchmark_root=root)
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_other_weights_are_scored_again(run, settings, cache, make_model, write_
 def test_no_row_of_weights_that_are_gone(run, settings, root, make_model, write_checkpoint):
     score_run(run, settings)
     write_checkpoint(run / "checkpoints" / "step00000008", make_model(seed=99), 8)
-    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("nll",)))
+    score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("nll",)))
     table = read_accuracy(run / "eval" / "accuracy.csv")
     assert set(table[table["step"] == 8]["linking"]) == {"nll"}
     assert set(table[table["step"] == 0]["linking"]) == {"lp", "mean_lp", "pen_lp", "slln_lp", "slor", "nll"}
@@ -217,7 +217,9 @@ def test_no_counts_no_slor(run, settings):
 def test_other_linking_costs_no_pass(run, settings, root, cache):
     score_run(run, settings, cache=cache)
     cache.made.clear()
-    more = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("slln_lp:0.3",), ties_rules=("wrong",))
+    more = score_settings(
+        benchmarks=("zhoblimp",), benchmark_root=root, linking=("slln_lp:0.3",), ties_rules=("wrong",)
+    )
     score_run(run, more, cache=cache)
     assert cache.made == {}
     table = read_accuracy(run / "eval" / "accuracy.csv")
@@ -229,7 +231,7 @@ def test_other_linking_costs_no_pass(run, settings, root, cache):
 def test_several_benchmarks_in_one_load(run, root, records, write_benchmark, cache):
     write_benchmark(root, records[:20], name="zhoblimp-excluded")
     score_run(
-        run, ScoreSettings(benchmarks=("zhoblimp", "zhoblimp-excluded"), benchmark_root=root), steps=[0], cache=cache
+        run, score_settings(benchmarks=("zhoblimp", "zhoblimp-excluded"), benchmark_root=root), steps=[0], cache=cache
     )
     both = {"pairs of zhoblimp": 1, "pairs of zhoblimp-excluded": 1, "tokenizer": 1, "sentences": 2}
     assert cache.made == {**both, "model step00000000": 1}

@@ -12,7 +12,7 @@ import pytest
 from tests.printed import read_printed
 from ucurve.config import check, compose
 from ucurve.eval.run import execute, score_run
-from ucurve.eval.settings import ScoreCommand, ScoreSettings
+from ucurve.eval.settings import ScoreCommand, score_settings
 from ucurve.eval.sweep.display import ScoreTable, as_html, draw_bar, find_marks
 from ucurve.eval.sweep.load import SweepCache
 from ucurve.eval.sweep.table import Layout, ShownAccuracy, ShownScore, short_count, summarise
@@ -147,7 +147,7 @@ def test_what_is_told_of_phenomena_is_read_from_the_rows(run, tmp_path, records,
     root = write_benchmark(tmp_path / "benchmarks", records[:40])
     shown = []
     monkeypatch.setattr(ScoreTable, "add", lambda self, score, details=(): shown.append(score))
-    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("mean_lp",)))
+    score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("mean_lp",)))
     first, last = shown
     assert first.digest != last.digest and len(first.digest) == 64
     stored = pd.read_csv(run / "eval/accuracy.csv").query("step == 8 and split == 'all' and paradigm == 'all'")
@@ -168,7 +168,7 @@ def test_html_marks_the_best_and_the_last_and_escapes_names():
 @pytest.fixture
 def settings(tmp_path, records, write_benchmark):
     root = write_benchmark(tmp_path / "benchmarks", records[:40])
-    return ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp", "slln_lp"))
+    return score_settings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp", "slln_lp"))
 
 
 def test_training_prints_each_row_once_between_its_sweeps(run, settings, capsys):
@@ -208,9 +208,7 @@ def test_several_benchmarks_say_how_each_is_counted(run, settings, tmp_path, cap
     pair = {"sentence_good": "天地", "sentence_bad": "地天"}
     (tmp_path / "own" / "p.jsonl").write_text(json.dumps(pair) + "\n")
     (tmp_path / "own" / "card.yaml").write_text("name: own\nlanguage: zho\nlinking: ppl\nties_rule: wrong\n")
-    asked = check(
-        ScoreSettings, {"benchmarks": ["zhoblimp", str(tmp_path / "own")], "benchmark_root": settings.benchmark_root}
-    )
+    asked = replace(settings, benchmarks=("zhoblimp", str(tmp_path / "own")), linking=None)
     score_run(run, asked, [8])
     printed = capsys.readouterr().out
     assert (

@@ -6,7 +6,7 @@ import pytest
 
 from ucurve.errors import DamagedError, RunError
 from ucurve.eval.run import score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.eval.store.scores import write_scores
 from ucurve.eval.store.tokens import read_sentences, read_tokens
 from ucurve.eval.sweep.load import SweepCache
@@ -28,7 +28,7 @@ def cache():
 @pytest.fixture
 def score(run, root, cache):
     def score(steps=(8,), **settings):
-        score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=root, **settings), steps, cache)
+        score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=root, **settings), steps, cache)
         loaded = {name: times for name, times in cache.made.items() if name.startswith("model")}
         cache.made.clear()
         return loaded

@@ -23,9 +23,9 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from ucurve.eval.benchmarks.custom import CustomBenchmark, CustomColumns
+from tests.settings import custom_benchmark, custom_columns
 from ucurve.eval.run import score_model
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 TEXTS = [
     "The dogs see a doghouse, and the dog barks.",
@@ -190,7 +190,7 @@ def custom(tmp_path_factory):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return {
         "benchmarks": ("custom",),
-        "custom": CustomBenchmark(path=path, name="hard", columns=CustomColumns(condition="condition")),
+        "custom": custom_benchmark(path=path, name="hard", columns=custom_columns(condition="condition")),
     }
 
 
@@ -200,7 +200,7 @@ def stored(tmp_path):
 
     def score(subject, benchmark, scorer, /, **settings):
         out = tmp_path / "out"
-        score_model(str(subject.folder), out, ScoreSettings(**{"linking": ("lp",)} | settings))
+        score_model(str(subject.folder), out, score_settings(**{"linking": ("lp",)} | settings))
         path = out / "eval" / benchmark / scorer / "step-0000001.parquet"
         facts = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         facts |= facts.pop("notes")

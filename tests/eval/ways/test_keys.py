@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from tests.facts import without_network
+from tests.settings import prompt_settings
 from ucurve.eval.models.targets import model_targets
 from ucurve.eval.run import load_benchmarks
-from ucurve.eval.scoring.base import PromptSettings
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.eval.sweep.jobs import prepare
 from ucurve.eval.sweep.load import SweepCache
 from ucurve.huggingface.tokenizer_files import encoding_sha256, tokenizer_sha256
@@ -38,7 +38,7 @@ def template(folder):
 
 def keys_of(folder, custom, **settings):
     """Return the keys of the scores of a model by each scorer, without scoring."""
-    asked = ScoreSettings(**{**custom, **settings})
+    asked = score_settings(**custom, **settings)
     return [
         job.inputs for job in prepare(model_targets(str(folder), None)[0], load_benchmarks(asked), asked, SweepCache())
     ]
@@ -74,7 +74,7 @@ SCORERS = {"gpt2": ("sentence", "mink", "region"), "bytes": ("prompt",), "bert":
         ("bytes", template, {}, True),
         ("bytes", None, {"bos": "none"}, False),
         ("bytes", lambda folder: edit(folder, "generation_config.json", eos_token_id=[0, 40]), {}, True),
-        ("bytes", None, {"prompt": PromptSettings(own=ASKED)}, True),
+        ("bytes", None, {"prompt": prompt_settings(own=ASKED)}, True),
         ("bert", None, {"bos": "none"}, False),  # a masked model has a frame of its own
         ("bert", lambda folder: edit(folder, "tokenizer_config.json", mask_token="[PAD]"), {}, True),
         ("bert", lambda folder: edit(folder, "config.json", layer_norm_eps=0.1), {}, True),
@@ -119,7 +119,7 @@ def test_the_percentages_of_mink_are_part_of_its_key(models_of, custom, monkeypa
 def test_how_answers_are_read_is_part_of_the_key(copied, custom):
     """The same questions in another language are read for other words that may announce an answer."""
     folder = copied("bytes")
-    asked = [PromptSettings(own=ASKED, language=language) for language in ("swe", "nld")]
+    asked = [prompt_settings(own=ASKED, language=language) for language in ("swe", "nld")]
     one, other = (keys_of(folder, custom, scorer=("prompt",), prompt=prompt) for prompt in asked)
     assert one != other
 
@@ -137,7 +137,7 @@ def test_every_benchmark_is_tokenised_once_however_many_there_are(tmp_path, mode
         for number in range(12)
     ]
     cache, targets = SweepCache(), model_targets(str(tmp_path), ["step1", "step2"])
-    first, second = (prepare(target, pairs, ScoreSettings(), cache) for target in targets)
+    first, second = (prepare(target, pairs, score_settings(), cache) for target in targets)
     assert cache.made == {"tokenizer": 1, "sentences": 12}
     assert all(one.scorer.sentences is other.scorer.sentences for one, other in zip(first, second, strict=True))
     assert first[0].scorer.info.tokenizer is second[0].scorer.info.tokenizer
@@ -147,7 +147,7 @@ def test_parts_of_one_benchmark_are_kept_apart(models_of, custom):
     target = model_targets(str(models_of("gpt2").folder), None)[0]
 
     def counts_of(bos):
-        settings = ScoreSettings(**custom, scorer=("sentence", "conditional", "region"), bos=bos)
+        settings = score_settings(**custom, scorer=("sentence", "conditional", "region"), bos=bos)
         made = prepare(target, load_benchmarks(settings), settings, SweepCache())
         return [int(job.scorer.sentences.counts().sum()) for job in made], len(made[0].scorer.sentences.texts)
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from ucurve.eval.benchmarks.custom import CustomBenchmark
+from tests.settings import custom_benchmark
 from ucurve.eval.scoring.prompt.chats import ANSWER_TOKENS
 from ucurve.eval.scoring.prompt.questions import WORDINGS
 
@@ -32,7 +32,7 @@ def swedish(tmp_path):
     (tmp_path / "swe.csv").write_text("\n".join(["sentence_good,sentence_bad", *rows]) + "\n", encoding="utf-8")
     return {
         "benchmarks": ("custom",),
-        "custom": CustomBenchmark(path=tmp_path / "swe.csv", name="own", language="swe"),
+        "custom": custom_benchmark(path=tmp_path / "swe.csv", name="own", language="swe"),
         "scorer": ("prompt",),
         "linking": None,
     }

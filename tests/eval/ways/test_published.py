@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ucurve.eval.run import score_model
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 TSE = ("tse/eus", "tse/hin", "tse/swa")
 
@@ -87,7 +87,7 @@ def test_a_pair_depends_on_no_other(models_of, tmp_path, root):
     tables = []
     for size in (1, 4):
         out = tmp_path / str(size)
-        settings = ScoreSettings(benchmarks=("tse/hin",), benchmark_root=root, subset=size, linking=("lp",))
+        settings = score_settings(benchmarks=("tse/hin",), benchmark_root=root, subset=size, linking=("lp",))
         score_model(str(models_of("gpt2").folder), out, settings)
         table = pd.read_parquet(out / "eval" / f"tse/hin@{size}" / "conditional" / "step-0000001.parquet")
         tables.append(table.set_index("pair"))

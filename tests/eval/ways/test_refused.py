@@ -7,12 +7,11 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from ucurve.config import check
 from ucurve.errors import UserError
 from ucurve.eval.models.folder import model_kind
 from ucurve.eval.run import score_model
 from ucurve.eval.scoring.loading import load_model
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 RECORD = {"sentence_good": "The dogs see a doghouse.", "sentence_bad": "The dogs sees a doghouse."}
 REGIONS = {"region_good": "9:12", "region_bad": "9:13"}
@@ -33,9 +32,7 @@ def refused(tmp_path, monkeypatch):
         columns = {"condition": "condition"} if any("condition" in record for record in records) else {}
         custom = {"path": path, "name": "own", "columns": columns}
         with pytest.raises(UserError) as caught:
-            score_model(
-                str(folder), out, check(ScoreSettings, {"benchmarks": ["custom"], "custom": custom, **settings})
-            )
+            score_model(str(folder), out, score_settings(benchmarks=["custom"], custom=custom, **settings))
         assert not out.exists()
         return str(caught.value)
 

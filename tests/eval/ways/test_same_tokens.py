@@ -5,9 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from ucurve.config import check
 from ucurve.eval.run import score_model
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def said(models_of, tmp_path, capsys):
             "verbose": True,
         }
         folder = str(models_of(kind).folder)
-        score_model(folder, tmp_path / "out", check(ScoreSettings, {**values, "scorer": [scorer]}))
+        score_model(folder, tmp_path / "out", score_settings(**values, scorer=[scorer]))
         (scores,) = (tmp_path / "out").rglob("step*.parquet")
         printed, told = capsys.readouterr()
         return (

@@ -9,8 +9,8 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from tests.settings import custom_benchmark
 from ucurve.errors import UserError
-from ucurve.eval.benchmarks.custom import CustomBenchmark
 from ucurve.eval.scoring.causal.bow_correction import word_marks
 from ucurve.eval.store.tokens import read_sentences, read_tokens
 
@@ -21,7 +21,7 @@ def spaced(tmp_path):
     rows = [("The dogs see a doghouse.", "The dogs see the dog and."), ("Mtoto huyu ni mzuri.", "Mtoto hawa ni mzuri.")]
     lines = [json.dumps({"sentence_good": good, "sentence_bad": bad}) for good, bad in rows]
     (tmp_path / "spaced.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return {"benchmarks": ("custom",), "custom": CustomBenchmark(path=tmp_path / "spaced.jsonl", name="spaced")}
+    return {"benchmarks": ("custom",), "custom": custom_benchmark(path=tmp_path / "spaced.jsonl", name="spaced")}
 
 
 def read(result, benchmark, scorer):

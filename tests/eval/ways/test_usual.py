@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from ucurve.eval.benchmarks.custom import CustomBenchmark
+from tests.settings import custom_benchmark
 from ucurve.eval.run import score_model
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 
 RECORD = {"UID": "u", "phenomenon": "p", "sentence_good": "我们看书。", "sentence_bad": "我书看们。", "pairID": 0}
 
 
 def scorers_of(subject, out, **settings):
-    score_model(str(subject.folder), out, ScoreSettings(linking=("lp",), **settings))
+    score_model(str(subject.folder), out, score_settings(linking=("lp",), **settings))
     return sorted(str(path.parent.relative_to(out / "eval")) for path in out.rglob("step-0000001.parquet"))
 
 
@@ -46,7 +46,7 @@ def test_by_card_and_architecture(models_of, root, tmp_path, kind, expected):
 @pytest.mark.parametrize("name", ["custom", "mine"])
 @pytest.mark.parametrize(("kind", "expected"), [("gpt2", "sentence"), ("bert", "pll")])
 def test_of_own_pairs_whatever_they_are_called(models_of, root, tmp_path, name, kind, expected):
-    own = CustomBenchmark(path=root / "zhoblimp" / "u.jsonl", name=name)
+    own = custom_benchmark(path=root / "zhoblimp" / "u.jsonl", name=name)
     found = scorers_of(models_of(kind), tmp_path / "out", benchmarks=("custom",), custom=own)
     assert found == [f"{name}/{expected}"]
 

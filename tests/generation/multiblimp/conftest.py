@@ -1,7 +1,8 @@
 import pytest
 
 from tests.generation.multiblimp.toy import GOOD, treebank
-from ucurve.generation.multiblimp.make import Settings, make
+from tests.settings import multiblimp_settings
+from ucurve.generation.multiblimp.make import make
 from ucurve.generation.treebank import read_treebank
 
 
@@ -23,7 +24,7 @@ def made(tmp_path, read):
         if unimorph is not None:
             (tmp_path / "forms").write_text(unimorph, encoding="utf-8")
             more["unimorph"] = tmp_path / "forms"
-        result = make(Settings(treebanks=(str(tmp_path / "*.conllu"),), language=language, **more), 0)
+        result = make(multiblimp_settings(treebanks=(str(tmp_path / "*.conllu"),), language=language, **more), 0)
         return result, {paradigm.name: paradigm for paradigm in result.paradigms}
 
     return made

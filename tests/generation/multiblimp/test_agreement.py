@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.generation.multiblimp.toy import BAD, GOOD, KURAS, PL, SG, noun, pairs_of, sentence, treebank, verb
+from tests.settings import multiblimp_settings
 from ucurve.errors import UserError
 from ucurve.generation.check import check_folder
 from ucurve.generation.multiblimp.agreement.collocations import Condition, judge_collocation
 from ucurve.generation.multiblimp.agreement.relations import find_relations, is_readable
 from ucurve.generation.multiblimp.check import CHECKS, _read_tags, _rows_differ_in
 from ucurve.generation.multiblimp.languages import LanguageSettings, without_marks
-from ucurve.generation.multiblimp.make import BALANCED, Settings, inverse_probabilities, make
+from ucurve.generation.multiblimp.make import BALANCED, inverse_probabilities, make
 from ucurve.generation.multiblimp.words.lexicon import Lexicon, count_forms, treebank_entries
 from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
 from ucurve.templates.pair import Pair
@@ -192,9 +193,9 @@ def test_treebanks_that_the_paper_leaves_out(made, tmp_path):
     assert [path.name for path in result.inputs] == ["toy-ud-dev.conllu"]
     (tmp_path / "toy-ud-dev.conllu").unlink()
     with pytest.raises(UserError, match=r"the paper leaves out en_gum-ud-dev.conllu, and no other is given"):
-        make(Settings(treebanks=(str(tmp_path / "en_*"),), language="eng", as_published=True), 0)
+        make(multiblimp_settings(treebanks=(str(tmp_path / "en_*"),), language="eng", as_published=True), 0)
     with pytest.raises(UserError, match=r"treebanks: no file .*nix"):
-        make(Settings(treebanks=(str(tmp_path / "nix"),), language="eng"), 0)
+        make(multiblimp_settings(treebanks=(str(tmp_path / "nix"),), language="eng"), 0)
 
 
 def test_a_folder_with_its_table_of_agreement(command, tmp_path):
@@ -230,7 +231,7 @@ def test_the_checks_find_faults():
 @pytest.mark.long
 def test_agreement_of_dutch_and_turkish_is_that_of_the_paper(shared):
     def table(pattern, language, unimorph=None):
-        settings = Settings(
+        settings = multiblimp_settings(
             treebanks=(str(shared / "treebanks" / pattern),), language=language, unimorph=unimorph, stage="agreement"
         )
         rows = make(settings, 0).tables["agreement"]

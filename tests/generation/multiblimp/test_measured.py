@@ -4,7 +4,8 @@ import pytest
 
 from measurements.agreement_pairs import Judge, differ_in, plain_tags
 from tests.generation.multiblimp.toy import PL, SG, noun, sentence, treebank, verb
-from ucurve.generation.multiblimp.make import Settings, make
+from tests.settings import multiblimp_settings
+from ucurve.generation.multiblimp.make import make
 from ucurve.generation.treebank import find_treebanks
 
 PAIR = {"treebank": "x", "sentence_id": "a", "feature": "Number", "verb": "kuras", "wrong_verb": "kurajn",
@@ -77,7 +78,7 @@ def test_a_noun_behind_a_verb_of_saying(tmp_path, order, what):
 def test_no_feature_but_the_asked_one_changes_in_the_treebanks(shared, language, pattern, least):
     unimorph = shared / "unimorph" / "nld" if language == "nld" else None
     pattern = str(shared / "treebanks" / pattern)
-    result = make(Settings(treebanks=(pattern,), language=language, unimorph=unimorph), 0)
+    result = make(multiblimp_settings(treebanks=(pattern,), language=language, unimorph=unimorph), 0)
     judge = Judge(find_treebanks([pattern]), unimorph)
     listed = [pair for paradigm in result.paradigms for pair in paradigm.candidates]
     pairs = [{**pair.columns, "phenomenon": "", "sentence_good": pair.good} for pair in listed]

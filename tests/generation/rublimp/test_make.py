@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pymorphy3")
+from tests.settings import rublimp_settings
 from ucurve.errors import UserError
 from ucurve.generation.rublimp import make as maker
 from ucurve.generation.rublimp import text
-from ucurve.generation.rublimp.make import Settings, make
+from ucurve.generation.rublimp.make import make
 from ucurve.generation.rublimp.text import _without_circles
 
 SENTENCES = Path(__file__).with_name("sentences.conllu")
 
 
 def test_each_paradigm_has_candidates_and_says_why_some_are_none():
-    made = make(Settings(treebanks=(str(SENTENCES),)), seed=0)
+    made = make(rublimp_settings(treebanks=(str(SENTENCES),)), seed=0)
     assert len(made.paradigms) == len(maker.RULES)
     by_name = {paradigm.name: paradigm for paradigm in made.paradigms}
     assert len(by_name["tense_marker"].candidates) > 0
@@ -28,15 +29,15 @@ def test_each_paradigm_has_candidates_and_says_why_some_are_none():
 
 
 def test_treebanks_are_files_or_patterns_of_them():
-    whole = make(Settings(treebanks=(str(SENTENCES),)), seed=0)
-    by_pattern = make(Settings(treebanks=(f"{SENTENCES.parent}/sent*ces.conllu",)), seed=0)
+    whole = make(rublimp_settings(treebanks=(str(SENTENCES),)), seed=0)
+    by_pattern = make(rublimp_settings(treebanks=(f"{SENTENCES.parent}/sent*ces.conllu",)), seed=0)
     assert by_pattern.inputs == whole.inputs == [SENTENCES]
     with pytest.raises(UserError, match=r"treebanks: no file .*none\*\.conllu"):
-        make(Settings(treebanks=("none*.conllu",)), seed=0)
+        make(rublimp_settings(treebanks=("none*.conllu",)), seed=0)
 
 
 def test_two_calls_give_the_same_candidates():
-    settings = Settings(treebanks=(str(SENTENCES),), paradigms=("transitive_verb",))
+    settings = rublimp_settings(treebanks=(str(SENTENCES),), paradigms=("transitive_verb",))
     [first], [second] = make(settings, seed=0).paradigms, make(settings, seed=0).paradigms
     assert first.candidates == second.candidates
 
@@ -52,7 +53,7 @@ def test_plain_text_gives_the_pair_that_its_treebank_gives(tmp_path):
         pytest.skip("the models of natasha are not installed")
     file = tmp_path / "fiction.txt"
     file.write_text("Вчера мальчик открыл эту старую дверь.\n", encoding="utf-8")
-    [paradigm] = make(Settings(texts=(file,), paradigms=("tense_marker",)), seed=0).paradigms
+    [paradigm] = make(rublimp_settings(texts=(file,), paradigms=("tense_marker",)), seed=0).paradigms
     assert [found.bad for found in paradigm.candidates] == ["Завтра мальчик открыл эту старую дверь."]
     assert paradigm.candidates[0].columns["domain"] == "fiction"
 
@@ -73,4 +74,4 @@ def test_libraries_and_models_that_are_not_installed(tmp_path, monkeypatch, miss
             pytest.skip("the models of natasha are not installed")
         monkeypatch.setitem(sys.modules, "slovnet", None)
     with pytest.raises(UserError, match=message):
-        make(Settings(texts=(file,)), seed=0)
+        make(rublimp_settings(texts=(file,)), seed=0)

@@ -4,13 +4,14 @@ import shutil
 import pandas as pd
 import pytest
 
+from tests.settings import sweblimp_settings
 from ucurve.errors import UserError
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import find_in_folder
 from ucurve.generation.check import check_folder
 from ucurve.generation.maker import Chooser
 from ucurve.generation.sweblimp.check import CHECKS
-from ucurve.generation.sweblimp.make import Settings, make
+from ucurve.generation.sweblimp.make import make
 from ucurve.generation.sweblimp.words import LISTS, list_files, read_lists
 
 EDIT, LENGTH, TEXT, ARTICLE = CHECKS
@@ -25,7 +26,7 @@ PUBLISHED = [
 
 
 def made_pairs(pairs=100, seed=0, **settings):
-    made = make(Settings(**settings), seed)
+    made = make(sweblimp_settings(**settings), seed)
     chooser = Chooser(pairs, seed, made.across)
     rows = [
         {
@@ -67,13 +68,15 @@ def test_a_hundred_pairs_of_each_of_the_25_paradigms_pass_all_checks(pairs):
 
 def test_names_are_those_of_the_published_file(shared):
     [card], root = find_in_folder(shared / "benchmarks" / "swe-blimp")
-    made = make(Settings(), 0)
+    made = make(sweblimp_settings(), 0)
     assert [paradigm.name for paradigm in made.paradigms] == list(dict.fromkeys(load_benchmark(card, root)["paradigm"]))
 
 
 def test_gender_comes_from_the_list(own):
     folder = own("nouns", "hundarna\tcommon", "hundarna\tneuter")
-    [paradigm] = [found for found in make(Settings(lists=folder), 0).paradigms if found.name == "ART. NOUN AGR. GEN."]
+    [paradigm] = [
+        found for found in make(sweblimp_settings(lists=folder), 0).paradigms if found.name == "ART. NOUN AGR. GEN."
+    ]
     drawn = [paradigm.draw(random.Random(seed)) for seed in range(500)]
     found = [(pair.good.split()[2], pair.bad.split()[2]) for pair in drawn if pair.good.split()[3] == "hund"]
     assert set(found) == {("ett", "en")}
@@ -138,7 +141,7 @@ def test_checks_find_faults_of_the_published_file_and_few_besides(shared):
 
 def test_the_treebank_confirms_the_lists(shared):
     files = tuple(sorted((shared / "treebanks").glob("sv_talbanken-ud-*.conllu.gz")))
-    rows = {(row["list"], row["column"]): row for row in make(Settings(treebanks=files), 0).tables["lexicon"]}
+    rows = {(row["list"], row["column"]): row for row in make(sweblimp_settings(treebanks=files), 0).tables["lexicon"]}
     gender = rows["nouns", "gender"]
     assert gender["confirmed"] >= 40
     assert gender["confirmed"] + gender["absent"] == gender["words"] == len(read_lists(list_files(None))["nouns"])
@@ -169,12 +172,12 @@ NOUN = "NOUN\t_\tCase=Nom|Definite=Ind|Gender={}|Number={}"
 )
 def test_a_word_that_contradicts_the_treebank(tmp_path, word, message):
     with pytest.raises(UserError, match=message):
-        make(Settings(treebanks=(treebank(tmp_path / "tb.conllu", word),)), 0)
+        make(sweblimp_settings(treebanks=(treebank(tmp_path / "tb.conllu", word),)), 0)
 
 
 def test_one_of_several_forms_of_the_treebank_is_enough(tmp_path):
     words = [form + "\tstol\t" + NOUN.format("Com", "Plur") for form in ("stoler", "stolar")]
-    table = make(Settings(treebanks=(treebank(tmp_path / "tb.conllu", *words),)), 0).tables["lexicon"]
+    table = make(sweblimp_settings(treebanks=(treebank(tmp_path / "tb.conllu", *words),)), 0).tables["lexicon"]
     assert [row["confirmed"] for row in table if row["list"] == "nouns"] == [1, 0, 0, 1, 0]
 
 
@@ -194,21 +197,21 @@ def test_one_of_several_forms_of_the_treebank_is_enough(tmp_path):
 def test_a_broken_line_of_a_list(own, name, old, new, message):
     folder = own(name, old, new)
     with pytest.raises(UserError, match=message):
-        make(Settings(lists=folder), 0)
+        make(sweblimp_settings(lists=folder), 0)
 
 
 def test_folders_that_hold_no_lists_or_no_words(tmp_path):
     with pytest.raises(UserError, match=r"holds no \*.tsv; allowed: nouns"):
-        make(Settings(lists=tmp_path), 0)
+        make(sweblimp_settings(lists=tmp_path), 0)
     with pytest.raises(UserError, match="no folder"):
-        make(Settings(lists=tmp_path / "none"), 0)
+        make(sweblimp_settings(lists=tmp_path / "none"), 0)
     shutil.copy(LISTS / "nouns.tsv", tmp_path / "noun.tsv")
     with pytest.raises(UserError, match=r"unknown list 'noun' .*Did you mean 'nouns'"):
-        make(Settings(lists=tmp_path), 0)
+        make(sweblimp_settings(lists=tmp_path), 0)
     (tmp_path / "noun.tsv").unlink()
     (tmp_path / "copulas.tsv").write_text("past\tkind\n")
     with pytest.raises(UserError, match=r"copulas.tsv has a header and no line below it"):
-        make(Settings(lists=tmp_path), 0)
+        make(sweblimp_settings(lists=tmp_path), 0)
 
 
 def test_the_command_writes_a_folder_that_can_be_checked(tmp_path, run_command):

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.generation.tse.recognize import recognizes
+from tests.settings import tse_settings
 from ucurve.generation.maker import Chooser
 from ucurve.generation.tse import basque, hindi, swahili
-from ucurve.generation.tse.make import Settings, make, read_suites
+from ucurve.generation.tse.make import make, read_suites
 from ucurve.templates.pair import DrawFailed
 from ucurve.yaml_files import read_yaml
 
@@ -24,7 +25,7 @@ def grammar_of(module):
 @pytest.fixture
 def suite_of(vocabulary):
     def find(language, name, as_published=False):
-        settings = Settings(vocabulary=vocabulary, as_published=as_published)
+        settings = tse_settings(vocabulary=vocabulary, as_published=as_published)
         return next(suite for suite in read_suites(settings, language) if suite.name == name)
 
     return find
@@ -47,14 +48,14 @@ def sentences(suite_of):
 
 
 def test_each_language_has_its_suites(vocabulary):
-    names = [paradigm.name for paradigm in make(Settings(vocabulary=vocabulary), 0).paradigms]
+    names = [paradigm.name for paradigm in make(tse_settings(vocabulary=vocabulary), 0).paradigms]
     assert [sum(name.startswith(language) for name in names) for language in ("basque", "hindi", "swahili")] == [
         8,
         6,
         8,
     ]
     assert {"basque-IO-S_IO_DO_V_AUX", "hindi-S_ne_PossPRN_O_V", "swahili-N_of_Poss_D_AP_V_ni_AN"} < set(names)
-    only = make(Settings(vocabulary=vocabulary, languages="hin"), 0)
+    only = make(tse_settings(vocabulary=vocabulary, languages="hin"), 0)
     assert [paradigm.name.partition("-")[0] for paradigm in only.paradigms] == ["hindi"] * 6
     assert [path.name for path in only.inputs] == ["hindi.csv"]
 
@@ -145,7 +146,7 @@ def test_swahili_sentences(sentences):
 
 
 def test_targets_differ_and_the_same_seed_gives_the_same_pairs(vocabulary):
-    made = make(Settings(vocabulary=vocabulary), 0)
+    made = make(tse_settings(vocabulary=vocabulary), 0)
     outcomes = [[Chooser(20, 3).choose(paradigm) for paradigm in made.paradigms] for _ in range(2)]
     assert [one.pairs for one in outcomes[0]] == [one.pairs for one in outcomes[1]]
     assert all(pair.columns["target_good"] != pair.columns["target_bad"] for one in outcomes[0] for pair in one.pairs)
@@ -168,7 +169,7 @@ def test_what_is_drawn_is_recognized_and_what_is_not_is_not(suite_of, sentences,
 
 @pytest.mark.parametrize("step", [50, pytest.param(6, marks=pytest.mark.long)])
 def test_the_published_sentences_can_be_made(shared, step):
-    settings = Settings(vocabulary=shared / "pairs" / "tse" / "vocabulary", as_published=True)
+    settings = tse_settings(vocabulary=shared / "pairs" / "tse" / "vocabulary", as_published=True)
     suites = [suite for language in LANGUAGES for suite in read_suites(settings, language)]
     assert len(suites) == 22
     for suite in suites:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.settings import tse_settings
 from ucurve.errors import UserError
-from ucurve.generation.tse.make import Settings, make
+from ucurve.generation.tse.make import make
 
 
 def spoil(vocabulary, name, old, new):
@@ -46,7 +47,7 @@ def spoil(vocabulary, name, old, new):
 def test_a_broken_line(vocabulary, name, old, new, message):
     spoil(vocabulary, name, old, new)
     with pytest.raises(UserError, match=message):
-        make(Settings(vocabulary=vocabulary), 0)
+        make(tse_settings(vocabulary=vocabulary), 0)
 
 
 def test_a_form_of_the_auxiliary_that_is_missing(vocabulary, tmp_path, run_command):
@@ -60,17 +61,17 @@ def test_a_form_of_the_auxiliary_that_is_missing(vocabulary, tmp_path, run_comma
 
 def test_files_that_cannot_be_read(vocabulary, tmp_path):
     with pytest.raises(UserError, match=r"vocabulary: no folder .*wrods.*Did you mean"):
-        make(Settings(vocabulary=tmp_path / "wrods"), 0)
+        make(tse_settings(vocabulary=tmp_path / "wrods"), 0)
     file = vocabulary / "hindi.csv"
     file.write_bytes("word,category\n".encode("utf-16"))
     with pytest.raises(UserError, match=r"hindi\.csv.*UTF-8"):
-        make(Settings(vocabulary=vocabulary), 0)
+        make(tse_settings(vocabulary=vocabulary), 0)
     file.unlink()
     with pytest.raises(UserError, match=r"vocabulary: no file .*hindi\.csv"):
-        make(Settings(vocabulary=vocabulary), 0)
-    assert len(make(Settings(vocabulary=vocabulary, languages=("eus", "swa")), 0).paradigms) == 16
+        make(tse_settings(vocabulary=vocabulary), 0)
+    assert len(make(tse_settings(vocabulary=vocabulary, languages=("eus", "swa")), 0).paradigms) == 16
 
 
 def test_a_language_that_has_no_grammar(vocabulary):
-    with pytest.raises(ValueError, match=r"unknown language 'eng'; allowed: eus, hin, swa"):
-        Settings(vocabulary=vocabulary, languages=("eng",))
+    with pytest.raises(UserError, match=r"unknown language 'eng'; allowed: eus, hin, swa"):
+        tse_settings(vocabulary=vocabulary, languages=("eng",))

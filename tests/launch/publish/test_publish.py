@@ -16,12 +16,13 @@ from tests.analysis.synthetic import run_maker, score_row
 from tests.facts import change_run
 from tests.hub import Hub as Served
 from tests.hub import serve
+from tests.settings import publish_command
 from ucurve.analysis.data.runs import find_runs
 from ucurve.errors import RunError, UserError
 from ucurve.eval.api import score
 from ucurve.eval.store.tables import ACCURACY, read_table
 from ucurve.launch.publish.card import overall_accuracies
-from ucurve.launch.publish.publish import publish_command, revisions
+from ucurve.launch.publish.publish import revisions
 from ucurve.storage.run_folder import checkpoints
 from ucurve.training.run.run import train_run
 

@@ -9,16 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ucurve.config import check
+from tests.settings import corpus_settings
 from ucurve.errors import UserError
 from ucurve.templates import demo
 from ucurve.training.corpus.corpus import Corpus, _demo_records
-from ucurve.training.corpus.settings import CorpusSettings
 
 
 def corpus(path, **values):
     paths = [str(one) for one in path] if isinstance(path, list) else str(path)
-    return Corpus(check(CorpusSettings, {"kind": "text", "path": paths, **values}))
+    return Corpus(corpus_settings(kind="text", path=paths, **values))
 
 
 def documents(path, **values):
@@ -186,7 +185,7 @@ class TestFiles:
 
     @pytest.mark.parametrize("path", [None, "", []])
     def test_no_path(self, path):
-        settings = check(CorpusSettings, {"kind": "text", "path": path})
+        settings = corpus_settings(kind="text", path=path)
         assert settings.run_name == "text"
         with pytest.raises(UserError, match=r"data\.path: no value given"):
             list(Corpus(settings).documents())
@@ -232,15 +231,15 @@ class TestSettings:
         ],
     )
     def test_name_comes_from_the_last_part_of_the_path(self, path, name):
-        assert check(CorpusSettings, {"kind": "text", "path": path}).run_name == name
+        assert corpus_settings(kind="text", path=path).run_name == name
 
     def test_name_of_a_folder_given_by_dots(self, tmp_path, monkeypatch):
         (tmp_path / "my-texts").mkdir()
         monkeypatch.chdir(tmp_path / "my-texts")
-        assert check(CorpusSettings, {"kind": "text", "path": "."}).run_name == "my_texts"
+        assert corpus_settings(kind="text", path=".").run_name == "my_texts"
 
     def test_given_name_wins(self):
-        assert check(CorpusSettings, {"kind": "text", "path": "x", "name": "mine"}).run_name == "mine"
+        assert corpus_settings(kind="text", path="x", name="mine").run_name == "mine"
 
     @pytest.mark.parametrize(
         ("values", "message"),
@@ -257,7 +256,7 @@ class TestSettings:
     )
     def test_what_is_not_allowed(self, values, message):
         with pytest.raises(UserError, match=message):
-            check(CorpusSettings, values)
+            corpus_settings(**values)
 
 
 class TestDemo:
@@ -265,7 +264,7 @@ class TestDemo:
         made = []
         monkeypatch.setattr(demo, "training_text", lambda: made.append(1) or iter(["一\n二", "", "三"]))
         _demo_records.cache_clear()
-        corpus = Corpus(check(CorpusSettings, {"kind": "demo"}))
+        corpus = Corpus(corpus_settings(kind="demo"))
         assert corpus.settings.run_name == "demo"
         assert list(corpus.documents()) == ["一\n二", "三"]
         assert list(corpus.documents()) == ["一\n二", "三"]
@@ -273,7 +272,7 @@ class TestDemo:
         _demo_records.cache_clear()
 
     def test_fingerprint_follows_the_grammar(self, monkeypatch, tmp_path):
-        settings = check(CorpusSettings, {"kind": "demo"})
+        settings = corpus_settings(kind="demo")
         original = Path(demo.__file__).parent
         shutil.copytree(original, tmp_path / "generation", ignore=shutil.ignore_patterns("__pycache__"))
         before = Corpus(settings).fingerprint()
@@ -291,7 +290,7 @@ class TestHub:
         monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
 
     def hub(self, **values):
-        return Corpus(check(CorpusSettings, {"kind": "hub", **values}))
+        return Corpus(corpus_settings(kind="hub", **values))
 
     @pytest.fixture
     def dataset(self, tmp_path):
@@ -322,7 +321,7 @@ def test_a_link_is_read_by_its_own_name(tmp_path):
     folder = tmp_path / "corpus"
     folder.mkdir()
     (folder / "a.jsonl").symlink_to(tmp_path / "blob-abc")
-    assert list(Corpus(CorpusSettings("text", path=str(folder))).documents()) == ["天"]
+    assert list(Corpus(corpus_settings("text", path=str(folder))).documents()) == ["天"]
 
 
 def test_the_current_folder_leaves_hidden_folders_out(tmp_path, monkeypatch):
@@ -330,12 +329,12 @@ def test_the_current_folder_leaves_hidden_folders_out(tmp_path, monkeypatch):
     (tmp_path / ".git" / "x.txt").write_text("no text")
     (tmp_path / "a.txt").write_text("天")
     monkeypatch.chdir(tmp_path)
-    assert list(Corpus(CorpusSettings("text", path=".")).documents()) == ["天"]
+    assert list(Corpus(corpus_settings("text", path=".")).documents()) == ["天"]
 
 
 def test_a_file_name_that_is_not_utf8_is_no_obstacle(tmp_path):
     name = os.fsdecode(b"\xd5\xc5.txt")  # GBK
     (tmp_path / name).write_text("天")
-    corpus = Corpus(CorpusSettings("text", path=str(tmp_path)))
+    corpus = Corpus(corpus_settings("text", path=str(tmp_path)))
     assert list(corpus.documents()) == ["天"]
     assert len(corpus.fingerprint()) == 64

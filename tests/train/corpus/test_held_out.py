@@ -5,19 +5,18 @@ import random
 
 import pytest
 
-from ucurve.config import check
+from tests.settings import corpus_settings
 from ucurve.errors import UserError
 from ucurve.templates.demo import HELD_OUT_SENTENCES, held_out_text, training_text
 from ucurve.training.corpus import held_out, readers
 from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.held_out import OtherText, SetApart
-from ucurve.training.corpus.settings import CorpusSettings
 
 LINES = [f"文{number}，{number * number}。" for number in range(2000)]
 
 
 def text_corpus(path, holdout=None, **more):
-    return Corpus(CorpusSettings(kind="text", path=str(path), unit="line", holdout=holdout, **more))
+    return Corpus(corpus_settings(kind="text", path=str(path), unit="line", holdout=holdout, **more))
 
 
 def write_lines(path, lines):
@@ -75,7 +74,7 @@ def test_a_long_document_is_held_out_with_all_its_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "PIECE_CHARACTERS", 50)
     for number in range(20):
         write_lines(tmp_path / f"{number:02}.txt", [f"书{number}第{line}行。" for line in range(30)])
-    corpus = Corpus(CorpusSettings(kind="text", path=str(tmp_path), holdout=0.5))
+    corpus = Corpus(corpus_settings(kind="text", path=str(tmp_path), holdout=0.5))
     training, sample = sample_of(corpus)
     books = {text[: text.index("第")] for text in training}
     assert 0 < len(sample) < 20
@@ -146,7 +145,7 @@ def test_the_demo_makes_further_sentences():
 )
 def test_what_is_not_allowed(values, message):
     with pytest.raises(UserError, match=message):
-        check(CorpusSettings, values)
+        corpus_settings(**values)
 
 
 def test_a_corpus_of_which_nothing_is_left_is_refused(tmp_path):

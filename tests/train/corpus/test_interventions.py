@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
-from ucurve.config import check
+from tests.settings import corpus_settings, tokenizer_settings
 from ucurve.errors import UserError
 from ucurve.storage.files import read_json
 from ucurve.training.corpus import readers
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.corpus.words import count_words
 from ucurve.training.data.store import build_token_store, describe_interventions
-from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
+from ucurve.training.tokenizer.build import build_tokenizer
 
 DOCUMENTS = [
     "She has not seen any cats. He left.\nNobody came.",
@@ -32,7 +31,7 @@ def corpus(path, *steps, documents=DOCUMENTS, unit="record", **more):
     lines = (json.dumps({"text": text}, ensure_ascii=False) for text in documents)
     (path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     values = {"kind": "text", "path": str(path), "unit": unit, "interventions": list(steps), **more}
-    return Corpus(check(CorpusSettings, values))
+    return Corpus(corpus_settings(**values))
 
 
 def step(do, unit, name="step", **more):
@@ -120,12 +119,12 @@ def test_a_long_document_is_changed_as_a_whole_and_cut_again(tmp_path, monkeypat
     text = "".join(f"line {number} here\n" for number in range(30))
     (tmp_path / "a.txt").write_text(text)
     values = {"kind": "text", "path": str(tmp_path), "interventions": [step("drop", "sentence", pattern="line 1")]}
-    parts = list(Corpus(check(CorpusSettings, values)).documents())
+    parts = list(Corpus(corpus_settings(**values)).documents())
     assert len(parts) > 5
     assert [type(part) is str for part in parts] == [True] + [False] * (len(parts) - 1)
     assert "".join(parts) == "".join(line for line in text.splitlines(keepends=True) if "line 1" not in line)
     keep = {**values, "interventions": [step("keep", "document", contains="line 29")]}
-    assert "".join(Corpus(check(CorpusSettings, keep)).documents()) == text
+    assert "".join(Corpus(corpus_settings(**keep)).documents()) == text
 
 
 def test_held_out_text_is_that_of_the_plain_corpus(tmp_path):
@@ -150,7 +149,7 @@ def built(tmp_path):
     filtered = corpus(
         tmp_path / "texts", step("drop", "sentence", "no_any", pattern=r"(?i)\bany\b|任何"), documents=many
     )
-    char = TokenizerSettings(kind="char", name="char")
+    char = tokenizer_settings(kind="char", name="char")
     folders = [build_tokenizer(char, one.settings, tmp_path / "tokenizers") for one in (plain, filtered)]
     return filtered, folders, build_token_store(filtered, folders[1], tmp_path / "cache", processes=1)
 
@@ -236,7 +235,7 @@ MISTAKES = [
 def test_mistakes_are_named(given, message):
     one = {"name": "n", "do": "drop", "unit": "sentence", **given} if isinstance(given, dict) else given
     with pytest.raises(UserError, match=message):
-        check(CorpusSettings, {"kind": "demo", "interventions": [one]})
+        corpus_settings(kind="demo", interventions=[one])
 
 
 def test_two_steps_of_one_name_and_files_that_do_not_fit_are_named(tmp_path):

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import pytest
 
+from tests.settings import corpus_settings
 from ucurve.config import check, compose, plain
 from ucurve.errors import UserError
 from ucurve.training.config import read_request
@@ -15,7 +16,7 @@ TWO = [{"data": "demo", "weight": 0.7}, {"path": "texts/en.txt", "weight": 0.3}]
 
 
 def settings(kind="mixture", parts=TWO, **more):
-    return check(CorpusSettings, {"kind": kind, "parts": parts, **more})
+    return corpus_settings(kind=kind, parts=parts, **more)
 
 
 def test_a_part_has_the_keys_of_the_choice_that_it_is():

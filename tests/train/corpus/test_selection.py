@@ -2,12 +2,11 @@
 
 import pytest
 
-from ucurve.config import check
+from tests.settings import corpus_settings
 from ucurve.errors import UserError
 from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.held_out import OtherText
 from ucurve.training.corpus.selection import select_files
-from ucurve.training.corpus.settings import CorpusSettings
 
 DEFAULT = ("validation*", "test*")
 
@@ -25,7 +24,7 @@ def select(*paths, exclude=DEFAULT):
 
 
 def held_out_files(*paths, **values):
-    corpus = Corpus(check(CorpusSettings, {"kind": "text", "holdout": None, "path": list(map(str, paths)), **values}))
+    corpus = Corpus(corpus_settings(kind="text", holdout=None, path=list(map(str, paths)), **values))
     return sorted(file.name for file in corpus.validation_files)
 
 
@@ -127,13 +126,13 @@ class TestWhatIsLeftOut:
 def test_held_out_text_of_another_form_counts_beside_newer_forms(tmp_path):
     make(tmp_path, "big.train", "validation.txt")
     assert held_out_files(tmp_path) == ["validation.txt"]
-    corpus = Corpus(CorpusSettings(kind="text", path=str(tmp_path), holdout=None))
+    corpus = Corpus(corpus_settings(kind="text", path=str(tmp_path), holdout=None))
     assert isinstance(corpus.held_out(), OtherText)
 
 
 def test_notes_are_said(tmp_path, capsys):
     make(tmp_path, "big.train", "README.txt")
-    Corpus(CorpusSettings(kind="text", path=str(tmp_path))).say_notes()
+    Corpus(corpus_settings(kind="text", path=str(tmp_path))).say_notes()
     assert "left out 1 file about the corpus (.txt: README.txt)" in capsys.readouterr().err
 
 
@@ -147,4 +146,4 @@ def test_notes_are_said(tmp_path, capsys):
     ],
 )
 def test_names_of_runs_are_those_of_older_versions(path, name):
-    assert CorpusSettings(kind="text", path=path).run_name == name
+    assert corpus_settings(kind="text", path=path).run_name == name

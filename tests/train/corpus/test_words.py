@@ -6,10 +6,10 @@ import tempfile
 
 import pytest
 
+from tests.settings import corpus_settings
 from ucurve.errors import UserError
 from ucurve.training.corpus import parallel, words
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.corpus.words import check_counter, count_words, find_word_count, most_tokens_per_word
 
 needs_jieba = pytest.mark.skipif(importlib.util.find_spec("jieba") is None, reason="jieba is not installed")
@@ -20,7 +20,7 @@ def corpus_of(folder, texts, **settings):
     folder.mkdir(exist_ok=True)
     lines = (json.dumps({"text": text}, ensure_ascii=False) for text in texts)
     (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    return Corpus(CorpusSettings(kind="text", path=str(folder), **settings))
+    return Corpus(corpus_settings(kind="text", path=str(folder), **settings))
 
 
 def count(corpus, counter, cache, processes=1):
@@ -57,7 +57,7 @@ def test_a_long_text_file_is_counted_in_parts_and_in_processes(tmp_path, monkeyp
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "a.txt").write_text("one two three\r\nfour  five\n\n" * 40_000)
-    corpus = Corpus(CorpusSettings(kind="text", path=str(folder), unit="line"))
+    corpus = Corpus(corpus_settings(kind="text", path=str(folder), unit="line"))
     assert count(corpus, "whitespace", tmp_path / "one", 1) == 200_000
     assert count(corpus, "whitespace", tmp_path / "two", 2) == 200_000
 
@@ -85,7 +85,7 @@ def test_other_text_and_a_damaged_record_are_counted_again(tmp_path):
 def test_the_estimate_is_an_upper_bound_for_characters_as_tokens(tmp_path):
     corpus = corpus_of(tmp_path / "books", ["ab c", "d\ne"])
     assert most_tokens_per_word(corpus, "whitespace") == ((4 + 1 + 3 + 1) / 4, "measured in its first records")
-    hub = Corpus(CorpusSettings(kind="hub", dataset="owner/name"))
+    hub = Corpus(corpus_settings(kind="hub", dataset="owner/name"))
     assert most_tokens_per_word(hub, "jieba") == (2.0, "assumed, as nothing is fetched")
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import AutoTokenizer, ByT5Tokenizer, PreTrainedTokenizerFast
 
+from tests.settings import corpus_settings
 from ucurve.token_stream.order import Batches
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.data.store import build_token_store
 from ucurve.training.run.run import train_run
 from ucurve.training.tokenizer.vocabulary import count_unknown_bytes
@@ -97,7 +97,7 @@ def corpus_of(folder, lines, held_out):
     folder.mkdir(parents=True)
     (folder / "train.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "validation.txt").write_text("\n".join(held_out) + "\n", encoding="utf-8")
-    return Corpus(CorpusSettings(kind="text", path=str(folder), unit="line", holdout=None))
+    return Corpus(corpus_settings(kind="text", path=str(folder), unit="line", holdout=None))
 
 
 def size(lines):
@@ -144,7 +144,7 @@ def test_a_step_has_the_bytes_of_the_part_that_it_is_of(tokenizers, tmp_path):
     for name, text in texts.items():
         corpus_of(tmp_path / name, [text] * 60, [text])
     parts = [{"name": name, "data": {"kind": "text", "path": str(tmp_path / name), "unit": "line"}} for name in texts]
-    corpus = Corpus(CorpusSettings(kind="stages", parts=(parts[0] | {"tokens": 256}, parts[1])))
+    corpus = Corpus(corpus_settings(kind="stages", parts=(parts[0] | {"tokens": 256}, parts[1])))
     batches = Batches.over(build_token_store(corpus, folder, tmp_path / "cache", processes=1), 0, 16, 8)
     pieces = AutoTokenizer.from_pretrained(folder)
     for step, text in ((1, texts["spaces"]), (4, texts["dense"])):

@@ -14,14 +14,14 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Metaspace, Sequence, Split
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
+from tests.settings import corpus_settings, tokenizer_settings
 from ucurve.errors import RunError, UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.training.corpus import parallel, readers
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.data.encode import character_encoder, encode, encode_documents, make_recipe
 from ucurve.training.data.store import build_token_store, check_budget, save_unigram_counts
-from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer
+from ucurve.training.tokenizer.build import build_tokenizer
 from ucurve.training.tokenizer.characters import survey
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,12 +37,12 @@ def write_corpus(folder, documents):
     folder.mkdir(exist_ok=True)
     lines = (json.dumps({"text": text}, ensure_ascii=False) for text in documents)
     (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    return Corpus(CorpusSettings(kind="text", path=str(folder)))
+    return Corpus(corpus_settings(kind="text", path=str(folder)))
 
 
 def tokenizer_for(corpus, root, kind="char"):
     sizes = {"word": 60, "bpe": 300}
-    return build_tokenizer(TokenizerSettings(kind=kind, name=kind, vocab_size=sizes.get(kind)), corpus.settings, root)
+    return build_tokenizer(tokenizer_settings(kind=kind, name=kind, vocab_size=sizes.get(kind)), corpus.settings, root)
 
 
 def whole(store):
@@ -227,9 +227,9 @@ class TestCache:
     def test_two_processes_build_at_once(self, tmp_path):
         code = (
             "import sys; from pathlib import Path; from ucurve.training.corpus.corpus import *; from ucurve.training.tokenizer.build import *; "
-            "from ucurve.training.data.store import *; root = Path(sys.argv[1]); "
-            "settings = CorpusSettings(kind='text', path=str(root / 'books')); "
-            "folder = build_tokenizer(TokenizerSettings(kind='char', name='char'), settings, root / 'out'); "
+            "from tests.settings import corpus_settings, tokenizer_settings; from ucurve.training.data.store import *; root = Path(sys.argv[1]); "
+            "settings = corpus_settings(kind='text', path=str(root / 'books')); "
+            "folder = build_tokenizer(tokenizer_settings(kind='char', name='char'), settings, root / 'out'); "
             "print(build_token_store(Corpus(settings), folder, root / 'cache', processes=1).sha256)"
         )
         start = [subprocess.PIPE, subprocess.PIPE]
@@ -336,7 +336,7 @@ class TestEncoding:
 
 def write_text(path, text):
     path.write_text(text, encoding="utf-8")
-    return Corpus(CorpusSettings(kind="text", path=str(path)))
+    return Corpus(corpus_settings(kind="text", path=str(path)))
 
 
 class TestLongTextFile:

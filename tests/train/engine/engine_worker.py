@@ -13,18 +13,15 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from ucurve.training.config import EngineSettings
+from tests.settings import engine_settings, optimizer_settings
 from ucurve.training.engine import engine as engine_module
 from ucurve.training.engine import micro_batch
 from ucurve.training.engine.deepspeed import DeepSpeedEngine
 from ucurve.training.engine.engine import TorchEngine
 from ucurve.training.engine.processes import connect, read_processes
 from ucurve.training.model.neox import PythiaShape
-from ucurve.training.optim import OptimizerSettings
 
-OPTIMIZER = OptimizerSettings(
-    learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
-)
+OPTIMIZER = optimizer_settings(learning_rate=1e-3, warmup=0.1)
 HALF, STEPS, SEQUENCES = 16, 20, 12
 CPU = torch.device("cpu")
 STAGES = (None, 0, 1, 2)  # torch and DeepSpeed's
@@ -34,7 +31,7 @@ def make(stage, processes, precision="float32", micro_batch=3, seed=0, optimizer
     model = PythiaShape(2, 32, 4, 64, dropout, dropout).build_model(40, 8, 0, seed)
     if stage is None:
         return TorchEngine(model, optimizer, micro_batch, CPU, precision, processes=processes, **more)
-    settings = EngineSettings("deepspeed", micro_batch, "cpu", stage, precision=precision, **more)
+    settings = engine_settings(kind="deepspeed", micro_batch=micro_batch, zero_stage=stage, precision=precision, **more)
     return DeepSpeedEngine(model, OPTIMIZER, settings, processes, CPU)
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
+from tests.settings import engine_settings
 from tests.train.engine.engine_worker import HALF
 from tests.train.launching import finish, start
 from ucurve.errors import UserError
-from ucurve.training.config import EngineSettings
 from ucurve.training.engine.deepspeed_config import build_config, read_override
 
 pytest.importorskip("deepspeed")
@@ -146,7 +146,7 @@ def test_a_gradient_that_is_not_finite_leaves_the_weights(results):
 
 
 def settings(**more):
-    return EngineSettings(kind="deepspeed", micro_batch=4, device="cpu", **more)
+    return engine_settings(kind="deepspeed", micro_batch=4, **more)
 
 
 @pytest.mark.parametrize("name", ["ds.json", "ds.yaml"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.settings import optimizer_settings, rate_settings
 from ucurve.errors import RunError, UserError
 from ucurve.training.engine import engine as engine_module
 from ucurve.training.engine import micro_batch
@@ -17,11 +18,9 @@ from ucurve.training.engine.processes import Processes
 from ucurve.training.model import hidden as hidden_module
 from ucurve.training.model.hidden import make_hidden_states
 from ucurve.training.model.neox import PythiaShape
-from ucurve.training.optim import OptimizerSettings, learning_rate
+from ucurve.training.optim import learning_rate
 
-OPTIMIZER = OptimizerSettings(
-    learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
-)
+OPTIMIZER = optimizer_settings(learning_rate=1e-3, warmup=0.1)
 
 
 def make_engine(micro_batch=8, seed=0, **more):
@@ -234,10 +233,10 @@ def test_several_processes_take_the_devices_of_their_ranks(settings_of):
 
 
 def test_learning_rate_warms_up_from_above_zero_and_ends_at_the_minimum():
-    rates = [learning_rate(OPTIMIZER, step, 100) for step in range(1, 101)]
+    rates = [learning_rate(OPTIMIZER, step, 100, rate_settings()) for step in range(1, 101)]
     assert rates[:10] == pytest.approx([1e-4 * step for step in range(1, 11)])
     assert rates[9] == max(rates)
     assert rates[-1] == pytest.approx(1e-4)
     assert rates[54] == pytest.approx(5.5e-4), "half-way between peak and minimum in the middle of the decay"
     assert all(later <= earlier for earlier, later in itertools.pairwise(rates[9:]))
-    assert learning_rate(OPTIMIZER, 1, 1) == 1e-3
+    assert learning_rate(OPTIMIZER, 1, 1, rate_settings()) == 1e-3

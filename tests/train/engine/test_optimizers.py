@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from tests.settings import optimizer_settings, rate_scales
 from ucurve.config import compose
 from ucurve.errors import RunError, UserError
 from ucurve.training.config import read_request
@@ -20,11 +21,8 @@ from ucurve.training.engine.optimizers import (
 from ucurve.training.engine.processes import Processes
 from ucurve.training.model.library import LibraryModel
 from ucurve.training.model.neox import PythiaShape
-from ucurve.training.optim import OptimizerSettings, RateScales
 
-ADAMW = OptimizerSettings(
-    learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
-)
+ADAMW = optimizer_settings(learning_rate=1e-3, warmup=0.1)
 MUON = replace(ADAMW, kind="muon")
 TIED = LibraryModel(
     "gpt2", '{"n_embd": 32, "n_layer": 1, "n_head": 4, "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0}'
@@ -85,7 +83,7 @@ def test_a_step_of_muon_has_equal_singular_values_and_the_size_of_one_of_adamw(m
 
 
 def test_the_rate_of_a_group_is_multiplied(model):
-    scale = RateScales(embedding=10.0, rest=0.5)
+    scale = rate_scales(embedding=10.0, rest=0.5)
     before = {name: one.detach().clone() for name, one in model.named_parameters()}
     for one in model.parameters():
         one.grad = torch.ones_like(one)

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.settings import optimizer_settings
 from tests.train.tiny_models import TINY
 from ucurve.config import compose
 from ucurve.training.config import read_settings
@@ -10,12 +11,10 @@ from ucurve.training.engine.optimizers import make_optimizers, parameter_groups
 from ucurve.training.model.library import LibraryModel, parameters_by_group
 from ucurve.training.model.neox import PythiaShape
 from ucurve.training.model.parameters import flops_6nd
-from ucurve.training.optim import OptimizerSettings, muon_flops
+from ucurve.training.optim import muon_flops
 from ucurve.training.plan import describe_plan, make_plan, warn_of_flops
 
-MUON = OptimizerSettings(
-    learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0, kind="muon"
-)
+MUON = optimizer_settings(learning_rate=1e-3, warmup=0.1, kind="muon")
 
 PYTHIA = {  # published parameter counts: total, without embeddings (Biderman et al. 2023, Table 1; model cards)
     "70m": (PythiaShape(6, 512, 8, 2048), 70_426_624, 18_915_328),

@@ -7,12 +7,12 @@ import pytest
 import torch
 from transformers import AutoConfig
 
+from tests.settings import optimizer_settings
 from ucurve.errors import UserError
 from ucurve.training.engine.optimizers import parameter_groups
 from ucurve.training.model.library import LibraryModel, parameters_by_group
 from ucurve.training.model.neox import PythiaShape
 from ucurve.training.model.refusals import dropout_shares, refuse_behaviour
-from ucurve.training.optim import OptimizerSettings
 
 VOCABULARY, LENGTH, WIDTH, LAYERS = 80, 16, 32, 3
 PLAIN = {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "num_attention_heads": 4, "intermediate_size": 48}
@@ -26,9 +26,7 @@ FAMILIES = {
     "lstm": {"hidden_size": WIDTH, "num_hidden_layers": LAYERS},
     "mamba": {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "state_size": 8, "time_step_rank": 2},
 }
-OPTIMIZER = OptimizerSettings(
-    learning_rate=1e-3, minimum=0.1, warmup=0.1, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
-)
+OPTIMIZER = optimizer_settings(learning_rate=1e-3, warmup=0.1)
 
 
 def design(family, **keys):

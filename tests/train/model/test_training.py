@@ -7,17 +7,15 @@ import torch
 from torch.overrides import TorchFunctionMode
 from transformers import AutoModelForCausalLM
 
+from tests.settings import optimizer_settings
 from tests.train.model.test_library import FAMILIES, LENGTH, NO_DROPOUT, PLAIN, VOCABULARY, WIDTH, design
 from ucurve.training.engine.engine import TorchEngine
 from ucurve.training.model import loss as loss_module
 from ucurve.training.model.hidden import make_hidden_states
 from ucurve.training.model.library import LibraryModel
 from ucurve.training.model.loss import summed_loss
-from ucurve.training.optim import OptimizerSettings
 
-OPTIMIZER = OptimizerSettings(
-    learning_rate=3e-3, minimum=0.1, warmup=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0
-)
+OPTIMIZER = optimizer_settings(learning_rate=3e-3)
 STEPS = 20
 
 

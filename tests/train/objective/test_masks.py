@@ -5,18 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ucurve.config import check
+from tests.settings import objective_settings
 from ucurve.errors import UserError
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.objective.masks import HELD_OUT_RATE, Masking
-from ucurve.training.objective.settings import ObjectiveSettings
 
 VOCABULARY, MASK, SPECIAL = 50, 49, (0, 1, 49)
 IS_TEXT = np.isin(np.arange(VOCABULARY), SPECIAL, invert=True)
 
 
 def masking(seed=0, steps=10, begins=None, kind="masked", **keys):
-    return Masking(ObjectiveSettings(kind=kind, **keys), seed, steps, MASK, IS_TEXT, begins)
+    return Masking(objective_settings(kind=kind, **keys), seed, steps, MASK, IS_TEXT, begins)
 
 
 def draw(sequences=400, length=64, seed=0):
@@ -128,4 +127,4 @@ MESSAGES = [
 @pytest.mark.parametrize(("keys", "message"), MESSAGES)
 def test_mistakes_are_named(keys, message):
     with pytest.raises(UserError, match=message):
-        check(ObjectiveSettings, keys)
+        objective_settings(**keys)

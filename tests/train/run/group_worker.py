@@ -16,7 +16,7 @@ from ucurve.errors import UcurveError
 from ucurve.eval.run import score_run
 from ucurve.eval.scoring import sharing
 from ucurve.eval.scoring.causal import trie
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.training.engine.processes import connect, read_processes
 from ucurve.training.engine.signals import Interrupted, StopSignals
 from ucurve.training.run.group import score_in_all
@@ -48,7 +48,7 @@ def main(run, root, how=None):
         hinder(how)
     if how == "missing" and processes.rank == 1:
         root = f"{root}/nowhere"
-    settings = ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=Path(root), linking=("lp",))
+    settings = score_settings(benchmarks=("zhoblimp",), benchmark_root=Path(root), linking=("lp",))
     began = time.monotonic()
     with StopSignals(launched=True) as signals:
         try:

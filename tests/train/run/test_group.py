@@ -10,7 +10,7 @@ import pytest
 from tests.train.conftest import CHARACTERS
 from tests.train.launching import finish, start
 from ucurve.eval.run import score_run
-from ucurve.eval.settings import ScoreSettings
+from ucurve.eval.settings import score_settings
 from ucurve.training.run.run import train_run
 
 WORKER = Path(__file__).with_name("group_worker.py")
@@ -43,7 +43,7 @@ def scores(run):
 @pytest.fixture
 def alone(run, benchmark_root):
     """What one process writes; it is removed again."""
-    score_run(run, ScoreSettings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, linking=("lp",)))
+    score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, linking=("lp",)))
     files = scores(run)
     assert len(files) == 6, "scores, keys and rows of two checkpoints"
     shutil.rmtree(run / "eval")

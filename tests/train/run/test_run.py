@@ -12,6 +12,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.facts import change_run
+from tests.settings import verify_command
 from tests.train.launching import finish, start
 from tests.train.run.interrupting import train_cut_off
 from ucurve.errors import BusyError, RunError, UserError
@@ -28,7 +29,7 @@ from ucurve.training.run_folder import records
 from ucurve.training.run_folder.checkpoint import describe_files
 from ucurve.training.run_folder.records import MetricsLog
 from ucurve.training.tokenizer.characters import Survey
-from ucurve.training.verify import run_faults, verify_command
+from ucurve.training.verify import run_faults
 
 LAST = "checkpoints/step00000012/model.safetensors"
 

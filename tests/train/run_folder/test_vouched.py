@@ -9,6 +9,7 @@ import pytest
 
 from tests.facts import run_facts, write_run
 from tests.flips import write_inputs
+from tests.settings import verify_command
 from ucurve.config import compose
 from ucurve.errors import DamagedError, RunError
 from ucurve.storage.facts import own_faults, read_run_facts
@@ -18,7 +19,7 @@ from ucurve.training.replay import open_batches
 from ucurve.training.run.run import train_run
 from ucurve.training.run_folder.records import MetricsLog, RunRecord
 from ucurve.training.run_folder.resume import find_newest_state, metrics_sha256, save_state, state_faults
-from ucurve.training.verify import run_faults, verify_command
+from ucurve.training.verify import run_faults
 
 FACTS = run_facts()
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ucurve.training.corpus.settings import CorpusSettings
+from tests.settings import corpus_settings
 from ucurve.training.tokenizer import beginning
 from ucurve.training.tokenizer.beginning import survey_beginning
 
@@ -24,7 +24,7 @@ def reads_little(monkeypatch):
 
 
 def corpus(path):
-    return CorpusSettings(kind="text", path=str(path), unit="line")
+    return corpus_settings(kind="text", path=str(path), unit="line")
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
@@ -62,5 +62,5 @@ def test_what_tells_nothing_is_no_estimate(tmp_path):
     (tmp_path / "b.jsonl").write_text('{"other": 1}\n')
     for path in ("a.parquet", "b.jsonl", "none.txt"):
         assert survey_beginning(corpus(tmp_path / path)) is None
-    assert survey_beginning(CorpusSettings(kind="hub", dataset="owner/name")) is None
-    assert survey_beginning(CorpusSettings(kind="text")) is None
+    assert survey_beginning(corpus_settings(kind="hub", dataset="owner/name")) is None
+    assert survey_beginning(corpus_settings(kind="text")) is None

@@ -19,14 +19,13 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, BertTokenizerFast, ByT5Tokenizer, PreTrainedTokenizerFast
 
 from tests.hub_repositories import sentencepiece_model
-from ucurve.config import check
+from tests.settings import corpus_settings
+from tests.settings import tokenizer_settings as usual_settings
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.storage.files import new_file
 from ucurve.templates.demo import training_text
-from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.tokenizer.build import (
-    TokenizerSettings,
     build_tokenizer,
     expected_vocabulary,
     say_script,
@@ -47,14 +46,14 @@ EOS, BOS = {"eos_token": "<eos>"}, {"bos_token": "<s>", "unk_token": "<unk>"}
 def corpus_file(folder, text=TEXT, name="mini.txt"):
     path = folder / name
     path.write_bytes(text.encode())
-    return CorpusSettings(kind="text", path=str(path))
+    return corpus_settings(kind="text", path=str(path))
 
 
 def tokenizer_settings(kind, **values):
     """Settings of a small tokenizer; ``char`` and ``word`` have every character."""
     sizes = {"word": 60, "bpe": 300}
     coverage = {"coverage": 1.0} if kind in ("char", "word") else {}
-    return check(TokenizerSettings, {"kind": kind, "name": kind, "vocab_size": sizes.get(kind), **coverage, **values})
+    return usual_settings(kind, **{"vocab_size": sizes.get(kind), **coverage, **values})
 
 
 @pytest.fixture(scope="module")
@@ -477,7 +476,7 @@ class TestForeign:
     ],
 )
 def test_a_tokenizer_is_named_after_its_path(path, name):
-    assert check(TokenizerSettings, {"kind": "hub", "path": path, "name": None}).name == name
+    assert usual_settings("hub", path=path, name=None).name == name
 
 
 @pytest.mark.parametrize(
@@ -509,19 +508,19 @@ class TestExpectedVocabulary:
 
     def test_of_a_text_that_is_not_here(self, tmp_path):
         wanted = tokenizer_settings("char", vocab_size=12142)
-        corpus = CorpusSettings(kind="hub", dataset="owner/name")
+        corpus = corpus_settings(kind="hub", dataset="owner/name")
         note = "(expected; the tokenizer is not built yet)"
         assert self.expected(wanted, corpus, tmp_path) == (12142, note)
 
     def test_without_a_corpus(self, tmp_path):
-        assert self.expected(tokenizer_settings("word"), CorpusSettings(kind="text"), tmp_path)[0] == 60
+        assert self.expected(tokenizer_settings("word"), corpus_settings(kind="text"), tmp_path)[0] == 60
 
     @pytest.mark.parametrize("expected", [None, 60])
     def test_of_a_folder_that_is_here(self, tmp_path, expected):
         wanted = tokenizer_settings("hub", name="mine", path=str(save_bert(tmp_path / "bert")), vocab_size=expected)
         found = self.expected(wanted, corpus_file(tmp_path), tmp_path / "out")
         assert found == (9, f"(of {tmp_path / 'bert'})")
-        assert self.expected(wanted, CorpusSettings(kind="text"), tmp_path / "out") == found
+        assert self.expected(wanted, corpus_settings(kind="text"), tmp_path / "out") == found
         assert not (tmp_path / "out").exists()
 
     def test_of_a_folder_that_cannot_be_read(self, tmp_path):
@@ -534,7 +533,7 @@ class TestExpectedVocabulary:
     def test_unknown_size(self, tmp_path):
         with pytest.raises(UserError, match=r"tokenizer=mine is not built yet and tokenizer\.vocab_size is not set"):
             wanted = tokenizer_settings("hub", name="mine", path="some/id")
-            self.expected(wanted, CorpusSettings(kind="text"), tmp_path)
+            self.expected(wanted, corpus_settings(kind="text"), tmp_path)
 
 
 @pytest.mark.parametrize(

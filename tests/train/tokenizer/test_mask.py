@@ -2,9 +2,10 @@
 
 import pytest
 
+from tests.settings import tokenizer_settings
 from tests.train.tokenizer.test_build import BOS, TEXT, corpus_file, save_bert, save_sentence_piece
 from ucurve.huggingface.pretrained import load_tokenizer
-from ucurve.training.tokenizer.build import TokenizerSettings, build_tokenizer, find_tokenizer
+from ucurve.training.tokenizer.build import build_tokenizer, find_tokenizer
 from ucurve.training.tokenizer.folder import tokenizer_files
 from ucurve.training.tokenizer.vocabulary import begins_word, vocabulary_size
 
@@ -12,7 +13,7 @@ SIZES = {"char": None, "word": 60, "bpe": 300}
 
 
 def build(folder, kind, with_mask, text=TEXT * 20, **keys):
-    settings = TokenizerSettings(kind=kind, name=keys.pop("name", kind), vocab_size=SIZES.get(kind), **keys)
+    settings = tokenizer_settings(kind=kind, name=keys.pop("name", kind), vocab_size=SIZES.get(kind), **keys)
     return build_tokenizer(settings, corpus_file(folder, text), folder / "out", with_mask)
 
 
@@ -45,7 +46,7 @@ def test_a_tokenizer_of_the_hub_without_a_mask_gets_one(tmp_path):
     tokenizer = load_tokenizer(folder)
     assert tokenizer.mask_token_id == vocabulary_size(load_tokenizer(source))
     assert tokenizer("中 a").input_ids == load_tokenizer(source)("中 a").input_ids
-    settings = TokenizerSettings(kind="hub", name="mine", path=str(source))
+    settings = tokenizer_settings(kind="hub", name="mine", path=str(source))
     assert find_tokenizer(settings, corpus_file(tmp_path, "中 a"), tmp_path / "out", with_mask=True) == folder
     assert find_tokenizer(settings, corpus_file(tmp_path, "中 a"), tmp_path / "out") is None
 

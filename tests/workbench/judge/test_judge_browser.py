@@ -10,10 +10,10 @@ pytest.importorskip("uvicorn", reason="the workbench's server is not installed (
 import uvicorn
 
 from tests.analysis.report.browser import open_browser
+from tests.settings import workbench_settings
 from ucurve.workbench.judge.room import judge_room
 from ucurve.workbench.login import Login
 from ucurve.workbench.server import make_app
-from ucurve.workbench.settings import WorkbenchSettings
 
 expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
 PARADIGMS = ("A_not_A_order", "adverb_order")
@@ -22,7 +22,7 @@ PARADIGMS = ("A_not_A_order", "adverb_order")
 @contextmanager
 def opened(projects):
     """The workbench with this room alone, on a port that is free."""
-    settings = WorkbenchSettings(projects=projects, port=0)
+    settings = workbench_settings(projects=projects, port=0)
     login = Login(None)
     app = make_app(settings, [judge_room(settings)], login)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 pytest.importorskip("starlette", reason="the workbench's server is not installed (extra workbench)")
+from tests.settings import workbench_settings
 from tests.validation.making import write_benchmark
 from tests.workbench.clients import open_client
 from ucurve.workbench.judge import questionnaires
 from ucurve.workbench.judge.room import judge_room
-from ucurve.workbench.settings import WorkbenchSettings
 
 ORIGIN = "http://127.0.0.1:7860"
 SMALL = {"per_paradigm": 2, "training": 2, "pairs_per_page": 3, "formats": ["pcibex", "labelstudio"]}
@@ -24,7 +24,7 @@ class Browser:
 
     def __init__(self, projects):
         self.projects = projects
-        settings = WorkbenchSettings(projects=projects)
+        settings = workbench_settings(projects=projects)
         self.client = open_client(settings, [judge_room(settings)], ORIGIN, headers={"origin": ORIGIN})
 
     def get(self, path, **query):
