@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
-from ucurve.config_files import completed
+from ucurve.config_files import choices, completed
 from ucurve.errors import DamagedError, UserError
 from ucurve.fields import STRICT, Folder, Name, Seed, format_count, format_words, parse_count, parse_words
 from ucurve.storage.facts import (
@@ -52,6 +52,8 @@ from ucurve.training.objective.settings import ObjectiveSettings
 from ucurve.training.optim import OptimizerSettings, RateSettings, usual_optimizer, usual_rate
 from ucurve.training.tokenizer.build import TokenizerSettings
 
+# Groups whose keys are of a kind: a file of the user's own takes those that it leaves out from the file of its kind.
+_OF_A_KIND = ("data", "tokenizer", "schedule", "engine", "rate")
 _ALL_OF_MASKS = "objective/hybrid.yaml"  # the one file that has every key of ``ObjectiveSettings``
 
 
@@ -575,7 +577,7 @@ def _read_start(values: Configuration) -> Configuration:
 def _read_request(values: Configuration) -> RunRequest:
     words = parse_words(values.get("tokens"))
     if words is not None:
-        return check(RunRequest, _choose_objective(values) | {"tokens": None, "words": words})
+        return check(RunRequest, _complete(values) | {"tokens": None, "words": words})
     return read_settings(values)
 
 
@@ -585,16 +587,23 @@ def read_settings(values: Configuration) -> RunSettings:
     Raises:
         UserError: listing every problem.
     """
-    settings = check(RunSettings, {"tokens": None} | _choose_objective(values))
+    settings = check(RunSettings, {"tokens": None} | _complete(values))
     return settings.with_tokens(settings.tokens)
 
 
-def _choose_objective(values: Configuration) -> Configuration:
-    """Put the objective of the model in the place of ``objective=auto``, and add keys of masks that it lacks."""
+def _complete(values: Configuration) -> Configuration:
+    """Add what a file of the user's own leaves out, and put the objective of the model in the place of ``auto``."""
+    added: dict[str, object] = {}
+    for group in _OF_A_KIND:
+        given = values.get(group)
+        if isinstance(given, dict) and (file := f"{group}/{given.get('kind')}.yaml") in choices(group):
+            usual = completed(file, {})
+            of_group = usual.get(group)  # a file of ``rate`` has keys of other groups beside its own
+            added[group] = (of_group if isinstance(of_group, dict) else usual) | given
     given, model = values.get("objective"), values.get("model")
-    if not isinstance(given, dict):
-        return values
-    kind = given.get("kind")
-    if kind == "auto" and isinstance(model, dict):
-        kind = model.get("objective", "causal")
-    return values | {"objective": completed(_ALL_OF_MASKS, given | {"kind": kind})}
+    if isinstance(given, dict):
+        kind = given.get("kind")
+        if kind == "auto" and isinstance(model, dict):
+            kind = model.get("objective", "causal")
+        added["objective"] = completed(_ALL_OF_MASKS, given | {"kind": kind})
+    return values | added

@@ -12,6 +12,7 @@ from ucurve.arguments import quoted_where_needed, read_arguments, with_lists
 from ucurve.config import check, compose, compose_cells, compose_command_line, resolve, sweep
 from ucurve.errors import UserError
 from ucurve.eval.settings import ScoreSettings, score_settings
+from ucurve.training.config import read_request
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -234,6 +235,24 @@ def test_groups_of_ones_own_are_found_wherever_the_overrides_go(tmp_path, monkey
     assert compose("train", overrides)["schedule"]["count"] == 5
     with pytest.raises(UserError, match=r"unknown schedule 'main'; allowed: .*Did you mean 'mine'\?"):
         compose("train", [*overrides[:-1], "schedule=main"])
+
+
+@pytest.mark.parametrize(
+    ("group", "text", "key", "value"),
+    [
+        ("data", "kind: text\npath: texts\nbenchmarks: []\n", "unit", "line"),
+        ("engine", "kind: torch\n", "micro_batch", "auto"),
+        ("rate", "kind: wsd\n", "decay", 0.2),
+        ("schedule", "kind: linear\ncount: 5\n", "steps", ()),
+        ("tokenizer", "kind: char\nname: own\n", "vocab_size", 12142),
+    ],
+)
+def test_a_file_of_ones_own_leaves_out_what_the_file_of_its_kind_says(tmp_path, group, text, key, value):
+    (tmp_path / group).mkdir()
+    (tmp_path / group / "mine.yaml").write_text(text)
+    words = ["tokens=5M", "data=demo", f"{group}=mine"] if group != "data" else ["tokens=5M", "data=mine"]
+    settings = read_request(compose("train", read_arguments(["--config-dir", str(tmp_path), *words])))
+    assert getattr(getattr(settings, group), key) == value
 
 
 def test_a_folder_of_groups_that_is_not_there_is_a_mistake(tmp_path, monkeypatch):
