@@ -4,12 +4,9 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from pydantic import BeforeValidator, Field
-from pydantic.dataclasses import dataclass
 
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.settings import AnalyzeSettings
@@ -24,7 +21,6 @@ from ucurve.cli import run
 from ucurve.config import check
 from ucurve.config_files import completed
 from ucurve.errors import UserError
-from ucurve.fields import STRICT, as_tuple
 from ucurve.text_table import format_table
 
 _DEPTHS = np.array([0.03, 0.05, 0.10])
@@ -32,27 +28,15 @@ _MORE = (0, 1, 2, 5)  # seeds
 _WIDTH, _LONGEST = 110, 28  # letters of a line, and of a phenomenon
 
 
-@dataclass(frozen=True, config=STRICT, kw_only=True)
-class PowerSettings:
-    """Whose curves to judge; conf/power.yaml describes every key."""
-
-    runs: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
-    out: str
-    benchmark: str | None
-    linking: str | None
-    cluster: Annotated[str, Field(min_length=1)]
-
-
 def power_command(values: dict[str, object]) -> None:
     """Print a table for each benchmark and line of runs, and write one with all of them."""
-    asked = check(PowerSettings, values)
-    out = Path(asked.out)
+    settings = check(AnalyzeSettings, completed("analyze.yaml", values))
+    out = Path(settings.out)
     if any(path.is_file() for path in (out, *out.parents)):
-        raise UserError(f"out={asked.out} is a file or lies below one; give a folder")
-    settings = check(AnalyzeSettings, completed("analyze.yaml", vars(asked)))
+        raise UserError(f"out={settings.out} is a file or lies below one; give a folder")
     notes: list[str] = []
     lines: list[str] = []
-    for scored in read_study(find_runs(asked.runs), settings).benchmarks():
+    for scored in read_study(find_runs(settings.runs), settings).benchmarks():
         shapes = read_shapes(scored)
         if shapes is None or not shapes.estimates:
             notes += [f"{scored.benchmark}: no curve could be tested.", *(shapes.notes if shapes else ())]

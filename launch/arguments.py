@@ -6,6 +6,7 @@ from typing import Literal, TypeVar
 
 from ucurve.arguments import MULTIRUN
 from ucurve.config import check, compose, compose_cells, sweep
+from ucurve.config_files import load
 from ucurve.text_table import format_table
 from ucurve.training.grid.cells import Cell, grid_cells
 
@@ -15,7 +16,7 @@ Settings = TypeVar("Settings")
 
 def split_arguments(kind: type[Settings], name: str, arguments: Sequence[str]) -> tuple[Settings, list[str]]:
     """Read a command's own keys, those of ``conf/<name>.yaml``, and return them with the arguments that are left."""
-    keys = set(compose(name, []))
+    keys = load(f"{name}.yaml")
     own = [argument for argument in arguments if argument.partition("=")[0].split(".")[0].lstrip("+~") in keys]
     left = [argument for argument in arguments if argument not in own and argument not in MULTIRUN]
     return check(kind, compose(name, own)), left

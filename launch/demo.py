@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.arguments import quoted_where_needed
 from ucurve.cli import run
 from ucurve.config import Composed, check, compose
+from ucurve.config_files import completed
 from ucurve.fields import Folder
 from ucurve.interpreter import ROOT
 from ucurve.invocation import command
@@ -47,7 +48,7 @@ def demo_command(values: Mapping[str, object]) -> None:
     for folder in sorted(path.parent for path in Path(runs).glob(f"*/{RECORD}")):
         verify_folder(folder)
     log_line("testing and drawing the curves")
-    analysis = compose("analyze", []) | {"runs": f"{runs}/*", "out": settings.out or f"figures/{name}"}
+    analysis = completed("analyze.yaml", {"runs": f"{runs}/*", "out": settings.out or f"figures/{name}"})
     print_analysis(check(AnalyzeSettings, analysis))
     sys.stdout.write(what_next(runs, OWN_GRID if settings.grid else OWN_RUN))
 

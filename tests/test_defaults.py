@@ -18,7 +18,7 @@ SETTINGS = {
     "emit": "launch.emit:EmitSettings",
     "generate": "generation.run:GenerateSettings",
     "leaderboard": "eval.leaderboard.export:LeaderboardSettings",
-    "power": "analysis.power:PowerSettings",
+    "power": "analysis.data.settings:AnalyzeSettings",
     "prune": "launch.prune:PruneSettings",
     "publish": "launch.publish.publish:PublishSettings",
     "questionnaire": "validation.questionnaire.run:QuestionnaireSettings",

@@ -270,11 +270,6 @@ def _parse_tokens(value: object) -> int:
         raise ValueError(f"{error}, and 102Mw for words") from error
 
 
-def _numbers(optimizer: OptimizerSettings) -> Configuration:
-    """Return the keys of an optimizer that are one number; ``scale.hidden`` is one of them."""
-    return {key: value for key, value in flatten(asdict(optimizer)).items() if isinstance(value, int | float)}
-
-
 @dataclass(frozen=True, config=STRICT)
 class RunRequest:
     """One run as it is asked for, perhaps with a budget in words; with one in tokens it is a ``RunSettings``.
@@ -410,13 +405,14 @@ class RunRequest:
     def choices(self) -> dict[str, object]:
         """The keys that are not at their default, in the order in which the name has them."""
         rate, usual = self.rate, usual_rate(self.rate.kind)
-        optimizer, others = map(_numbers, (self.optimizer, usual_optimizer(rate.kind, self.model.learning_rate)))
+        optimizer = flatten(asdict(self.optimizer))
+        others = flatten(asdict(usual_optimizer(rate.kind, self.model.learning_rate)))
         found: dict[str, tuple[object, object]] = {
             "rate": (rate.kind, "cosine"),
             "rate.decay": (rate.decay, usual.decay),
             "rate.form": (rate.form, usual.form),
             "optimizer": (self.optimizer.kind, "adamw"),
-            **{f"optimizer.{key}": (value, others[key]) for key, value in optimizer.items()},
+            **{f"optimizer.{key}": (optimizer[key], others[key]) for key in optimizer if key not in ("kind", "betas")},
             "data.attention": (self.data.attention, "stream"),
             "objective": (self.objective.kind, self.model.objective),
             **{f"objective.{key}": values for key, values in self.objective.with_defaults().items()},

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,19 +18,18 @@ _NO_KEYS = ("defaults", "hydra")  # they stand beside the keys of a file
 
 def groups(name: str) -> dict[str, str]:
     """Return the groups of a configuration, each with what stands before its keys, as ``model.``."""
-    entries = [entry for entry in load(f"{name}.yaml").get("defaults", []) if not isinstance(entry, str)]
-    found = {}
-    for entry in entries:
-        group, _, place = next(iter(entry)).partition("@")
-        found[group] = "" if place == _IN_PLACE else f"{place or group}."
-    return found
+    return {group: "" if place == _IN_PLACE else f"{place}." for group, place, _ in chosen(f"{name}.yaml") if group}
 
 
-def default_choice(name: str, group: str) -> str:
-    """Return the choice that a configuration makes of a group, ``null`` for none."""
-    entries = [entry for entry in load(f"{name}.yaml").get("defaults", []) if not isinstance(entry, str)]
-    chosen = {key.partition("@")[0]: choice for entry in entries for key, choice in entry.items()}
-    return str(chosen[group] or "null")
+def chosen(file: str) -> Iterator[tuple[str, str, str | None]]:
+    """Yield each choice that a file makes, after its group (empty for that of the file) and the place of its keys.
+
+    The choice is None where the file makes none of the group.
+    """
+    for entry in load(file).get("defaults", []):
+        [(key, choice)] = entry.items() if isinstance(entry, dict) else [(f"@{_IN_PLACE}", entry)]
+        group, _, place = key.partition("@")
+        yield group, place or group, choice
 
 
 def choices(group: str) -> list[str]:
@@ -47,11 +46,9 @@ def load(file: str) -> dict[str, Any]:
 def with_bases(file: str) -> list[str]:
     """Return a file, and those whose keys it takes over, the nearest first."""
     found = [file]
-    for entry in reversed(load(file).get("defaults", [])):
-        [(key, base)] = entry.items() if isinstance(entry, dict) else [(f"{Path(file).parent}@{_IN_PLACE}", entry)]
-        group, _, place = key.partition("@")
-        if place == _IN_PLACE and base != "_self_":
-            found += with_bases(f"{group}/{base}.yaml")
+    for group, place, choice in reversed(list(chosen(file))):
+        if place == _IN_PLACE and choice != "_self_":
+            found += with_bases(f"{group or Path(file).parent}/{choice}.yaml")
     return found
 
 

@@ -32,7 +32,7 @@ def command_help(name: str, arguments: Sequence[str] = ()) -> str:
     Of a group they are the keys of what the arguments choose, or else of the default.
     """
     groups = config_files.groups(name)
-    chosen = {group: config_files.default_choice(name, group) for group in groups}
+    chosen = {group: choice or "null" for group, _, choice in config_files.chosen(f"{name}.yaml")}
     for group, _, choice in (argument.partition("=") for argument in with_implied_choices(name, arguments)):
         chosen |= {group: choice} if f"{group}/{choice}.yaml" in config_files.choices(group) else {}
     said, examples = _header(name)
