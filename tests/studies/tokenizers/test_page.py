@@ -100,7 +100,6 @@ def test_two_seeds_are_counted_too(tmp_path, monkeypatch):
     make_page(monkeypatch, "--runs", f"{make_runs(tmp_path, seeds=2)}/*", "--out", tmp_path)
     table = pd.read_csv(tmp_path / "data/study_below_chance.csv", keep_default_na=False)
     assert set(table.loc[table["phenomenon"] == "binding", "below"]) == {"stable and wrong (2 runs: indicative)"}
-    assert "| `char` | 3 | 1 | 0 | 3 | 3 | 1 | 0 |" in (tmp_path / "study.md").read_text(encoding="utf-8")
 
 
 def test_runs_too_short_for_curves_have_a_page_of_what_they_show(tmp_path, monkeypatch):
@@ -111,9 +110,11 @@ def test_runs_too_short_for_curves_have_a_page_of_what_they_show(tmp_path, monke
 def test_a_tokenizer_without_curves_has_no_onsets_and_no_column_of_another(runs, tmp_path, monkeypatch):
     short = make_runs(tmp_path, steps=(0, 1, 2))
     make_page(monkeypatch, "--runs", f"{short}/*-char-*", f"{runs}/*-word-*", "--out", tmp_path)
-    page = (tmp_path / "study.md").read_text(encoding="utf-8")
-    assert re.search(r"\| passive \| – \(0 of 3\) \| [0-9.]+ \(3 of 3\) \| – \| – % \|", page)
-    assert re.search(r"\| binding \| – \| [0-9.]+, stable and wrong \|", page)
+    passive = pd.read_csv(tmp_path / "data/study_learned_first.csv").set_index("phenomenon").loc["passive"]
+    assert passive[["char_runs", "word_runs"]].tolist() == [0, 3]
+    assert passive[["char", "first", "chance"]].isna().all()
+    wrong = pd.read_csv(tmp_path / "data/study_below_chance.csv").query("phenomenon == 'binding'")
+    assert wrong.loc[wrong["paradigm"] == "all", "tokenizer"].tolist() == ["word"]
 
 
 def test_a_tokenizer_that_is_trained_less_has_its_own_last_checkpoint(runs, tmp_path, monkeypatch):
