@@ -113,8 +113,9 @@ def test_a_tokenizer_without_curves_has_no_onsets_and_no_column_of_another(runs,
     passive = pd.read_csv(tmp_path / "data/study_learned_first.csv").set_index("phenomenon").loc["passive"]
     assert passive[["char_runs", "word_runs"]].tolist() == [0, 3]
     assert passive[["char", "first", "chance"]].isna().all()
-    wrong = pd.read_csv(tmp_path / "data/study_below_chance.csv").query("phenomenon == 'binding'")
-    assert wrong.loc[wrong["paradigm"] == "all", "tokenizer"].tolist() == ["word"]
+    ends = pd.read_csv(tmp_path / "data/study_below_chance.csv").query("phenomenon == 'binding' and paradigm == 'all'")
+    assert ends.set_index("tokenizer")["end"].isna().to_dict() == {"char": True, "word": False}
+    assert ends.set_index("tokenizer").loc["word", "below"] == "stable and wrong"
 
 
 def test_a_tokenizer_that_is_trained_less_has_its_own_last_checkpoint(runs, tmp_path, monkeypatch):
@@ -159,7 +160,7 @@ def test_the_page_is_made_of_the_files_alone(docs, tmp_path):
         (tmp_path / "data" / path.name).write_bytes(path.read_bytes())
     page = (docs / "study.md").read_text(encoding="utf-8")
     assert PAGE.render(tmp_path) == page
-    assert "| passive |" in page
+    assert "| 2.50 | `char` | 3 |" in page
     path = tmp_path / "data/study_runs.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("2.5", "7.125"), encoding="utf-8")
     assert "7.125 (7.125 to 7.125)" in PAGE.render(tmp_path)
