@@ -1,4 +1,4 @@
-"""What goes wrong in scoring minimal pairs, row by row: one test, or a few, for each row of docs/scoring.md's last table.
+"""What goes wrong in scoring minimal pairs, row by row: one test, or a few, for each row of docs/tables/pitfalls.csv.
 
 Some rows have theirs beside what they are about, all with the number of the row in their names.
 """

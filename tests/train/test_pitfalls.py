@@ -1,4 +1,4 @@
-"""The rows about training and tokenizers of the pitfalls of docs/scoring.md; the others are in tests/eval."""
+"""The rows about training and tokenizers of docs/tables/pitfalls.csv; the others are in tests/eval."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The row about masked models of the pitfalls of docs/scoring.md; the others are in tests/eval/test_pitfalls.py."""
+"""The row about masked models of docs/tables/pitfalls.csv; the others are in tests/eval/test_pitfalls.py."""
 
 import numpy as np
 import pandas as pd
