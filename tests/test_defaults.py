@@ -6,6 +6,7 @@ import typing
 
 import pytest
 
+from ucurve.config import compose
 from ucurve.config_files import AT_THE_TOP, NO_VALUE, choices, completed, groups, load, package
 
 SETTINGS = {
@@ -84,6 +85,11 @@ def defaults_of(kind, prefix="", seen=()):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_no_key_has_a_default_in_its_class_and_in_every_choice(name):
     assert not defaults_of(load_class(SETTINGS[name])) & keys_always_there(name) - IN_OWN_FILES
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS.keys() - {"train", "build"}))  # which take keys of groups
+def test_python_callers_have_the_defaults_of_the_command_line(name):
+    assert completed(f"{name}.yaml", {}) == compose(name, [])
 
 
 @pytest.mark.parametrize("file", SOURCES)
