@@ -48,6 +48,7 @@ def squared_differences(credit: Array, clusters: Ids) -> Array:
     order = np.argsort(clusters, kind="stable")
     first = np.flatnonzero(np.diff(clusters[order], prepend=-1))
     ordered = credit[order]
+    # One model at a time is compared with all others, because a table of all comparisons would be too large for memory.
     rows = [np.add.reduceat(np.sign(one[:, None] - ordered), first, axis=0) for one in ordered.T]
     return np.stack([(sums**2).sum(axis=0) for sums in rows])
 
