@@ -101,6 +101,7 @@ def describe_turns(shapes: Shapes, histories: Sequence[History] = (), maker: str
     if not turned:
         tested = any(row["class"] != NOT_TESTED for row in rows)
         yield ("No curve turns beyond chance. " if tested else "") + count_classes(shapes.classes)
+    # A reader sees these turns in the pictures and asks about them, so they are told together with the doubt.
     seen = sorted((row for row in rows if unproven_turn(row)), key=lambda row: -max(row["dip"], row["bump"]))
     for row in seen[: 1 if turned else 2]:
         yield f"{_describe_turn(row, shapes, several=several)}. {_describe_doubt(row)}"

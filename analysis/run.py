@@ -56,11 +56,13 @@ def _analyze(settings: AnalyzeSettings) -> tuple[Path, list[str]]:
     first, sections = make_report(read_study(runs, settings))
     drawings = [drawing for section in sections for drawing in section.drawings]
     tables = {name: table for section in sections for name, table in section.tables.items()}
+    # Every figure is rendered only once, because the page holds the same bytes as the files.
     images = {drawing.name: render(drawing, "png") for drawing in (*first.pictures, *drawings)}
     written = [path for one in drawings for path in write_drawing(one, images[one.name], out, settings.formats)]
     written += [write_table(table, out / f"{name}.csv") for name, table in tables.items()]
     written += [path for section in sections for path in write_latex(section, out)]
     report = out / "report.html"
+    # With several lines a page with every section in full would be too long. It links to the files instead.
     if len({run.line for run in runs}) > 1:
         sections = [brief(one, settings.formats[0]) if one.question and not one.left_out else one for one in sections]
     write_text(report, report_html("Learning curves on minimal pairs", sections, images, first))

@@ -114,6 +114,7 @@ def _find_problems(run: Run, study: Study) -> list[tuple[str, str]]:
     problems = []
     if run.status not in ("finished", NOT_TRAINED_HERE):
         problems.append(("finished run", f"status: {run.status}"))
+    # Checkpoints may be removed after scoring, so a run without any does not count as incomplete.
     absent = sorted(set(run.planned) - set(run.saved)) if run.saved else []
     if absent:
         problems.append(("checkpoints", _format_steps(absent)))

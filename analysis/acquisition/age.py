@@ -139,9 +139,12 @@ def lateness(times: Array, ends: Array) -> Array:
     for _ in range(_ROUNDS):
         expected = filled.mean(axis=1, keepdims=True) + filled.mean(axis=0) - filled.mean()
         beyond = side * (expected - bound) / spread
+        # The ratio is taken of logarithms, because far out in the tail both the density and the probability are 0 in
+        # floating point.
         hazard = np.exp(-(beyond**2) / 2 - log_ndtr(beyond)) / np.sqrt(2 * np.pi)
         filled = np.where(side, expected + side * spread * hazard, bound)
         squares = (filled - expected) ** 2 + np.where(side, 1 - beyond * hazard - hazard**2, 0) * spread**2
+        # The spread stays above 0, because ``beyond`` is divided by it.
         spread = max(_LEAST_SPREAD, float(np.sqrt(squares.sum() / np.prod(np.array(times.shape) - 1))))
     return np.asarray(filled.mean(axis=1))
 
@@ -165,6 +168,8 @@ def _compare_levels(late: pd.Series, times: pd.DataFrame, factors: pd.DataFrame)
     """Fit lateness to the levels by least squares, and yield the rows of every two levels of each factor."""
     levels = pd.get_dummies(factors[late.notna()], prefix_sep="=", dtype=float)
     design, known = levels.to_numpy(), late.dropna().to_numpy()
+    # With several factors the design lacks full rank, as the indicators of each factor sum to one. ``is_told`` says
+    # which differences can be estimated all the same.
     inverse = np.linalg.pinv(design)
     freedom = len(known) - int(np.linalg.matrix_rank(design))
     variance = float(((known - design @ inverse @ known) ** 2).sum()) / freedom if freedom else np.nan

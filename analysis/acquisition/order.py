@@ -28,6 +28,7 @@ LEARNED, NOT_LEARNED, TOO_FEW = "learned", "not learned at the end", "too few pa
 FROM_START = f"above {100 * LEVEL:.0f} % from the start"
 BEFORE_COLUMNS = ("line", "first", "second", "p_before")
 AGREEMENT_COLUMNS = ("between", "first", "second", "differs_in", "phenomena", "reached_by_both", "tau", "p")
+# Three phenomena have the same order by chance in one of six cases.
 FEWEST_PHENOMENA = 4  # of which an order can be told; two have one of two orders by chance
 _ORDER = table_columns(
     Column("name", "Model"),
@@ -83,9 +84,12 @@ def find_order(shapes: Shapes) -> Order:
     Ranks and probabilities are of draws of the curves' errors, over pairs and seeds. Phenomena have other pairs but the
     same seeds: they are drawn independently of each other, as if their seeds were not the same.
     """
+    # The curve of all pairs is left out, because it is the mean of the pairs of the phenomena that are ordered.
     tested = shapes.classes[(shapes.classes["phenomenon"] != "all") & (shapes.classes["class"] != NOT_TESTED)]
     tables, before = [], []
     for line, rows in tested.groupby("line", sort=False):
+        # With few edits only the error over seeds is known. It is used, because without any error an order would look
+        # certain.
         curves = {name: with_known_error(shapes.estimates[str(line), name]) for name in rows["phenomenon"].astype(str)}
         first = shapes.curves[shapes.curves["line"] == line].groupby("phenomenon")["accuracy"].first()
         own = acquisition_order(pd.DataFrame(list(_milestones(rows, curves, first))))
@@ -135,6 +139,8 @@ def _milestones(rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: pd.S
             "state": _state(row, curve, start),
             **_with_bounds("onset", first, row["onset"], row["onset_low"], row["onset_high"]),
             **_with_bounds("half_way", first, middle.tokens, *bounds),
+            # An untrained model may already prefer the good sentences, for example where they are shorter. The table
+            # shows it.
             "untrained": start,
             "first_checkpoint": first,
         }

@@ -32,6 +32,7 @@ TEST_DRAWS = 10_000  # a hundred curves and more can be significant after Holm
 _PLACE_DRAWS = 1000
 _NOISE_DRAWS = 300
 _CORRELATIONS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8)  # above these, bends follow nearly all of the noise
+# The number of sets of three changes grows with the third power of this number.
 _MOST_PLACES = 48  # checkpoints that a change may be at; of more, so many are taken at even distances
 _NEAR = 1e-9
 _BLOCK = 500
@@ -67,6 +68,7 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
     fits = [_fit(curve, _places(axis, m)[int(best[0])]) for m, (_, best) in enumerate(observed, 1)]
     by_chance = np.stack([_largest_gains(axis, m, noise)[0] for m in range(1, most + 1)])
     # The p value of WDmax from the gains, float64[M], and those of draws without a change, float64[M, D].
+    # More bends gain more by chance too, so each gain is divided by its own critical value.
     critical = np.quantile(by_chance, 1 - LEVEL, axis=1)
     p = _share_beyond(float((np.array(gains) / critical).max()), (by_chance / critical[:, None]).max(axis=0))
     count = 1
@@ -78,7 +80,9 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
     chosen = fits[count - 1]
     _, best = _largest_gains(axis, count, noise[:_PLACE_DRAWS] + from_line @ chosen.values)
     low, high = np.quantile(_places(axis, count)[best], (TAIL, 1 - TAIL), axis=0, method="nearest")
+    # The quantiles of the draws may leave the estimate out, so the interval is widened to hold it.
     first, last = np.minimum(low, chosen.places), np.maximum(high, chosen.places)
+    # The true change may lie between two checkpoints, so the interval reaches half way to the next ones.
     ends = _halfway(axis, first, -1), _halfway(axis, last, 1)
     return Changes(p, curve.tokens[chosen.places], *ends, chosen.slopes, chosen.values[chosen.places], count == most)
 

@@ -111,6 +111,7 @@ def _draw_points(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], 
         axes.plot(way["flops"], way["accuracy"], color=style.color, linestyle=style.dashes, linewidth=0.7, alpha=0.35)
     for name, rows in table[table["final"]].groupby("over_budgets"):
         ends, style = rows.sort_values("flops"), styles[str(name)]
+        # The interval of a single run is over pairs. A reader would take its bar for the spread over seeds.
         bars = (ends["high"] - ends["accuracy"]).where(ends["band"] == OVER_RUNS)
         axes.errorbar(
             ends["flops"],

@@ -53,6 +53,7 @@ def curve_table(scores: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     low, high = table["accuracy"] - table["sd"], table["accuracy"] + table["sd"]
     table["low"], table["high"] = table["low"].mask(several, low), table["high"].mask(several, high)
     table["band"] = several.map({True: OVER_RUNS, False: OVER_PAIRS})
+    # Where some runs lack a checkpoint, the mean may jump without any learning, so the figure marks such points.
     table["whole"] = table["runs"] == members
     return table.drop(columns="sd")
 

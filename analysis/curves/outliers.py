@@ -120,6 +120,7 @@ def farthest_run(values: pd.Series) -> dict[str, object] | None:
     spreads = np.array([one.std(ddof=1) for one in others])
     if spreads.min() < _NEAR:
         return None
+    # The variance of the difference has two parts: that of the run, and that of the mean of the n - 1 other runs.
     t = (numbers - means) / (spreads * np.sqrt(1 + 1 / (count - 1)))
     place = int(np.abs(t).argmax())
     p = min(1.0, 2 * count * float(student.sf(abs(t[place]), count - 2)))

@@ -40,7 +40,9 @@ OF_MASKED = {  # the ways to score masked models that go with those of causal on
     "mink": ("pll_mink",),
 }
 NGRAM = "ngram-"  # scorers of n-gram models are named by it and the order
+# The loss of a single step is noisy, so it is averaged. Curves are drawn on a log axis, so the bins are even there.
 BINS_PER_DECADE = 30  # what a point of smoothed loss is the mean of: a 1/30 of a decade of tokens
+# ``half`` comes first, because it puts a model that ties on every pair at chance.
 _TIES_RULES = ("half", "wrong", "right")  # the first that all runs share is used
 
 
@@ -232,6 +234,7 @@ def _concatenate(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.D
     stacked = {}
     for name in columns:
         parts = [frame[name] for frame in frames]
+        # pandas would turn columns with different categories into texts, which take many times the memory.
         categorical = isinstance(parts[0].dtype, pd.CategoricalDtype)
         stacked[name] = union_categoricals(parts) if categorical else pd.concat(parts, ignore_index=True)
     return pd.DataFrame(stacked)

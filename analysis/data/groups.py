@@ -90,6 +90,7 @@ def group(pairs: pd.DataFrame, by: str) -> Groups:
     if are_parts := _many_numbers(values):
         grouped = pd.qcut(values, _BINS, duplicates="drop", precision=3)
     else:
+        # Values of different types cannot be sorted, so texts and truth values are sorted as texts.
         comparable = values.where(values.isna(), values.astype(str)) if values.dtype == object else values
         grouped = comparable.astype(pd.CategoricalDtype(sorted(comparable.dropna().unique())))
     return Groups(tuple(map(str, grouped.cat.categories)), grouped.cat.codes.to_numpy().astype(np.int64), are_parts)

@@ -116,6 +116,7 @@ def _read_items(run: Run, stored: ScoreFiles, rule: TiesRule, cluster: str) -> I
     kept = in_accuracies(pairs).to_numpy()
     named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
     named = named.assign(cluster=pair_clusters(pairs, cluster, str(stored.pairs_file)))
+    # A run may have millions of credits. In half points each takes one byte, an eighth of a float64.
     half_points = np.empty((len(stored.files), int(kept.sum())), dtype=np.uint8)
     for place, row in enumerate(half_points):
         row[:] = HALVES * pair_credits(stored.read(place, pairs), stored.linking, rule)[kept]

@@ -125,6 +125,8 @@ def item_summary(items: pd.DataFrame) -> pd.DataFrame:
         relearned=items["times_relearned"] > 0,
         right_for_good_tokens=items["right_for_good_tokens"].fillna(np.inf),
     )
+    # Every level is over the pairs themselves, because a mean over the means of paradigms would give the pairs of small
+    # paradigms more weight.
     levels = [
         marked.assign(phenomenon="all", paradigm="all"),
         marked[marked["phenomenon"] != ""].assign(paradigm="all"),
@@ -200,6 +202,7 @@ def item_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
     """Average ``item_summary`` over the ``runs`` of a line; ``right_for_good_tokens`` is NaN where one run has none."""
     groups = summary.groupby(_KEYS, sort=False, observed=True)
+    # A mean over only the runs that got there would make the line look earlier than it is.
     every = groups["right_for_good_tokens"].count() == groups.size()
     means = groups.mean(numeric_only=True).assign(runs=groups.size())
     return means.assign(right_for_good_tokens=means["right_for_good_tokens"].where(every)).reset_index()

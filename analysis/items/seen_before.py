@@ -94,6 +94,7 @@ def find_seen_at_once(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> S
     """Look for it where that takes seconds; None where the run had read much by the step, or its text is not there."""
     try:
         training = RunTokens.of(run)
+        # Few readers look at these places, so the report does not wait for a long search.
         is_short = step * training.length * training.sequences <= _AT_ONCE
         return find_seen_pair(run, step, pairs, pair) if is_short else None
     except UserError:

@@ -94,6 +94,8 @@ def _residuals_of_model(part: pd.DataFrame) -> pd.DataFrame | None:
     residual = accuracy - fitted
     size = part["effective"].to_numpy(dtype=np.float64) if "effective" in part else n
     low, high = exact_interval(accuracy * size, size)
+    # A language with few pairs may lie far from the curve by chance, and one with many pairs may differ from it
+    # significantly but by little. So both conditions have to hold.
     far = np.abs(residual) > residual.std(ddof=1)
     verdict = np.where(far & (low > fitted), OVER, np.where(far & (high < fitted), UNDER, ""))
     table = part.assign(fitted=fitted, residual=residual, verdict=verdict)

@@ -26,6 +26,7 @@ COLUMNS = (
     "largest_at", "p", "p_holm",
 )  # fmt: skip
 FEWEST_CHECKPOINTS = 4
+# With so many draws the standard error of the 95 % quantile is one or two percent of it.
 _DRAWS = 4000
 _TURNS = 2  # independent differences in what a run does by itself, which is smooth: no more is known of variances
 _LEAST_ERROR = 1e-9  # of accuracy
@@ -139,6 +140,8 @@ def _slopes(places: Array, runs: Array) -> Array:
 
 def tell_along(along: pd.DataFrame) -> tuple[object, ...]:
     """Return the ranges in which the band is on one side of 0, and the difference that is largest in its band."""
+    # The difference is measured by the width of its band, because the largest difference is often where curves are
+    # steep and seeds differ most.
     widths = np.maximum(along["high"] - along["low"], _LEAST_ERROR)  # 0 where all runs of both lines are equal
     first = along.iloc[int((along["difference"] / widths).abs().argmax())]
     return (

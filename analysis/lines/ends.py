@@ -95,6 +95,7 @@ def _against_best(rows: pd.DataFrame, seeds: Mapping[tuple[str, str], Seeds]) ->
     every = [seeds[key] for key in rows[["benchmark", "line"]].itertuples(index=False, name=None)]
     p = np.array([p_of_contrast([every[0], one], DIFFERENCE) for one in every])
     lower = np.zeros(len(p), dtype=bool)
+    # A line as accurate as the best one is not tested, because it cannot be lower.
     tested = ~np.isnan(p) & (rows["accuracy"] < rows["accuracy"].iloc[0]).to_numpy()
     lower[tested] = holm(p[tested]) <= 1 - CONFIDENCE
     return [
@@ -156,6 +157,7 @@ def lines_view(ends: pd.DataFrame, design: Design) -> TableView:
     """Show the table of ``line_ends`` with a column for each factor that varies, and the line where no factor does."""
     levels = [Column(name, name.capitalize()) for name in design.varying]
     told = ends[["benchmark", *design.varying]]
+    # The levels can name the lines only where they differ between all lines and every line has one.
     is_named = bool(levels) and told[list(design.varying)].notna().any(axis=1).all() and not told.duplicated().any()
     columns = ([] if is_named else [Column("line", "Line")]) + levels
     if ends["benchmark"].nunique() > 1:

@@ -106,11 +106,13 @@ def of_curve(tokens: Array, accuracy: Array, at: Array) -> dict[str, Array]:
     checkpoint lies from the middle of its neighbors, over the 1.2 decades around, slope that of the change over .3.
     """
     places, there = np.log10(tokens), np.log10(at)
+    # At an end of the curve the window is moved inside, so that it is as wide as elsewhere.
     half = min(_WINDOW, places[-1] - places[0]) / 2
     centers = np.clip(there, places[0] + half, places[-1] - half)
     off = np.zeros(len(places))
     off[1:-1] = (accuracy[1:-1] - (accuracy[:-2] + accuracy[2:]) / 2) ** 2
     near = np.abs(places - centers[:, None]) <= half + 1e-9
+    # The first and the last checkpoint have only one neighbor, so they have no roughness of their own.
     near[:, [0, -1]] = False
     change = np.interp(there + _STEP / 2, places, accuracy) - np.interp(there - _STEP / 2, places, accuracy)
     return {
@@ -132,10 +134,12 @@ def level_at(tokens: Array, accuracy: Array, at: Array) -> Array:
 def weigh(sides: Sequence[Seeds], weights: Sequence[float]) -> tuple[float, float, float]:
     """Return the weighed mean of settings, its standard error and degrees of freedom, 0 where one has too few seeds."""
     value = float(sum(weight * side.mean for weight, side in zip(weights, sides, strict=True)))
+    # Where the error of one setting is not known, an interval with the errors of the others alone would be too narrow.
     if not all(side.freedom > 0 for side in sides):
         return value, np.nan, 0.0
     parts = np.array([weight**2 * side.error for weight, side in zip(weights, sides, strict=True)])
     spread = (parts**2 / np.array([side.freedom for side in sides])).sum()
+    # The degrees of freedom are Welch's, because the variances of the settings need not be equal.
     freedom = parts.sum() ** 2 / spread if spread > 0 else 1.0
     return value, float(np.sqrt(parts.sum())), float(freedom)
 
@@ -153,6 +157,7 @@ def p_of_contrast(sides: Sequence[Seeds], weights: Sequence[float]) -> float:
     NaN without two seeds of each setting, and where the seeds of none vary.
     """
     value, error, freedom = weigh(sides, weights)
+    # Where all seeds agree, as they can with few pairs, t would be infinite and p would be 0.
     if not freedom > 0 or all(side.are_equal for side in sides):
         return float("nan")
     return float(2 * student.sf(abs(value) / error, freedom))
@@ -180,6 +185,7 @@ def level_pairs(runs: Sequence[Run], factor: str) -> dict[tuple[str, str], list[
     for run in runs:
         if (level := run.design.level(run.label, factor)) is not None:
             alike.setdefault(run.line_without(factor), {}).setdefault(str(level), run.line)
+    # Every pair has its levels in the order of the study, so that all differences are in the same direction.
     order = {level: place for place, level in enumerate(runs[0].design.levels(factor))} if runs else {}
     return gather(
         ((one, other), (lines[one], lines[other]))

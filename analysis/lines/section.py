@@ -83,6 +83,7 @@ def _differences_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
     keys = ["size", "budget", "equal_in", "of"]
     shown = phenomena["p_holm"] <= 1 - CONFIDENCE
     signs = phenomena.assign(better=shown & (phenomena["difference"] > 0), worse=shown & (phenomena["difference"] < 0))
+    # Gains and losses cancel in the mean over phenomena, so the phenomena in which either line is better are counted.
     counts = signs.groupby(keys, sort=False)[["better", "worse"]].sum().reset_index()
     table = overall.merge(counts, on=keys, how="left").fillna({"better": 0, "worse": 0})
     note = (

@@ -49,6 +49,7 @@ def equal_in_flops(spans: Mapping[str, tuple[float, float]], runs: Sequence[Run]
         return []
     of_run = {label: (first * cost[label], last * cost[label]) for label, (first, last) in spans.items()}
     return [
+        # Rounding may put the tokens beyond the last checkpoint, where the curve has no value.
         (level, {label: min(level / cost[label], last) for label, (_, last) in spans.items()})
         for level in _amounts(of_run.values())
     ]
@@ -70,6 +71,7 @@ def _amounts(spans: Iterable[tuple[float, float]]) -> list[float]:
     """Return 1, 3, 10, ... within all spans, and the largest amount that all of them reach; none where they part."""
     firsts, lasts = zip(*spans, strict=True)
     first, last = max(firsts), min(lasts)
+    # Round amounts are the same in every report, so that reports can be compared.
     rounded = [digit * 10.0**power for power in range(30) for digit in (1, 3)]
     return [*(amount for amount in rounded if first <= amount < last), *([last] if last >= first else [])]
 
@@ -82,9 +84,11 @@ def tokens_at_bits(tokens: Array, bits: Array, level: float) -> float:
     ``tokens``, ascending and above 0, and ``bits`` per byte are float64[checkpoints].
     """
     below = np.flatnonzero(bits <= level)
+    # The loss before the first checkpoint is not known, so the time at which it came down cannot be read.
     if not len(below) or below[0] == 0:
         return float("nan")
     after = below[0]
+    # A loss falls about evenly with the logarithm of the tokens, so it is interpolated linearly there.
     share = (bits[after - 1] - level) / (bits[after - 1] - bits[after])
     left, right = np.log(tokens[after - 1 : after + 1])
     return float(np.exp(left + share * (right - left)))

@@ -68,6 +68,7 @@ def time_ratio_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     if table.empty:
         return
     without = [{run.line: run.line_without(factor) for run in study.runs} for factor in study.design.varying]
+    # A difference between lines that differ in two factors could be due to either, so these are not shown.
     alike = [table["line"].map(of) == table["other"].map(of) for of in without]
     shown = table[(table["phenomenon"] == "all") & table["ratio"].notna() & np.logical_or.reduce(alike)]
     files = {f"time_ratios_{scored.file_name}": table}
@@ -114,6 +115,7 @@ def _ratio(first: Seeds, second: Seeds) -> tuple[float, ...]:
 def _level(lines: Sequence[Sequence[RunCurve]]) -> tuple[float, bool]:
     """Return the level at which the times of lines are read, and whether they rise to it; NaN where there is none."""
     starts, ends = starts_and_ends(lines)
+    # The level lies in the middle of the range that both lines pass, because a line that does not reach it has no time.
     if min(ends) - max(starts) >= LEAST_CHANGE:
         return (max(starts) + min(ends)) / 2, True
     if min(starts) - max(ends) >= LEAST_CHANGE:

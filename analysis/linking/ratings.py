@@ -28,6 +28,7 @@ from ucurve.storage.run_folder import EVAL
 from ucurve.storage.tabular import read_rows
 
 _PAIR_COLUMNS = ("good", "bad")
+# These functions have no parameters that must be fitted to ratings, so the stored scores are enough for them.
 _FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "slor")
 _KINDS = {"pointwise": "Point-wise (r x 100)", "pairwise": "Pair-wise (r x 100)"}
 _VIEW = table_columns(
@@ -80,6 +81,7 @@ def rating_correlations(
     sides["pairwise"] = values[:, good] - values[:, bad], ratings[good] - ratings[bad], clusters[good]
     for kind, (linked, rating, drawn) in sides.items():
         of_data, *draws = draw_correlations(linked, rating, drawn) if len(rating) else np.full((2, len(known)), np.nan)
+        # Three clusters can be drawn in ten different ways only, too few for an interval.
         if len(np.unique(drawn)) < FEWEST_CLUSTERS:
             draws = [np.full(len(known), np.nan)]
         table = table.assign(**{kind: of_data, f"{kind}_draws": list(np.transpose(draws))})
@@ -96,6 +98,7 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
             fewer than three pairs.
     """
     rows = read_rows(path, "rating_pairs", _PAIR_COLUMNS)
+    # A dictionary keeps the last of several equal keys, so the sentences are read backwards.
     place_of = {sentence: place for place, sentence in reversed(list(enumerate(sentences)))}
     for line, row in rows:
         for sentence in (row["good"], row["bad"]):
@@ -192,6 +195,7 @@ def rated_scores(
     stacked = pd.concat(parts, ignore_index=True)
     named = judgments.merge(stacked[["pair", "side", "sentence"]], on=["pair", "side"])
     rating = named.pivot_table(index="sentence", columns="person", values="z").mean(axis=1).rename("rating")
+    # Ratings are of sentences, so a sentence that was rated in one pair has this rating in every pair.
     stacked = stacked.merge(rating.reset_index(), on="sentence")
     places = stacked.groupby("sentence", sort=False).ngroup()
     members = stacked.assign(place=places).pivot_table(index="pair", columns="side", values="place", aggfunc="first")
@@ -232,6 +236,7 @@ def _mean_over_runs(table: pd.DataFrame) -> pd.DataFrame:
 
 def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
     """Add the bounds of 95 % of the draws of each correlation; NaN where there are none."""
+    # The percentile interval of few clusters is too narrow, so ``percentiles`` widens it by these degrees of freedom.
     freedom = np.maximum(1.0, table["clusters"] - 1)
     for kind in _KINDS:
         low, high = percentiles(np.array(table[f"{kind}_draws"].tolist()).T, freedom)

@@ -13,6 +13,7 @@ from ucurve.analysis.report.html import Column, ReportSection, TableView, table_
 from ucurve.eval.linking import FAMILIES
 from ucurve.eval.metrics.accuracy import delta_acc, winner_by_length
 
+# These are names of splits in accuracy.csv, in the order of ZhoBLiMP's Table 5.
 SPLITS = ("equal", "good_longer", "bad_longer")
 _LINKING_ORDER = ("lp", "mean_lp", "pen_lp", "slor", "morcela", "slln_lp")
 _LINKING = table_columns(
@@ -38,6 +39,7 @@ def linking_by_run(scores: pd.DataFrame) -> pd.DataFrame:
     with their numbers of pairs (``n_equal``), and ``delta_acc``, the mean of the two absolute differences of a length
     split to the equal one (section 4.2). A split without pairs leaves NaN.
     """
+    # One linking function may have been scored at other steps than another, so each is read at its own last step.
     rows = last_scored(scores[(scores["phenomenon"] == "all") & (scores["paradigm"] == "all")])
     keys = ["run", "line", "step", "tokens", "benchmark", "scorer", "linking", "ties_rule"]
     rows = rows.astype({key: str for key in keys if key not in ("step", "tokens")} | {"split": str})

@@ -23,6 +23,7 @@ def with_tests(table: pd.DataFrame) -> pd.DataFrame:
     over as many independent pairs as ``effective`` says, NaN where it is; without this column they are exact.
     """
     accuracy, n = (table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "n"))
+    # Pairs with the same edit tend to be right or wrong together, so an interval over pairs would be too narrow.
     effective = table["effective"].to_numpy(dtype=np.float64) if "effective" in table else n
     low, high = exact_interval(accuracy * effective, effective)
     exact_low, exact_high = exact_interval(accuracy * n, n)

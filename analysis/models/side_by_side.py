@@ -85,6 +85,7 @@ def compare_models(last: ModelScores) -> Comparison:
     clusters = last.clusters.of
     best = best_by_group(last.credit, paradigm, clusters)
     summary = _summarize_models(last, tested, categories, best)
+    # The number of tests grows with the square of the number of models.
     leading = last.credit[list(summary["model"][:MODELS])]
     by_paradigm = mcnemar_table(leading, paradigm, clusters)
     versus = mcnemar_table(leading, pd.Series("all", index=leading.index), clusters).drop(columns="group")

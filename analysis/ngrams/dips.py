@@ -72,6 +72,7 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
     loss, bottom, wrong = (_centered(values, design) for values in (dip.loss, dip.bottom, dip.wrong))
     p_loss, p_follows = (_p_above_chance(wrong * values, design, seed) for values in (loss, -bottom))
     shares, fits = _resample(dip, loss, wrong, design, seed)
+    # An order that does not vary in a resample has no fit there, so it cannot be the one that fits best.
     fits = np.where(np.isnan(fits), -np.inf, fits)
     raw, share = _shares(dip.loss.sum(), dip.wrong.sum(axis=1), dip.wrong @ dip.loss, len(dip.loss))
     low, high = np.array([_interval(drawn) for drawn in shares.T]).T
@@ -93,6 +94,7 @@ def account_of_dip(orders: Sequence[int], dip: Dip, seed: int = 0) -> pd.DataFra
     is_large = (table["share"] >= LEAST_SHARE) & (table["fit"] >= LEAST_FIT)
     table["accounts"] = is_large & (table["p"] <= LEVEL)
     fit = table["fit"].where(table["accounts"])
+    # Of orders that fit alike the lowest is the simplest explanation.
     best = fit >= fit.max() - SAME_FIT
     return table.assign(named=best & (best.cumsum() == 1))
 

@@ -104,6 +104,7 @@ def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     drawings = draw_ngram_curves(curves, f"ngram_curves_{scored.file_name}", scored.title)
     accounts = account_table(significant_dips(classes), lines, scored.study.settings.cluster)
     runs = dict(zip(classes["line"], classes["runs"], strict=True)) if len(classes) else {}
+    # A dip is in the mean over all runs of a line, so n-gram scores of only some of the runs cannot explain it.
     partial = [
         f"{line}: {len(lines.get(line, ()))} of its {count} runs have n-gram scores, so its dips are not compared."
         for line, count in runs.items()

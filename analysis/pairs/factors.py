@@ -51,6 +51,7 @@ def clustered_errors(design: Array, residuals: Array, clusters: npt.NDArray[np.i
         part = basis[rows]
         shares, directions = np.linalg.eigh(part.mT @ part)
         own = shares > _WHOLE
+        # A direction that lies in one cluster is fitted by that cluster alone. Its residual is 0 and cannot be scaled.
         widened = np.where(own, 0.0, 1 / np.sqrt(1 - np.where(own, 0.0, shares)))[:, None]
         turned = terms @ directions  # [clusters, terms, directions]
         is_whole = np.abs(turned) > np.sqrt(1 - _WHOLE) * lengths[:, None]
@@ -166,6 +167,7 @@ def _independent_columns(
         spread = values.std(ddof=1) if len(values) > 1 else 0.0
         wider = design.assign(**{name: (values - values.mean()) / (spread or 1.0)})
         unit = wider.to_numpy() / np.maximum(np.linalg.norm(wider.to_numpy(), axis=0), 1e-300)
+        # The columns have length one here, so that the tolerance means the same for all factors.
         if spread > 0 and np.linalg.matrix_rank(unit.T @ unit, tol=1e-10) == unit.shape[1]:
             design = wider
         else:

@@ -66,6 +66,7 @@ def length_groups(lengths: Sequence[int] | npt.NDArray[np.int64], groups: int = 
     that no length falls into is left out.
     """
     values = np.asarray(lengths, dtype=np.int64)
+    # This method returns lengths that occur and no values between them, so that a length is never divided.
     cuts = np.quantile(values, np.arange(1, groups) / groups, method="inverted_cdf")
     place = np.searchsorted(np.unique(cuts), values, side="left")
     spans = pd.Series(values).groupby(place).agg(["min", "max"])
@@ -139,6 +140,7 @@ def reference_accuracies(
     values, total, pairs = credit.to_numpy(dtype=np.float64), np.zeros(credit.shape[1]), 0
     for _, places in pd.Series(range(len(credit))).groupby(paradigm.to_numpy(), sort=True):
         here, wanted = places.to_numpy(), min(size, len(places))
+        # The mean needs only how often each pair was drawn, not the samples themselves.
         times = np.zeros(len(here))
         for _ in range(draws):
             times[draw.permutation(len(here))[:wanted]] += 1

@@ -39,6 +39,7 @@ def last_paradigm_rows(scored: BenchmarkScores, linkings: Sequence[str]) -> pd.D
 
 def line_means(rows: pd.DataFrame) -> pd.DataFrame:
     """Average each paradigm over the runs of a line; of runs at different steps, those at the last step count."""
+    # A mean over runs at different steps would mix amounts of training.
     furthest = rows.groupby(["line", "linking"])["step"].transform("max")
     keys = ["line", "linking", "step", "phenomenon", "paradigm"]
     return (

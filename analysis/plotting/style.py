@@ -105,6 +105,7 @@ class TokenAxis:
         positive = sorted({float(value) for value in tokens if value > 0}) or [1.0]
         self.first, self.last = positive[0], positive[-1]
         decades = math.log10(self.last / self.first)
+        # The gap has to be visible, so it is at least 0.3 decades wide, and wider on a long axis.
         self.zero = self.first / 10 ** max(0.3, 0.12 * decades)
 
     def places(self, tokens: Iterable[float]) -> NDArray[np.float64]:
@@ -209,6 +210,7 @@ def lowest_of(table: pd.DataFrame) -> float:
 
 def percent_bottom(lowest: float) -> float:
     """Return where an axis of fractions begins: just below the lowest one drawn, at most at 0.45."""
+    # Steps of 5 points keep the axes of similar figures equal, and chance is always on the axis.
     return max(0.0, min(0.45, math.floor(20 * lowest) / 20)) if math.isfinite(lowest) else 0.45
 
 

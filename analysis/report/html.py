@@ -315,6 +315,7 @@ def _item_fields(
 
 def _split_columns(view: TableView) -> tuple[list[Column], str]:
     """Return the columns in which rows differ, and a sentence with those that are alike in all of several rows."""
+    # A column that is alike in every row takes room that the other columns need.
     texts = {column: column.texts(view.table) for column in view.columns}
     columns = [column for column, shown in texts.items() if len(shown) < _ROWS_ALIKE or len(set(shown)) > 1]
     if len(columns) < 2:

@@ -64,6 +64,7 @@ def latex_table(name: str, view: TableView) -> str:
     """Return the LaTeX of one table as the report shows it."""
     cells = [column.texts(view.table) for column in view.columns]
     escaped = {place: [escape_latex(text) for text in texts] for place, texts in enumerate(cells)}
+    # The keys are places, because two columns may have the same heading.
     rows = pd.DataFrame(escaped, dtype=object)
     rows.columns = pd.Index([escape_latex(column.heading) for column in view.columns])
     # The letters of the widest line, with two for the room between columns.

@@ -139,6 +139,7 @@ def _bootstrap_fits(law: Law, flops: Array, values: Array, fitted: Array, sample
     members = [np.flatnonzero(cell == number) for number in range(len(different))]
     random = np.random.default_rng(seed)
     for chosen in random.integers(0, len(different), (samples, len(different))):
+        # A law has three parameters, so it goes through three different points exactly, whatever their noise.
         if len(np.unique(chosen)) >= FEWEST_POINTS:
             places = np.concatenate([members[number] for number in chosen])
             yield law.fit(flops[places], values[places], fitted)
@@ -200,6 +201,7 @@ def _power_start(places: Array, values: Array) -> Array:
         falling = np.exp(-exponent * places)
         design = np.column_stack([np.ones_like(places), falling])
         floor, scale = np.linalg.lstsq(design, values, rcond=None)[0]
+        # The floor is fitted as a logarithm, so it has to be above 0.
         floor = max(float(floor), 0.01 * float(values.min()))
         scale = max(float(scale), 1e-6)
         error = float(np.median(np.abs(np.log(floor + scale * falling) - np.log(values))))

@@ -72,6 +72,7 @@ def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 
 def accuracy_points(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the points that the law of accuracy is fitted to: the overall rows with FLOPs above 0."""
+    # The untrained model has no FLOPs, so it has no place on a log axis.
     kept = rows[(rows["phenomenon"] == "all") & (rows["flops"] > 0)]
     return kept[["run", "line", "step", "flops", "accuracy"]].rename(columns={"accuracy": "value"})
 
@@ -89,6 +90,7 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
     measured = bits[["run", "step", "bits_per_byte"]].astype({"run": str})
     whole = with_gaps(scored, runs).query("step > 0").merge(measured, on=["run", "step"], how="left")
     both = ["accuracy", "bits_per_byte"]
+    # Both means have to be over the same runs. Otherwise a point could lie where no run is.
     whole[both] = whole[both].where(whole[both].notna().all(axis=1))
     table = whole.groupby(["line", "phenomenon", "step"], as_index=False, sort=False).agg(
         tokens=("tokens", "mean"),
@@ -109,6 +111,7 @@ def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
     # The mean over the steps in the window of tokens that ends at each checkpoint, which is one of the steps.
     every = rows["tokens"].to_numpy(dtype=np.float64)
     sums = np.concatenate([[0.0], np.cumsum(rows["bits_per_byte"].to_numpy())])
+    # What follows a checkpoint was not yet learned there, so the window does not reach beyond it.
     first = np.searchsorted(every, tokens * _WINDOW, side="right")
     after = np.searchsorted(every, tokens, side="right")
     means = np.asarray((sums[after] - sums[first]) / (after - first))

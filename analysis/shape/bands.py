@@ -46,6 +46,7 @@ def curve_bands(curves: Sequence[Curve], are_overall: Sequence[bool]) -> list[pd
     """
     known = [with_known_error(curve) for curve in curves]
     parts = [_parts_of(curve, is_overall) for curve, is_overall in zip(known, are_overall, strict=True)]
+    # A curve of one seed has no variance over seeds. It is left out here, and its band is over pairs alone.
     several = [place for place, curve in enumerate(known) if curve.seeds > 1]
     variances: dict[int, Array] = {}
     more = 0.0
@@ -80,10 +81,13 @@ def _parts_of(curve: Curve, is_overall: bool) -> _Parts:
 
 def _band(curve: Curve, parts: _Parts, of_seeds: Array, more_freedom: float) -> pd.DataFrame:
     between = _largest_around(curve.log_tokens, of_seeds - np.minimum(parts.rest, of_seeds))
+    # The noise of runs on single pairs is in the variance over pairs and in that over seeds (Owen 2007), so of the
+    # seeds only what exceeds it is added.
     variance = parts.items + between
     doubt = parts.items**2 / curve.item_freedom + _largest_around(curve.log_tokens, of_seeds) ** 2 / max(
         curve.seeds - 1 + more_freedom, 1
     )
+    # The degrees of freedom are those of Satterthwaite (1946) for a sum of mean squares.
     freedom = variance**2 / doubt
     error = np.sqrt(variance)
     half = student.ppf((1 + CONFIDENCE) / 2, freedom) * error

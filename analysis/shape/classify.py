@@ -49,6 +49,7 @@ LEVEL = 0.05
 _UNKNOWN = {"runs": np.inf, "p_flat": 1.0}
 LEAST_CHECKPOINTS = 4
 _LEAST_RATIO = 10  # of the last tokens to the first
+# Means over short stretches find steep changes. Means over long ones have less error and find slow changes.
 _WIDTHS = (0.3, 0.6)  # decades: factors of 2 and 4 in tokens
 _NEAR = 1e-9
 REFERENCE_DRAWS = 5000  # each counts twice
@@ -147,11 +148,13 @@ def _name(row: Row) -> str:
     if np.isnan(row["dip"]):
         return NOT_TESTED
     rise, fall, u, inverted, flat = (row[f"holm_{name}"] <= LEVEL for name in ALTERNATIVES)
+    # Depths are equal where one fall or one rise limits both turns. It is a fall where the bump comes first.
     if u and inverted and np.isclose(row["dip"], row["bump"], rtol=0, atol=1e-9):
         return "inverted-U" if row["dip_place"] < row["bump_place"] else "U-shaped"
     if u or inverted:
         is_dip = row["dip"] > row["bump"] if inverted else True
         return "U-shaped" if u and is_dip else "inverted-U"
+    # Rise and fall are tests of their own, so both may be significant although no turn is.
     if rise and fall:
         return "rising" if row["p_rise"] <= row["p_fall"] else "falling"
     if rise or fall:
@@ -215,6 +218,7 @@ def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
     """Draw the largest studentized difference of a curve without changes, float64[2 * draws], sorted."""
     random = np.random.default_rng(seed)
     loadings, freedom = compared.loadings, compared.freedom
+    # Single precision is enough for the largest difference and takes half of the memory.
     unit = (loadings / np.sqrt((loadings**2).sum(axis=0))).astype(np.float32)
     largest = []
     for start in range(0, draws, _BLOCK):
@@ -251,6 +255,7 @@ def _turn(name: str, curve: Curve, smooth: Array, drawn: Array) -> dict[str, flo
 
     ``dip`` is the depth, the smaller of its two sides as a fraction, 0 where the curve is monotone; places are tokens.
     """
+    # The deepest dip is told even where it is not significant, because a reader sees it in the figure.
     (depth,), (place,) = _deepest(smooth[None, :])
     depths, places = _deepest(drawn)
     logs = curve.log_tokens
@@ -287,6 +292,7 @@ def _deepest(curves: Array) -> tuple[Array, Ids]:
 
 def _vertices(logs: Array, curves: Array, places: Ids) -> Array:
     """Return where the parabola through the lowest checkpoint and its neighbors is lowest, on the log axis."""
+    # The parabola needs both neighbors, so a lowest checkpoint at an end stays as it is.
     middle = np.clip(places, 1, len(logs) - 2)
     rows = np.arange(len(curves))
     left, right = logs[middle - 1] - logs[middle], logs[middle + 1] - logs[middle]

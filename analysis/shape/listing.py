@@ -61,6 +61,7 @@ def list_shapes(scored: BenchmarkScores, over: str) -> pd.DataFrame:
     axis = SHAPES_OVER[over]
     found = axis.read(scored)
     if found is not None and len(found.classes):
+        # Curves that dip, or come nearest to it, come first, because the list is read for them.
         ordered = found.classes.sort_values(["holm_u", "dip"], ascending=[True, False], ignore_index=True)
         return ordered[list(axis.names)].rename(columns=axis.names)
     why = " ".join([f"{scored.benchmark}: {axis.needs}", *(found.notes if found else ())])

@@ -109,7 +109,10 @@ def _milestone(curve: Curve, height: Array, deviations: Array, reached: bool, la
     (place,) = np.maximum(logs[0], last_crossing(logs, height[None, :]))
     if not reached or not 10**place <= latest:
         return Milestone(np.nan, np.nan, np.nan)
+    # A draw that is above the level at every checkpoint is counted at the first one, because nothing is known before
+    # it.
     drawn = np.sort(np.maximum(logs[0], last_crossing(logs, height + deviations)))
+    # A quantile between a finite and an infinite draw can be NaN, so a draw itself is taken.
     low, high = (drawn[round(share * (len(drawn) - 1))] for share in (TAIL, 1 - TAIL))
     return Milestone(10**place, 10 ** min(low, place), 10 ** max(high, place))
 

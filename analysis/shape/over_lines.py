@@ -113,6 +113,7 @@ def _make_case(line: str, cells: Mapping[str, Sequence[Items]], one: str) -> Ite
     if not len(grid) or not is_testable(grid):
         yield f"{line}: its {one}s share too few checkpoints to test their mean."
         return
+    # Beyond the end of the shortest run the mean would be over fewer runs, and its jump would look like learning.
     shortest = min(members, key=lambda member: float(member.tokens[-1]))
     if shortest.tokens[-1] < max(member.tokens[-1] for member in members):
         yield f"{line}: the mean over its {one}s ends at {round(grid[-1]):,} tokens, where {shortest.run} ends."

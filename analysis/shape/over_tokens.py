@@ -32,6 +32,7 @@ from ucurve.fields import format_names
 from ucurve.gather import gather
 
 STABLE, AT_THE_END = "stable and wrong", "ends below chance"
+# Half of the tokens is the last 0.3 decades. A curve that comes below chance only there may still come back.
 LATEST = 0.5  # of the training tokens: a curve that came below chance after them is not stable
 _RESERVATIONS = {1: " (this run)", 2: " (2 runs: indicative)"}  # as those of a turn: measured in docs/shape.md
 BELOW_NUMBERS = ("p_below", "p_below_these_runs", "below_from", "below_share")
@@ -58,6 +59,7 @@ def below_chance(tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids,
         beyond = float(student.sf((CHANCE - level.mean) / np.sqrt(variance), freedom))
         return max(float(least), beyond)
 
+    # The smoothing is that of the figure, so that the table and the figure say the same tokens.
     smooth = weights @ half_points.mean(axis=(0, 2)) / HALVES
     not_below = np.flatnonzero(smooth >= CHANCE)
     first = 0 if not len(not_below) else int(not_below[-1]) + 1
@@ -114,6 +116,7 @@ def find_shapes(
 
 def _below(line: Case, part: CurvePairs) -> dict[str, float]:
     """Test whether the curve of a line ends below chance."""
+    # A curve of few checkpoints is not tested, but the table has a row for every curve.
     if not is_testable(line.places):
         return dict.fromkeys(BELOW_NUMBERS, np.nan)
     return below_chance(line.places, _half_points(line, part), part.strata, part.clusters)
@@ -170,6 +173,7 @@ def _make_case(line: str, members: Sequence[Items]) -> Iterator[Case | str]:
     if not have_same_pairs(members):
         yield f"{line}: its runs were scored on different pairs, so its shapes are not tested."
         return
+    # The mean at a checkpoint that some runs lack would be over other runs than elsewhere.
     steps = [set(one.steps.tolist()) for one in members]
     shared = np.array(sorted(set.intersection(*steps)), dtype=np.int64)
     if left_out := len(set.union(*steps)) - len(shared):

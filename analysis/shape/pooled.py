@@ -95,6 +95,7 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
     count = len(groups.names)
     deviations = groups.deviations.mean(axis=0)
     item_cov = deviations @ deviations.T + np.eye(len(tokens)) * groups.least
+    # All groups have the same weight, so a group of few runs adds more to the error of the mean.
     of_a_run = float((1 / groups.runs).sum()) / count**2
     return Curve(
         tokens=tokens,
@@ -211,6 +212,7 @@ def size_contrast(groups: Groups, function: Array, seed: int = 0) -> SizeContras
     if not groups.freedom or groups.design.count < FEWEST_CLUSTERS:
         return SizeContrast(groups.names, groups.runs, np.nan, depths, np.full(count, np.nan))
     of_items = np.einsum("t,gtc->gc", function, groups.deviations)
+    # All groups are scored on the same pairs, so their depths are correlated.
     covariance = of_items @ of_items.T + np.eye(count) * groups.least * float(function @ function)
     run, rest = (float(function @ part @ function) for part in (groups.run_cov, groups.rest_cov))
     between = max(0.0, run - rest)
@@ -224,6 +226,7 @@ def size_contrast(groups: Groups, function: Array, seed: int = 0) -> SizeContras
     covariance += np.diag(between / groups.runs)
     random = np.random.default_rng(seed)
     drawn = random.standard_normal((DRAWS, count)) @ np.linalg.cholesky(covariance).T
+    # All variances are estimated from the same few runs, so each draw has one divisor, as a t value has.
     drawn /= np.sqrt(random.chisquare(freedom, (DRAWS, 1)) / freedom)
     squares = ((drawn - drawn.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
     beyond = int((squares >= ((depths - depths.mean()) ** 2).sum()).sum())
@@ -278,6 +281,8 @@ def common_tokens(members: Sequence[Items]) -> Array:
         return np.empty(0)
     low, high = max(own[0] for own in trained), min(own[-1] for own in trained)
     inside = [own[(own >= low) & (own <= high)] for own in trained]
+    # A value interpolated between two checkpoints has less noise than a checkpoint, so common checkpoints are
+    # preferred.
     shared, fewest = reduce(np.intersect1d, inside), min(inside, key=len)
     return np.asarray(shared if 2 * len(shared) >= len(fewest) else fewest)
 

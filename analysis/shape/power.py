@@ -28,6 +28,7 @@ from ucurve.analysis.shape.smoothing import (
 from ucurve.analysis.shape.tables import Shapes, unproven_turn
 from ucurve.analysis.shape.unimodal import ROUNDING, unimodal_distances, unimodal_fit
 
+# This is the usual aim (Cohen 1988): four of five real dips are found.
 POWER = 0.8
 DIP_WIDTH = 0.1  # standard deviation of the dip that is looked for, a normal curve, as a share of the axis
 MOST_SEEDS = 20  # more of them are not proposed
@@ -89,6 +90,7 @@ class DipPower:
         """Return how often a dip is found where smoothed curves, float64[K, T], are the true ones, float64[K]."""
         seen = smooth[:, None] + self.noise
         fits = np.array([[unimodal_fit(one, self.precision) for one in draws[:_FITS]] for draws in seen])
+        # The draws are taken in reverse order, so that a curve and its null do not share their noise.
         under_null = np.tile(fits, (1, _DRAWS // _FITS, 1)) + self.noise[::-1]
         both = np.stack([seen, under_null]).reshape(-1, smooth.shape[1])
         distances, null_distances = unimodal_distances(both, self.precision).reshape(2, *seen.shape[:2])
@@ -139,6 +141,7 @@ def more_seeds(curve: Curve, smooth: Array, level: float) -> float:
     def is_found(seeds: int) -> bool:
         return bool(dip_power(with_more(curve, curve.seeds + seeds)).of_curves(smooth[None], level)[0] >= POWER)
 
+    # Power grows with the seeds, so bisection finds the fewest in five steps instead of twenty.
     more = 1 + bisect_left(range(1, MOST_SEEDS + 1), True, key=is_found)
     return more if more <= MOST_SEEDS else np.inf
 

@@ -133,10 +133,14 @@ def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
     seeds, items = credits_.shape
     design = design_of(strata, clusters)
     (apart,) = cluster_deviations(credits_.mean(axis=0)[None], design)
+    # One item more is counted, which is right or wrong with equal chance. Otherwise an accuracy of 0 or 1 would have no
+    # error.
     of_items = float((apart**2).sum()) + 1 / (2 * items**2)
     item_freedom = max(1.0, design.effective - len(np.unique(design.strata)))
     variance, freedom = of_items, item_freedom
     if seeds > 1:
+        # The noise of runs on single clusters is in the variance over seeds and in that over items, so it is subtracted
+        # once.
         within = float((cluster_deviations(credits_, design) ** 2).sum()) / seeds
         of_seeds = float(credits_.mean(axis=1).var(ddof=1)) / seeds
         between = max(0.0, of_seeds - (within - of_items) / (seeds - 1))
@@ -223,6 +227,7 @@ def design_of(strata: Ids, clusters: Ids) -> Design:
     clusters is the inverse Simpson index of their sizes. With too few clusters to tell how they differ, items are drawn
     in their place: that tells how much of what a run does by itself is noise of single items.
     """
+    # A cluster that lies in several strata is one cluster in each of them, because strata are drawn independently.
     kinds = np.unique(np.stack([strata, clusters]), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
     sizes = np.bincount(kinds)
     if len(sizes) < FEWEST_CLUSTERS:
@@ -253,6 +258,7 @@ def strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:
 
 def cluster_deviations(share: Array, design: Design) -> Array:
     """Return how far each cluster lies from its stratum, float64[T, C]; products are the covariance of the means."""
+    # Where strata were put together, some numbers have no items. The 1 avoids a division by 0 for them.
     n = np.bincount(design.strata)
     means = np.stack([np.bincount(design.strata, row, minlength=len(n)) for row in share]) / np.maximum(1, n)
     apart = np.asarray((share - means[:, design.strata]) * design.scale)
@@ -268,6 +274,7 @@ def cluster_freedom(deviations: Array, design: Design) -> float:
     Satterthwaite's for a sum of squares of unequal expectation, those of the clusters, which are estimated from all
     checkpoints. A stratum has one less than its clusters are worth.
     """
+    # A shift of a cluster that is the same at all checkpoints cancels in differences between them.
     squares = ((deviations - deviations.mean(axis=0)) ** 2).sum(axis=0)
     if not squares.any():
         return max(1.0, design.effective - 1)

@@ -120,6 +120,7 @@ def reading(row: Row) -> str:
     if row["class"] == NOT_TESTED:
         return NOT_TESTED
     name, scope = _widest_class(row)
+    # Both turns may be significant, as in a curve like a W. The class names only the deeper one.
     other = (
         ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] and name == row["class"] else ""
     )
@@ -200,6 +201,7 @@ def split_pairs(pairs: pd.DataFrame, cluster: str) -> Iterator[CurvePairs]:
     """Yield the whole benchmark and each phenomenon."""
     phenomena = pairs["phenomenon"].to_numpy()
     yield _choose_pairs(pairs, "all", "", np.ones(len(pairs), dtype=bool), cluster)
+    # A phenomenon called "all" would be taken for the whole benchmark.
     for name in sorted(set(phenomena) - {"", "all"}, key=str.casefold):
         yield _choose_pairs(pairs, name, "", phenomena == name, cluster)
 

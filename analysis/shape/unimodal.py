@@ -63,6 +63,7 @@ def unimodal_fit(curve: Array, precision: Array) -> Array:
     """Return the curve, float64[T], that rises and then falls and is nearest to a curve by weighted squares."""
     rising = np.append(0.0, _prefix_squares(curve[None], precision)[0])
     falling = np.append(0.0, _prefix_squares(curve[None, ::-1], precision[::-1])[0])
+    # The peak may belong to the rising or to the falling part, so it is enough to try every split between checkpoints.
     top = int((rising + falling[::-1]).argmin())  # checkpoints in the rising part
     fit = curve.copy()
     for part, up in ((slice(None, top), True), (slice(top, None), False)):

@@ -47,6 +47,7 @@ def find_regions(sentences: StoredSentences, members: pd.DataFrame) -> dict[str,
     ends = {side: sentences.starts[each + 1] for side, each in numbers.items()}
     shortest = np.minimum(*(ends[side] - starts[side] for side in SIDES))
     width = int(shortest.max(initial=0))
+    # All pairs are compared at once, in a table as wide as the longest, because a loop over pairs would be slow.
     offsets = np.arange(width)
     inside = offsets < shortest[:, None]
     last = len(sentences.tokens) - 1  # places beyond a sentence are read too, and ``inside`` leaves them out

@@ -68,6 +68,7 @@ def _average_words(checkpoint: Checkpoint) -> pd.DataFrame:
     texts = [sentences.texts[number] for number, _ in words.index]
     spans = zip(texts, words["first"], words["end"], strict=True)
     named = words.assign(word=[text[first:end].strip(_AROUND) for text, first, end in spans]).dropna(subset="bits")
+    # A word that was punctuation alone is empty now.
     table = named[named["word"] != ""].groupby("word")["bits"].agg(occurrences="size", bits="mean").reset_index()
     return table[table["occurrences"] >= _FEWEST].assign(**checkpoint.labels)
 
