@@ -1,7 +1,7 @@
 """Comparisons of models on the same pairs: McNemar's test, best against second best, counts of first places."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -25,6 +25,7 @@ _TIED = 1e-9
 _COMPARED = (
     "group", "first", "second", "n", "clusters", "accuracy_first", "accuracy_second", "first_better", "second_better",
 )  # fmt: skip
+_OF_BEST = {"first": "model", "accuracy_first": "accuracy", "first_better": "model_better"}
 _BEST = (
     "group", "n", "clusters", "model", "accuracy", "second", "accuracy_second", "model_better", "second_better",
 )  # fmt: skip
@@ -64,7 +65,7 @@ def mcnemar_table(credit: pd.DataFrame, by: pd.Series, clusters: Ids | None = No
     of = np.arange(len(credit)) if clusters is None else clusters
     groups = credit.reset_index(drop=True).groupby(by.to_numpy(), sort=False)
     parts = (_compare_in_group(str(name), part, of[part.index]) for name, part in groups)
-    return _with_tests(stack(parts, [*_COMPARED, "squares"]), "first_better", "second_better")
+    return _with_tests(parts)
 
 
 def count_better(compared: pd.DataFrame) -> pd.DataFrame:
@@ -99,10 +100,14 @@ def best_by_group(credit: pd.DataFrame, by: pd.Series, clusters: Ids | None = No
     then p is 1 unless there are ties.
     """
     of = np.arange(len(credit)) if clusters is None else clusters
-    groups = credit.reset_index(drop=True).groupby(by.to_numpy(), sort=False)
-    parts = [_best_against_second(str(name), part, of[part.index]) for name, part in groups]
-    table = pd.DataFrame([row for row in parts if row], columns=[*_BEST, "squares"])
-    return _with_tests(table, "model_better", "second_better")
+    parts = []
+    for name, part in credit.reset_index(drop=True).groupby(by.to_numpy(), sort=False):
+        means = part.loc[:, part.notna().all()].mean()
+        best = means.sort_values(ascending=False, kind="stable").index[:2]
+        if len(best) > 1:
+            parts.append(_compare_in_group(str(name), part[best], of[part.index]))
+    table = _with_tests(parts).rename(columns=_OF_BEST)
+    return table[[*_BEST, "p", "p_exact"]]
 
 
 def count_best(best: pd.DataFrame, models: Sequence[str]) -> pd.Series:
@@ -130,9 +135,11 @@ def _is_leading(accuracies: pd.DataFrame) -> pd.DataFrame:
     return accuracies.ge(accuracies.max(axis=1) - _TIED, axis=0) & accuracies.notna()
 
 
-def _with_tests(table: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
-    """Put the tests of two counts in place of ``squares``."""
-    counts = [table[name].to_numpy(dtype=np.float64) for name in (one, other, "squares", "clusters")]
+def _with_tests(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Put the tables of groups together, with the tests of their two counts in place of ``squares``."""
+    table = stack(parts, [*_COMPARED, "squares"])
+    names = ("first_better", "second_better", "squares", "clusters")
+    counts = [table[name].to_numpy(dtype=np.float64) for name in names]
     return table.drop(columns="squares").assign(p=cluster_mcnemar(*counts), p_exact=mcnemar(counts[0], counts[1]))
 
 
@@ -157,25 +164,3 @@ def _compare_in_group(name: str, part: pd.DataFrame, clusters: Ids) -> pd.DataFr
             "squares": squares[one, other],
         }
     )
-
-
-def _best_against_second(name: str, part: pd.DataFrame, clusters: Ids) -> dict[str, object]:
-    scored = part.loc[:, part.notna().all()]
-    if scored.shape[1] < 2:
-        return {}
-    ranked = scored.mean().sort_values(ascending=False, kind="stable").iloc[:2]
-    one, other = ranked.index
-    values = scored[[one, other]].to_numpy(dtype=np.float64)
-    better = better_counts(values)
-    return {
-        "group": name,
-        "n": len(part),
-        "clusters": len(np.unique(clusters)),
-        "model": one,
-        "accuracy": ranked.iloc[0],
-        "second": other,
-        "accuracy_second": ranked.iloc[1],
-        "model_better": int(better[0, 1]),
-        "second_better": int(better[1, 0]),
-        "squares": squared_differences(values, clusters)[0, 1],
-    }
