@@ -375,6 +375,7 @@ def _picture(scored: BenchmarkScores, level: str, title: str, table: pd.DataFram
 
 
 def _across(panels: Sequence[str]) -> int:
+    # Either way there are at most three rows of panels.
     return 6 if len(panels) > 15 else 5
 
 

@@ -106,7 +106,8 @@ def best_by_group(credit: pd.DataFrame, by: pd.Series, clusters: Ids | None = No
         best = means.sort_values(ascending=False, kind="stable").index[:2]
         if len(best) > 1:
             parts.append(_compare_in_group(str(name), part[best], of[part.index]))
-    return _with_tests(parts).rename(columns=_OF_BEST)[[*_BEST, "p", "p_exact"]]
+    table = _with_tests(parts).rename(columns=_OF_BEST)
+    return table[[*_BEST, "p", "p_exact"]]
 
 
 def count_best(best: pd.DataFrame, models: Sequence[str]) -> pd.Series:

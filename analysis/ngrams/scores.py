@@ -5,7 +5,6 @@ They agree in margins, in verdicts beyond chance, and in errors.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +116,7 @@ class BesideNgrams:
     items: Items  # the run's own credits at every checkpoint
     scored: BenchmarkScores
     linking: Linking
+    steps_by_order: dict[int, list[int]]  # at which scores of each order are stored
     _known: dict[int, AtCheckpoint] = field(default_factory=dict)
     _order: np.ndarray | None = None  # the pairs of the file that was read last: mostly the same in all of a benchmark
     _places: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -138,12 +138,8 @@ class BesideNgrams:
         tables = (self.at(step).agreement for step in self.items.steps.tolist())
         return stack(table for table in tables if len(table))
 
-    @cached_property
-    def _orders(self) -> dict[int, list[int]]:
-        return _steps_by_order(self.run, self.scored.benchmark)
-
     def _read(self, step: int) -> AtCheckpoint:
-        orders = [order for order, steps in self._orders.items() if step in steps]
+        orders = [order for order, steps in self.steps_by_order.items() if step in steps]
         own = self._read_scores(self.scored.scorer_of(self.run), step) if orders else None
         verdicts, rows = {}, []
         for order in orders:
@@ -179,16 +175,18 @@ def read_beside_ngrams(scored: BenchmarkScores) -> Iterator[BesideNgrams]:
     linking = known_linking(scored.linking)
     if linking is None:
         return
-    runs = [run for run in scored.study.runs if _steps_by_order(run, scored.benchmark)]
+    stored = {run.label: _steps_by_order(run, scored.benchmark) for run in scored.study.runs}
     found = read_runs(
-        runs,
+        [run for run in scored.study.runs if stored[run.label]],
         scored.curve_rows(),
         scored.benchmark,
         scored.linking,
         scored.ties_rule,
         scored.study.settings.cluster,
     )
-    yield from (BesideNgrams(run, items, scored, linking) for run, items in found if items is not None)
+    for run, items in found:
+        if items is not None:
+            yield BesideNgrams(run, items, scored, linking, stored[run.label])
 
 
 def _steps_by_order(run: Run, benchmark: str) -> dict[int, list[int]]:

@@ -13,7 +13,7 @@ The p values of many curves are adjusted by Holm's procedure, for each of the fi
 of one run, whose p values are over items only, are a family of their own.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
@@ -94,13 +94,14 @@ def change_tests(
     found = errors(curve, contrasts)
     loadings = covariance_root(curve, found.seed_share).T @ contrasts.T
     difference, error = contrasts @ curve.mean, np.sqrt(found.variance)
-    compared = _Comparison(stretches, difference / error, found.freedom, loadings)
-    drawn = _largest(compared, draws, seed)
-    *changes, falls_and_rises, rises_and_falls = _largest_changes(compared)
-    rise, fall = (_p_of_largest(change, drawn, compared) for change in changes)
+    drawn = _largest(loadings, found.freedom, draws, seed)
+    largest = _largest_changes(stretches, difference / error)
+    of_rise, of_fall, of_u, of_inverted = _bounds(largest, len(contrasts), found.freedom)
+    rise = _p_of_largest(largest[0], drawn, of_rise)
+    fall = _p_of_largest(largest[1], drawn, of_fall)
     dip, bump = dip_tests(curve, 2 * draws, seed)
-    u = _p_of_turn(dip, falls_and_rises, draws, compared)
-    inverted = _p_of_turn(bump, rises_and_falls, draws, compared)
+    u = _p_of_turn(dip, of_u, draws)
+    inverted = _p_of_turn(bump, of_inverted, draws)
     # Flat: all one-sided tests of a margin have to hold (Berger 1982), so the largest of their p values is that of all.
     nearest = (margin - np.abs(difference)) / error
     return rise, fall, u, inverted, float(student.sf(nearest.min(), found.freedom))
@@ -123,7 +124,7 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
     """
     tests = tests.assign(**{name: value for name, value in _UNKNOWN.items() if name not in tests})
     adjusted = {f"holm_{name}": adjust_by_runs(tests[f"p_{name}"], tests["runs"]) for name in ALTERNATIVES}
-    adjusted["q_u"] = adjust_by_runs(tests["p_u"], tests["runs"], _q_values)
+    adjusted["q_u"] = adjust_by_runs(tests["p_u"], tests["runs"], false_discovery_control)
     table = tests.assign(**adjusted)
     both = (table["holm_u"] <= LEVEL) & (table["holm_inverted_u"] <= LEVEL)
     return table.assign(shape=[_name(row) for row in table.to_dict("records")], both=both)
@@ -132,16 +133,11 @@ def classify(tests: pd.DataFrame) -> pd.DataFrame:
 def adjust_by_runs(p: pd.Series, runs: pd.Series, adjust: Callable[[Array], Array] = holm) -> Array:
     """Adjust p values, NaN where not tested; lines of one run are a family, and those of several another."""
     values, alone = p.to_numpy(np.float64), (runs == 1).to_numpy()
-    adjusted = np.empty(len(values))
+    adjusted = np.full(len(values), np.nan)
     for family in (alone, ~alone):
-        adjusted[family] = adjust(values[family])
+        tested = family & np.isfinite(values)
+        adjusted[tested] = adjust(values[tested])
     return adjusted
-
-
-def _q_values(p: Array) -> Array:
-    q, known = np.full_like(p, np.nan), np.isfinite(p)
-    q[known] = false_discovery_control(p[known])
-    return q
 
 
 def _name(row: Row) -> str:
@@ -189,22 +185,12 @@ def _within(logs: Array, width: float) -> list[tuple[int, int]]:
     return [(first, int(last)) for first, last in enumerate(lasts) if first == 0 or last > lasts[first - 1]]
 
 
-@dataclass(frozen=True, eq=False)
-class _Comparison:
-    """The differences of a curve between every two stretches, and their error."""
-
-    stretches: _Stretches
-    ratio: Array  # float64[J], studentized: the earlier stretch less the later one, so that a fall is positive
-    freedom: float
-    loadings: Array  # float64[T, J], the draws of the differences as sums of T independent normal numbers
-
-
-def _largest_changes(compared: _Comparison) -> tuple[float, float, float, float]:
+def _largest_changes(stretches: _Stretches, ratio: Array) -> tuple[float, float, float, float]:
     """Return the largest rise and fall, and of a fall then a rise, and of the reverse, the largest smaller side.
 
-    Both sides of a turn at the same stretch have to be as large (intersection-union, Berger 1982).
+    ``ratio``, float64[J], are the studentized differences of the stretches: a fall is positive. Both sides of a turn at
+    the same stretch have to be as large (intersection-union, Berger 1982).
     """
-    stretches, ratio = compared.stretches, compared.ratio
     falls = np.full((stretches.count, stretches.count), -np.inf)
     rises = falls.copy()
     falls[stretches.before, stretches.after] = ratio
@@ -214,10 +200,12 @@ def _largest_changes(compared: _Comparison) -> tuple[float, float, float, float]
     return float(rises.max()), float(falls.max()), float(u), float(inverted)
 
 
-def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
-    """Draw the largest studentized difference of a curve without changes, float64[2 * draws], sorted."""
+def _largest(loadings: Array, freedom: float, draws: int, seed: int) -> Array:
+    """Draw the largest studentized difference of a curve without changes, float64[2 * draws], sorted.
+
+    ``loadings``, float64[T, J], are the draws of the differences as sums of T independent normal numbers.
+    """
     random = np.random.default_rng(seed)
-    loadings, freedom = compared.loadings, compared.freedom
     # Single precision is enough for the largest difference and takes half of the memory.
     unit = (loadings / np.sqrt((loadings**2).sum(axis=0))).astype(np.float32)
     largest = []
@@ -230,24 +218,24 @@ def _largest(compared: _Comparison, draws: int, seed: int) -> Array:
     return np.sort(np.concatenate(largest))
 
 
-def _p_of_largest(statistic: float, drawn: Array, compared: _Comparison) -> float:
+def _bounds(largest: Sequence[float], comparisons: int, freedom: float) -> list[float]:
+    """Return Bonferroni's bounds of the p values of largest differences, small enough for families of many curves."""
+    return [comparisons * float(student.sf(one, freedom)) for one in largest]
+
+
+def _p_of_largest(statistic: float, drawn: Array, bound: float) -> float:
     """Return the p value of a largest difference under no change."""
     beyond = len(drawn) - int(np.searchsorted(drawn, statistic, side="left"))
-    return min(1.0, (1 + beyond) / (1 + len(drawn)), _bound(statistic, compared))
+    return min(1.0, (1 + beyond) / (1 + len(drawn)), bound)
 
 
-def _bound(statistic: float, compared: _Comparison) -> float:
-    """Return Bonferroni's bound of the p value of a largest difference, small enough for families of many curves."""
-    return compared.ratio.size * float(student.sf(statistic, compared.freedom))
-
-
-def _p_of_turn(p: float, both_sides: float, draws: int, compared: _Comparison) -> float:
+def _p_of_turn(p: float, bound: float, draws: int) -> float:
     """Return a p value that may be smaller than the draws of ``dip_tests`` can tell.
 
     Where none of these draws is as far from unimodal as the curve, the two sides of the turn at one stretch bound p.
     At a level below that of one draw this bound alone decides, so that the test keeps it.
     """
-    return min(p, _bound(both_sides, compared)) if p <= 1 / (1 + 2 * draws) else p
+    return min(p, bound) if p <= 1 / (1 + 2 * draws) else p
 
 
 def _turn(name: str, curve: Curve, smooth: Array, drawn: Array) -> dict[str, float]:
