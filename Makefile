@@ -35,8 +35,9 @@ types: install
 	$(VENV)/bin/mypy
 
 # Hundreds of processes read the modules that the first ones compiled, whatever the shell says about bytecode. The tests of
-# a module run in one process, so that what they share is made once.
-TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations=30
+# a module run in one process, so that what they share is made once; three processes keep two cores busy, as a third of the
+# time of one is waiting for disks and other processes.
+TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder --durations=30
 
 unit: install
 	$(TESTS)

@@ -14,7 +14,7 @@ from pathlib import Path
 import datasets  # noqa: F401 - loads what the processes need
 from transformers import PreTrainedTokenizerFast  # noqa: F401
 
-from ucurve.config import check
+from tests.settings import corpus_settings
 from ucurve.training.corpus import corpus, parallel
 from ucurve.training.data import store
 
@@ -42,8 +42,8 @@ def work(cache, tokenizer, commit, interventions, die_at):
     os.dup2(log, 2)
     corpus._SEGMENT_CHARACTERS, parallel._CHARACTERS_AT_ONCE, store._SHARD_TOKENS = 1_500, 400, 700
     die(die_at)
-    given = {"kind": "hub", "dataset": DATASET, "commit": commit, "holdout": 0.1, "unit": "line"}
-    settings = check(corpus.CorpusSettings, given | {"interventions": interventions})
+    given = {"dataset": DATASET, "commit": commit, "holdout": 0.1, "unit": "line", "interventions": interventions}
+    settings = corpus_settings("hub", **given)
     store.build_token_store(corpus.Corpus(settings), Path(tokenizer), Path(cache), processes=1)
 
 
