@@ -65,3 +65,13 @@ def test_a_plan_says_what_a_token_is_where_a_reader_may_count_words():
     assert tokens("word").endswith("or a single space")
     assert tokens("char").endswith("spaces included")
     assert "a token is" not in tokens("bpe")
+
+
+def test_a_plan_counts_the_disk_of_checkpoints_and_of_the_states_that_are_kept():
+    def plan(*more):
+        return make_plan(read_settings(compose("train", ["tokens=4M", "data=demo", "model=14m", *more])), 8000)
+
+    two_rolling = plan()
+    weights = 4 * two_rolling.parameters.total  # float32; a state has two moments as well
+    assert two_rolling.disk_bytes == (len(two_rolling.checkpoint_steps) + 2 * 3) * weights
+    assert plan("resume.keep_states=[10,20]").disk_bytes == two_rolling.disk_bytes + 2 * 3 * weights
