@@ -15,6 +15,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from tests.settings import corpus_settings, tokenizer_settings
 from ucurve.errors import UserError
+from ucurve.huggingface.foreign_code import weight_files
 from ucurve.huggingface.pretrained import load_model, load_rows, load_tokenizer
 from ucurve.training.tokenizer.build import build_tokenizer
 
@@ -400,3 +401,14 @@ def test_a_yes_on_the_terminal_changes_nothing(folder, tmp_path, script):
     assert not mark_of(folder).exists()
     assert not (tmp_path / "scores").exists()
     assert not (tmp_path / "runs").exists()
+
+
+def test_of_weights_that_are_there_twice_those_that_are_loaded_are_chosen(tmp_path):
+    shards = {"model-1.safetensors", "model-2.safetensors"}
+    index = {"weight_map": dict(zip(["a", "b"], sorted(shards), strict=True))}
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    other = {"consolidated.safetensors"}
+    assert weight_files(tmp_path, {"model.safetensors", *shards, *other}, "safetensors") == {"model.safetensors"}
+    assert weight_files(tmp_path, {*shards, *other}, "safetensors") == shards
+    assert weight_files(tmp_path, other, "safetensors") == other
