@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 from pydantic.dataclasses import dataclass as checked
 
-from ucurve.errors import UserError, check_folder
+from ucurve.errors import UserError, refuse_missing_folder
 from ucurve.fields import STRICT
 from ucurve.generation.maker import Drawn, Listed, Made, Outcome
 from ucurve.storage.run_folder import EVAL, STEPS, parse_step
@@ -75,7 +75,7 @@ def _read(folder: Path, percent: int) -> list[pd.Series]:
     """Return the values by good sentence, a part for each benchmark in the folder."""
     from ucurve.eval.store.scores import StoredScores
 
-    check_folder("filter.scores", folder)
+    refuse_missing_folder("filter.scores", folder)
     root = folder / EVAL
     found: dict[tuple[str, str], int] = {}
     for scorer in SCORERS:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ucurve.errors import check_folder
+from ucurve.errors import refuse_missing_folder
 from ucurve.templates.pair import Pair
 
 LOPSIDED: Final = 0.6
@@ -41,7 +41,7 @@ def read_lengths(longest: int | None, balanced: bool, tokenizer: Path | None) ->
     """Return lengths in characters, or in the tokens of a tokenizer, without special tokens, as scoring counts them."""
     if tokenizer is None:
         return Lengths(longest, balanced)
-    check_folder("tokenizer", tokenizer)
+    refuse_missing_folder("tokenizer", tokenizer)
     from ucurve.eval.scoring.text.tokenize import tokenize
     from ucurve.huggingface.pretrained import load_tokenizer
 

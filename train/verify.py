@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
-from ucurve.errors import RunError, UserError, check_folder
+from ucurve.errors import RunError, UserError, refuse_missing_folder
 from ucurve.eval.verify import verify_scores
 from ucurve.invocation import command
 from ucurve.progress import log_line
@@ -79,7 +79,7 @@ def _next_command(run: Path) -> str:
 
 def verify_folder(run: Path, deep: bool = False) -> None:
     """Print that a run folder, or one that a model was scored into, is whole; else raise a ``RunError``."""
-    check_folder("run", run)
+    refuse_missing_folder("run", run)
     if not any((run / name).exists() for name in (CONFIGURATION, RECORD, EVAL)):
         inner = sorted(path.parent for depth in ("*", "*/*") for path in run.glob(f"{depth}/{RECORD}"))
         hint = f", but holds some: give run={inner[0]}" if inner else ""

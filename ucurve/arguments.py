@@ -11,7 +11,7 @@ from hydra.core.override_parser.types import ChoiceSweep
 from hydra.errors import HydraException
 
 from ucurve.config_files import NO_VALUE, groups, known_keys
-from ucurve.errors import UserError, check_folder
+from ucurve.errors import UserError, refuse_missing_folder
 from ucurve.fields import format_count
 from ucurve.invocation import command
 
@@ -53,7 +53,7 @@ def read_arguments(words: Sequence[str]) -> list[str]:
         option, equals, value = left.pop(0).partition("=")
         if option in ("--config-dir", "-cd") and (equals or left):
             folder = Path(value if equals else left.pop(0))
-            check_folder("--config-dir", folder)
+            refuse_missing_folder("--config-dir", folder)
             arguments.append(f"{SEARCHPATH}[{_quoted(f'file://{folder.resolve()}')}]")
         else:
             arguments.append(quoted_where_needed(f"{option}{equals}{value}"))

@@ -171,12 +171,14 @@ def _composing(name: str) -> Iterator[None]:
     with (
         _explaining_errors(name),
         _stored(name),
-        contextlib.nullcontext()
-        if GlobalHydra().is_initialized()
-        # ``hydra.initialize`` would look through the sources of all callers for the folder of the nearest one.
-        else hydra.initialize_config_module(_NO_FOLDERS, version_base="1.3"),
+        contextlib.nullcontext() if GlobalHydra().is_initialized() else _initialized(),
     ):
         yield
+
+
+def _initialized() -> contextlib.AbstractContextManager[None]:
+    # ``hydra.initialize`` would look through the sources of all callers for the folder of the nearest one.
+    return hydra.initialize_config_module(_NO_FOLDERS, version_base="1.3")
 
 
 def sweep(name: str, arguments: Sequence[str]) -> list[list[str]]:

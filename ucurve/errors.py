@@ -83,8 +83,8 @@ def missing_folder(kind: str, path: Path) -> UserError:
     return UserError(f"{kind}: no folder {path}.{hint}")
 
 
-def check_folder(kind: str, path: Path) -> None:
-    """Check that a folder is there that was given for a key (``missing_folder``)."""
+def refuse_missing_folder(kind: str, path: Path) -> None:
+    """Raise ``missing_folder`` unless the folder that was given for a key is there."""
     if not path.is_dir():
         raise missing_folder(kind, path)
 

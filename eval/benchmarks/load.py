@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ucurve.errors import UserError, check_folder, first_line, nearest
+from ucurve.errors import UserError, first_line, nearest, refuse_missing_folder
 from ucurve.eval.benchmarks.card import DEMO, Benchmark
 from ucurve.eval.benchmarks.expressions import groups
 from ucurve.eval.benchmarks.files.readers import Row, read_rows
@@ -46,7 +46,7 @@ def read_published(
 ) -> list[Row]:
     """Read the rows of a benchmark as published, from the hub if it has no folder; columns in ``text`` stay text."""
     if root is not None and card.place is None:
-        check_folder("benchmark_root", root)
+        refuse_missing_folder("benchmark_root", root)
     if card.name == DEMO and (root is None or not (root / card.name).is_dir()):
         from ucurve.templates.demo import demo_pairs
 

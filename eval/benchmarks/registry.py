@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 
-from ucurve.errors import UserError, check_folder, nearest, unknown_name
+from ucurve.errors import UserError, nearest, refuse_missing_folder, unknown_name
 from ucurve.eval.benchmarks.card import CARD_FILE, CARD_SUFFIXES, Benchmark, read_card
 from ucurve.eval.pairs import full_name, split_name
 from ucurve.yaml_files import file_names
@@ -114,7 +114,7 @@ def _present(family: Benchmark, root: Path | None) -> list[Benchmark]:
             raise UserError(f"benchmark {family.name!r} is not on the hub; give benchmark_root=DIR with its files")
         return members
     if root is not None and family.place is None:
-        check_folder("benchmark_root", root)
+        refuse_missing_folder("benchmark_root", root)
     found = [member for member in members if member.matching(root)]
     if not found:
         forms = " or ".join(members[0].files)
@@ -124,7 +124,7 @@ def _present(family: Benchmark, root: Path | None) -> list[Benchmark]:
 
 def find_in_folder(folder: Path) -> tuple[tuple[Benchmark, ...], Path | None]:
     """Return the benchmarks in a folder, one for each language, and the ``benchmark_root`` to load them from."""
-    check_folder("benchmark", folder)
+    refuse_missing_folder("benchmark", folder)
     if is_card(str(folder)):
         return expand_benchmarks([str(folder)]), None
     if (CARDS / f"{folder.name}.yaml").is_file():

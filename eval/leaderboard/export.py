@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, NonNegativeInt
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
-from ucurve.errors import UserError, check_folder
+from ucurve.errors import UserError, refuse_missing_folder
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import pair_credits
 from ucurve.eval.pairs import SUBSET_MARK
@@ -69,7 +69,7 @@ def leaderboard_command(given: dict[str, object]) -> None:
     """Write the file that a leaderboard takes."""
     settings = check(LeaderboardSettings, given)
     run, form = Path(settings.run), find_form(settings.form)
-    check_folder("run", run)
+    refuse_missing_folder("run", run)
     if settings.out.is_dir():
         raise UserError(f"out={settings.out} is a folder; a file is expected")
     step = find_last_step(run) if settings.step == "last" else settings.step

@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
 
-from ucurve.errors import DamagedError, UserError, check_folder, first_line, may_be_hub_id, missing_folder
+from ucurve.errors import DamagedError, UserError, first_line, may_be_hub_id, missing_folder, refuse_missing_folder
 from ucurve.eval.models.folder import hash_of_parts, hash_parts
 from ucurve.eval.models.hub_weights import HubFile, HubWeights, list_weights, loaded_weights
 from ucurve.eval.models.revision_names import (
@@ -105,7 +105,7 @@ class Target:
 
 def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     """List the checkpoints of a run, or those of ``steps``, in order; a ``DamagedError`` for damaged files."""
-    check_folder("run", run)
+    refuse_missing_folder("run", run)
     facts = read_run_facts(run)
     if facts is None and (run / CONFIGURATION).is_file():
         raise DamagedError(f"{run / RECORD}: missing, and the folder is a run's; restore it from a copy")
@@ -185,7 +185,7 @@ def _model_target(
     local, hub = Path(model).expanduser(), None
     if local.is_dir():
         folder, name = local if revision is None else local / revision, local.resolve().name
-        check_folder("revisions", folder)
+        refuse_missing_folder("revisions", folder)
         if (folder / CHECKPOINTS).is_dir():
             one = next(iter(checkpoints(folder)), folder / CHECKPOINTS / "STEP")
             raise UserError(

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from ucurve.errors import UserError, check_folder, unknown_name
+from ucurve.errors import UserError, refuse_missing_folder, unknown_name
 from ucurve.storage.files import read_utf8
 from ucurve.storage.tabular import read_rows
 from ucurve.yaml_files import read_yaml
@@ -49,7 +49,7 @@ def list_files(folder: Path | None) -> dict[str, Path]:
     """
     names = list(_columns())
     if folder is not None:
-        check_folder("lists", folder)
+        refuse_missing_folder("lists", folder)
     own = {} if folder is None else {path.stem: path for path in sorted(folder.glob("*.tsv"))}
     if folder is not None and not own:
         raise UserError(f"lists: {folder} holds no *.tsv; allowed: {', '.join(names)}")

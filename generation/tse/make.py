@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, Field, field_validator
 from pydantic.dataclasses import dataclass
 
-from ucurve.errors import UserError, check_folder, unknown_name
+from ucurve.errors import UserError, refuse_missing_folder, unknown_name
 from ucurve.fields import STRICT, as_tuple
 from ucurve.generation.maker import Drawn, Made
 from ucurve.generation.tse import basque, hindi, swahili
@@ -72,7 +72,7 @@ def make(settings: Settings, seed: int) -> Made:
 def read_suites(settings: Settings, language: str) -> list[Suite[Any]]:
     """Return the suites of a language, in the order of its YAML file."""
     # The folder itself may be misspelled, of which its own message gives the nearest name.
-    check_folder("vocabulary", settings.vocabulary)
+    refuse_missing_folder("vocabulary", settings.vocabulary)
     name, grammar_type, suite_type = _LANGUAGES[language]
     file = settings.vocabulary / f"{name}.csv"
     if not file.is_file():

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
-from ucurve.errors import RunError, UserError, check_folder
+from ucurve.errors import RunError, UserError, refuse_missing_folder
 from ucurve.fields import format_names
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
 from ucurve.launch.publish.card import CURVE, README, write_card
@@ -57,7 +57,7 @@ def publish_command(values: dict[str, object]) -> None:
     """Publish a run into a folder, and to the hub when that is asked for."""
     settings = check(PublishSettings, values)
     run, out = Path(settings.run), Path(settings.out)
-    check_folder("run", run)
+    refuse_missing_folder("run", run)
     target = settings.repo if settings.upload else None
     names = revisions(run, settings.names)
     if target is not None and not settings.replace:

@@ -330,7 +330,7 @@ def own_faults(run: Path, facts: RunFacts | None, parts: Sequence[str] = ("",)) 
     Args:
         run: the run folder.
         facts: what its ``run.json`` holds.
-        parts: names of files, or ``tokenizer`` for all that is in that folder.
+        parts: names of files, or ``tokenizer`` for all that is in that folder; by default everything.
     """
     if facts is None:
         return []

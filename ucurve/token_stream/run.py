@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ucurve.errors import UserError, check_folder
+from ucurve.errors import UserError, refuse_missing_folder
 from ucurve.storage.facts import own_faults, read_run_facts
 from ucurve.storage.faults import refuse_faults
 from ucurve.storage.files import read_json_or_empty
@@ -30,7 +30,7 @@ class RunTokens:
     @staticmethod
     def of(run: Path) -> "RunTokens":
         """Read what the folder of a run says, if its configuration and tokenizer are what was written."""
-        check_folder("run", run)
+        refuse_missing_folder("run", run)
         facts = read_run_facts(run)
         if facts is None:
             raise UserError(f"{run / RECORD}: missing; it records which data the run is trained on")
