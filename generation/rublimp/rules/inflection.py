@@ -48,8 +48,7 @@ def _conjugation(sentence: Sentence, _: Resources) -> Found:
             continue
         reflexive = form[-2:] if form.endswith(_REFLEXIVE) else ""
         stem = form.removesuffix(reflexive)
-        # A longer ending may end with a shorter one.
-        ending = max((end for end in _CONJUGATIONS if stem.endswith(end)), key=len, default=None)
+        ending = next((end for end in _CONJUGATIONS if stem.endswith(end)), None)
         if ending is None or not any(parse.tag.POS == "VERB" for parse in analyses(form)):
             continue
         wrong = stem.removesuffix(ending) + _CONJUGATIONS[ending] + reflexive
