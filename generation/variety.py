@@ -16,7 +16,7 @@ from ucurve.eval.pairs import WORD
 from ucurve.generation.treebank import ROOT, Sentence, Word, find_files, read_treebank
 from ucurve.templates.pair import Value
 from ucurve.text_table import format_table
-from ucurve.training.corpus.file_names import ALLOWED_FILES, file_form
+from ucurve.training.corpus.files import ALLOWED_FILES, file_form
 from ucurve.training.corpus.readers import read_documents
 
 _TAGS: Final = 5  # parts of speech in a sequence

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
+from ucurve.analysis.linking.length_bias import alpha_curve, best_alpha, best_of_curve
 from ucurve.analysis.pairs.factors import clustered_errors
 from ucurve.analysis.scaling.laws import LOGISTIC_LAW, POWER_LAW, Law, fit_tables
-from ucurve.eval.metrics.alpha import alpha_curve, best_alpha, best_of_curve
 from ucurve.eval.metrics.bootstrap import LENGTH_BIASES, length_biases
 from ucurve.eval.metrics.levels import levels_of
 from ucurve.eval.metrics.sampling import clusters_of

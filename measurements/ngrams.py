@@ -24,8 +24,7 @@ from measurements.processes import peak, run_alone
 from ucurve.config import check
 from ucurve.config_files import completed
 from ucurve.eval.benchmarks.load import load_benchmark
-from ucurve.eval.scoring.ngram.inventory import ORDERS
-from ucurve.eval.scoring.ngram.seen import SeenNgrams
+from ucurve.eval.scoring.ngrams import ORDERS, SeenNgrams
 from ucurve.eval.scoring.text.sentences import encode
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.token_stream.order import Batches

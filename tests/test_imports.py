@@ -30,7 +30,7 @@ ORDER = {
     "ucurve.huggingface": [
         "attention lstm selective_scan tokenizer_files model_files",
         "foreign_code",
-        "file_tokenizer sentencepiece_file",
+        "file_tokenizer",
         "pretrained",
         "revisions",
     ],
@@ -51,7 +51,7 @@ ORDER = {
         "loading",
         "base",
         "mink",
-        "causal masked prompt ngram",
+        "causal masked prompt ngrams",
         "scorers",
     ],
     "ucurve.training": [
@@ -90,9 +90,16 @@ ORDER = {
         "folder templates tse sweblimp rublimp multiblimp decontaminate benchmark_folder check",
         "run",
     ],
-    "ucurve.generation.multiblimp": ["languages", "words", "agreement", "check make"],
+    "ucurve.generation.multiblimp": [
+        "languages features",
+        "lexicon",
+        "relations",
+        "collocations",
+        "inflection",
+        "check make",
+    ],
     "ucurve.generation.rublimp": ["check resources text", "grammar", "rule", "rules", "make"],
-    "ucurve.validation": ["answer_files questionnaire", "items", "judging loading", "tables", "answers"],
+    "ucurve.validation": ["answer_files questionnaire", "items", "judging loading", "answers"],
     "ucurve.launch": ["arguments relay slurm", "cost status workers prune", "demo emit publish selftest"],
     "ucurve.workbench": [
         "settings replies pages",

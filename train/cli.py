@@ -16,7 +16,7 @@ from ucurve.progress import log_line
 from ucurve.text_table import format_table
 from ucurve.training.config import RunRequest
 from ucurve.training.corpus.corpus import Corpus, pin_corpus
-from ucurve.training.corpus.file_hashes import recall_hashes
+from ucurve.training.corpus.files import recall_hashes
 from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.data.store import build_token_store, save_unigram_counts
 from ucurve.training.evaluation import log_what_is_not_scored

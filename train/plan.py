@@ -8,7 +8,7 @@ from ucurve.token_stream.store import StreamSize
 from ucurve.training.checkpoint_schedule import checkpoint_steps
 from ucurve.training.config import RunSettings
 from ucurve.training.identity import config_sha256
-from ucurve.training.model.parameters import Parameters, flops_6nd
+from ucurve.training.model.design import Parameters, flops_6nd
 from ucurve.training.model.precision import describe_precision
 from ucurve.training.optim import learning_rate, muon_flops
 

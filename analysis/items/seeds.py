@@ -20,7 +20,7 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.groups import Ids, Mask
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.items.histories import RIGHT, Floats, History, same_pairs
-from ucurve.eval.metrics.kappa import cohens_kappa
+from ucurve.eval.metrics.levels import cohens_kappa
 from ucurve.eval.metrics.sampling import TAIL
 from ucurve.gather import gather
 

@@ -20,9 +20,8 @@ from ucurve.analysis.shape.smoothing import Array
 from ucurve.errors import UserError
 from ucurve.eval.linking import Linking
 from ucurve.eval.metrics.accuracy import TIES_CREDIT, TiesRule, decisions
-from ucurve.eval.metrics.kappa import cohens_kappa
-from ucurve.eval.metrics.levels import Ids
-from ucurve.eval.scoring.ngram.inventory import ORDERS
+from ucurve.eval.metrics.levels import Ids, cohens_kappa
+from ucurve.eval.scoring.ngrams import ORDERS
 from ucurve.eval.store.scores import score_path
 
 _NO_VARIANCE = 1e-20  # of the sum of squares: what rounding leaves

@@ -12,19 +12,24 @@ from pydantic.dataclasses import dataclass
 from ucurve.errors import UserError
 from ucurve.fields import STRICT, as_tuple
 from ucurve.generation.maker import Listed, Made
-from ucurve.generation.multiblimp.agreement.collocations import Collocation, Condition, count_collocations
-from ucurve.generation.multiblimp.agreement.inflection import make_candidate, other_forms
-from ucurve.generation.multiblimp.agreement.relations import (
+from ucurve.generation.multiblimp.collocations import Collocation, Condition, count_collocations
+from ucurve.generation.multiblimp.features import base_of, feature_names, features_of
+from ucurve.generation.multiblimp.inflection import make_candidate, other_forms
+from ucurve.generation.multiblimp.languages import LanguageSettings, language_settings, prepared
+from ucurve.generation.multiblimp.lexicon import (
+    Lexicon,
+    count_forms,
+    elided_words,
+    treebank_entries,
+    unimorph_entries,
+)
+from ucurve.generation.multiblimp.relations import (
     Relation,
     addressed_nouns,
     find_relations,
     has_features,
     is_readable,
 )
-from ucurve.generation.multiblimp.languages import LanguageSettings, language_settings, prepared
-from ucurve.generation.multiblimp.words.features import base_of, feature_names, features_of
-from ucurve.generation.multiblimp.words.lexicon import Lexicon, count_forms, elided_words, treebank_entries
-from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
 from ucurve.generation.order import weighted
 from ucurve.generation.treebank import find_treebanks, read_treebank
 from ucurve.templates.pair import Pair, Value

@@ -11,9 +11,8 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.fields import STRICT
 from ucurve.generation.maker import Drawn, Made
-from ucurve.generation.sweblimp.lexicon import compare, read_lexicon
 from ucurve.generation.sweblimp.pattern import PATTERNS, read_patterns
-from ucurve.generation.sweblimp.words import list_files, read_lists
+from ucurve.generation.sweblimp.words import compare, list_files, read_lexicon, read_lists
 
 PAIRS: Final = 100
 _CARD: Final[dict[str, object]] = {

@@ -10,8 +10,8 @@ from studies.tokenizers.at_equal_loss import tokenizer_of
 from ucurve.analysis.data.files import stored_scores
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.over_seeds import Estimate, contrast, mean_over_seeds, seeds_alone
+from ucurve.analysis.linking.length_bias import ALPHAS, alpha_curve, best_of_curve
 from ucurve.eval.linking import parse_linking
-from ucurve.eval.metrics.alpha import ALPHAS, alpha_curve, best_of_curve
 
 CRITERIA = ("delta_acc", "accuracy")
 ALL = "all"

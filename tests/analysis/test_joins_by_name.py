@@ -15,7 +15,7 @@ from ucurve.analysis.models.benchmarks import benchmark_sections, match_sections
 from ucurve.analysis.models.sizes import complexity_sections, load_complexity
 from ucurve.analysis.pairs.factors import factor_sections
 from ucurve.analysis.pairs.section import attractor_sections, load_attractors
-from ucurve.analysis.paradigms.excluded import excluded_sections
+from ucurve.analysis.paradigms.phenomena import excluded_sections
 from ucurve.analysis.report.html import ReportSection, report_html
 from ucurve.analysis.run import analyze
 from ucurve.analysis.sections import model_sections

@@ -23,7 +23,7 @@ from unittest.mock import patch
 from hydra.core.global_hydra import GlobalHydra
 
 from ucurve.progress import log_line
-from ucurve.training.corpus.file_hashes import FILE_HASHES
+from ucurve.training.corpus.files import FILE_HASHES
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("runs", "cache", "tokenizers", "eval")

@@ -15,7 +15,7 @@ from ucurve.huggingface.revisions import pin_commit
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file, sha256_json
 from ucurve.token_stream.joining import describe_joining
-from ucurve.training.corpus.file_hashes import hash_file
+from ucurve.training.corpus.files import hash_file
 from ucurve.training.corpus.held_out import DEFAULT_SHARE, HeldOut, OtherText, SetApart
 from ucurve.training.corpus.interventions import Interventions
 from ucurve.training.corpus.readers import Mark, field_text, read_documents, split_record

@@ -18,7 +18,7 @@ from ucurve.errors import UserError
 from ucurve.fields import STRICT, Seed, Texts
 from ucurve.storage.facts import InterventionFacts, TextSize
 from ucurve.storage.files import read_utf8
-from ucurve.training.corpus.file_hashes import hash_file
+from ucurve.training.corpus.files import hash_file
 from ucurve.training.corpus.readers import Continuation, cut_document
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from ucurve.errors import UserError, unknown_name
-from ucurve.training.corpus.file_names import COMPRESSIONS, compression_by_name, ending, file_form
+from ucurve.training.corpus.files import COMPRESSIONS, compression_by_name, ending, file_form
 
 Unit = Literal["record", "line"]
 _ROWS_AT_ONCE = 1024  # so many rows of Parquet are read at once

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ucurve.errors import UserError, nearest
 from ucurve.gather import gather
-from ucurve.training.corpus.file_names import (
+from ucurve.training.corpus.files import (
     ALLOWED_FILES,
     ending,
     family,

@@ -12,7 +12,7 @@ from ucurve.config_files import choices, completed
 from ucurve.errors import unknown_name
 from ucurve.fields import STRICT, format_count, parse_count
 from ucurve.token_stream.joining import Joining, Mixture, Stages
-from ucurve.training.corpus.file_names import plain_name
+from ucurve.training.corpus.files import plain_name
 from ucurve.training.corpus.interventions import Intervention
 from ucurve.training.corpus.readers import Unit
 

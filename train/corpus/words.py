@@ -16,7 +16,7 @@ from ucurve.progress import log_line
 from ucurve.storage.files import read_json_or_empty, sha256_json, write_json
 from ucurve.storage.locks import build_once
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.corpus.file_hashes import keep_hashes
+from ucurve.training.corpus.files import keep_hashes
 from ucurve.training.corpus.parallel import map_batches, text_batches
 from ucurve.training.corpus.settings import CorpusSettings, WordCounter
 

@@ -35,7 +35,7 @@ from ucurve.token_stream.store import (
     stream_folder,
 )
 from ucurve.training.corpus.corpus import Corpus
-from ucurve.training.corpus.file_hashes import keep_hashes
+from ucurve.training.corpus.files import keep_hashes
 from ucurve.training.corpus.held_out import HeldOut, OtherText
 from ucurve.training.corpus.interventions import Interventions, describe_effect
 from ucurve.training.corpus.settings import CorpusSettings

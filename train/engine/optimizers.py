@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from ucurve.errors import RunError
-from ucurve.training.model.parameters import decays, kinds_of_parameters
+from ucurve.training.model.design import decays, kinds_of_parameters
 from ucurve.training.optim import MUON_ITERATIONS, OptimizerKind, OptimizerSettings
 
 GENERATOR = "generator"  # of torch, the only one that training may draw from

@@ -1,4 +1,7 @@
-"""Causal and masked models of transformers: a name there and keys of its configuration, without code for a family."""
+"""Causal and masked models of transformers: a name there and keys of its configuration.
+
+There is no code for a family, but for the first weights of Mamba, which transformers draws otherwise than its authors.
+"""
 
 import contextlib
 import json
@@ -11,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 from ucurve.errors import UserError, unknown_name
 from ucurve.huggingface.attention import register_without_mask
 from ucurve.huggingface.pretrained import new_model
-from ucurve.training.model.mamba import draw_as_authors
-from ucurve.training.model.parameters import EMBEDDING, OUTPUT, Parameters, kinds_of_parameters
+from ucurve.training.model.design import EMBEDDING, OUTPUT, Parameters, kinds_of_parameters
 from ucurve.training.model.refusals import hidden_states, refuse_behaviour, refuse_configuration
 
 if TYPE_CHECKING:  # torch and transformers are imported where a model is built
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from transformers import PreTrainedConfig, PreTrainedModel
-
 # What the run decides, with the key of the run that does.
 _OURS = {
     "vocab_size": "tokenizer",
@@ -374,3 +375,27 @@ def _noting_unknown_operations(noted: set[str], known: Collection[object]) -> "T
             return function(*args, **(kwargs or {}))
 
     return Noting()  # type: ignore[no-untyped-call]
+
+
+# What its authors leave as torch draws it; an output layer of its own is one too.
+_AS_TORCH = ("in_proj.weight", "x_proj.weight", "out_proj.weight", "conv1d.weight", "conv1d.bias", "lm_head.weight")
+
+
+def draw_as_authors(model: "PreTrainedModel") -> None:
+    """Draw these parameters again from torch's generator, as ``_init_weights`` of state-spaces/mamba leaves them.
+
+    It is in ``mamba_ssm/models/mixer_seq_simple.py``, the modules in ``mamba_ssm/modules/mamba_simple.py``. Matrices,
+    and the convolution with its bias, are uniform to 1 / sqrt(inputs); ``out_proj`` is then divided by sqrt(layers).
+    transformers gives matrices the ``initializer_range``, which is the embedding's alone there, sets the bias to 0, and
+    divides only with a key by which it would divide the weights of a checkpoint again. The embedding, ``dt_proj``,
+    ``A_log`` and ``D`` are drawn alike.
+    """
+    import torch
+
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith(_AS_TORCH):
+                inputs = model.config.conv_kernel if "conv1d" in name else parameter.shape[1]
+                layers = model.config.num_hidden_layers if name.endswith("out_proj.weight") else 1
+                bound = (inputs * layers) ** -0.5
+                parameter.uniform_(-bound, bound)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ucurve.huggingface.attention import register_without_mask
-from ucurve.training.model.parameters import Parameters
+from ucurve.training.model.design import Parameters
 
 if TYPE_CHECKING:  # parameters and FLOPs are counted without torch
     import torch

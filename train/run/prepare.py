@@ -16,7 +16,7 @@ from ucurve.token_stream.store import StreamSize, TokenStore
 from ucurve.training import evaluation
 from ucurve.training.config import RunRequest, RunSettings
 from ucurve.training.corpus.corpus import Corpus, pin_corpus, recall_commits
-from ucurve.training.corpus.file_hashes import recall_hashes
+from ucurve.training.corpus.files import recall_hashes
 from ucurve.training.corpus.words import check_counter
 from ucurve.training.data.store import (
     build_token_store,

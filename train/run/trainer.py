@@ -24,10 +24,10 @@ from ucurve.training.data.prefetch import Prefetcher
 from ucurve.training.engine.engine import DivergedError, Engine, StepResult
 from ucurve.training.engine.execution import Execution
 from ucurve.training.engine.optimizers import check_state_complete
-from ucurve.training.engine.peak import device_peak
 from ucurve.training.engine.signals import Interrupted, StopSignals
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.model.library import parameters_by_group
+from ucurve.training.model.precision import device_peak
 from ucurve.training.model.view import allow_both_sides, separate_documents
 from ucurve.training.plan import Plan
 from ucurve.training.run.group import score_in_all

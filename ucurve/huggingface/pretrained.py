@@ -11,9 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from ucurve.errors import UserError, first_line
-from ucurve.huggingface.file_tokenizer import encode_by, is_whole, stand_in, usual_special_tokens
+from ucurve.huggingface.file_tokenizer import (
+    encode_by,
+    is_bare_sentencepiece,
+    is_whole,
+    load_unigram,
+    stand_in,
+    usual_special_tokens,
+)
 from ucurve.huggingface.foreign_code import Weights, check_model, check_tokenizer
-from ucurve.huggingface.sentencepiece_file import is_bare_sentencepiece, load_unigram
 from ucurve.huggingface.tokenizer_files import TOKENIZER, VOCABULARY_FILES, has_tokenizer, no_tokenizer
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""The questionnaire as one page that needs no server: jsPsych, the pairs and the texts stand in it."""
+"""The questionnaire as one page that needs no server: jsPsych, the pairs and the texts are in it.
+
+For platforms that other people run, PCIbex Farm and Label Studio, it is written as files that they take.
+"""
 
 import json
 import re
@@ -71,3 +74,39 @@ def _inline(script: str) -> str:
     """Make a script stand in a page: it must not end the element early, nor name a file that is not there."""
     script = re.sub(r"(?m)^//# sourceMappingURL=.*$", "", script)
     return script.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+
+
+FARM_COLUMNS = ("item", "kind", "list", "page", "position", "good_first", "good", "bad")
+
+
+def farm_script(wording: Wording, seconds: float, *, training: bool) -> str:
+    """Write the script ``main.js`` of PCIbex Farm; ``seconds`` is the shortest time on a pair."""
+    texts = {
+        "title": wording.title, "instructions": wording.paragraphs, "begin": wording.begin,
+        "training": wording.training, "trainingOver": wording.training_over, "next": wording.next,
+        "right": wording.right, "wrong": wording.wrong, "thanks": wording.thanks, "sent": wording.sent,
+    }  # fmt: skip
+    return TEMPLATES.get_template("pcibex.js").render(
+        texts=json.dumps(texts, ensure_ascii=False, indent=2),
+        milliseconds=round(1000 * seconds),
+        training=json.dumps(training),
+    )
+
+
+def label_studio_tasks(trials: Sequence[Trial]) -> list[dict[str, object]]:
+    """Return the tasks of Label Studio."""
+    return [
+        {
+            "data": {
+                "item": trial.question.item, "kind": trial.question.kind, "list": trial.list, "page": trial.page,
+                "position": trial.position, "good_first": trial.good_first, "first": trial.members[0],
+                "second": trial.members[1],
+            }
+        }
+        for trial in trials
+    ]  # fmt: skip
+
+
+def label_studio_config(wording: Wording) -> str:
+    """Write the labeling interface of Label Studio."""
+    return TEMPLATES.get_template("labelstudio.xml").render(title=wording.title)

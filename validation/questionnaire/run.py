@@ -28,8 +28,13 @@ from ucurve.provenance import versions
 from ucurve.storage.files import sha256_json, write_json, write_text
 from ucurve.storage.locks import new_output
 from ucurve.validation.questionnaire.lists import Design, Trial, items_table, make_lists
-from ucurve.validation.questionnaire.page import write_page
-from ucurve.validation.questionnaire.platforms import FARM_COLUMNS, farm_script, label_studio_config, label_studio_tasks
+from ucurve.validation.questionnaire.page import (
+    FARM_COLUMNS,
+    farm_script,
+    label_studio_config,
+    label_studio_tasks,
+    write_page,
+)
 from ucurve.validation.questionnaire.questions import Pool, draw_items, find_catch, find_controls, find_training
 from ucurve.validation.questionnaire.wording import Wording, find_wording
 

@@ -10,7 +10,7 @@ from tests.settings import analyze_settings
 from ucurve.analysis.data.last_scores import group_languages
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.data.study import read_study
-from ucurve.analysis.languages.conditions import condition_table, coverage_sections, family_table
+from ucurve.analysis.languages.section import condition_table, coverage_sections, family_table
 from ucurve.eval.benchmarks.registry import find_card
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.analysis.studies import paradigm_rows, study_of
 from tests.analysis.synthetic import MakeRun
-from ucurve.analysis.paradigms.excluded import excluded_sections
+from ucurve.analysis.paradigms.phenomena import excluded_sections
 
 
 def _rows(benchmark: str, *values: float, **changes):

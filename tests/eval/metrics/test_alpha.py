@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ucurve.analysis.linking.length_bias import ALPHAS, alpha_curve, best_alpha
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import accuracy_table
-from ucurve.eval.metrics.alpha import ALPHAS, alpha_curve, best_alpha
 
 
 def planted(alpha, seed=0, size=900, same_length=False):

@@ -4,8 +4,7 @@ import pytest
 
 from ucurve.errors import UserError
 from ucurve.eval.linking import parse_linking
-from ucurve.eval.scoring.masked.scorers import WithinWords
-from ucurve.eval.scoring.scorers import SCORERS, check_kind, find_scorer
+from ucurve.eval.scoring.scorers import SCORERS, WithinWords, check_kind, find_scorer
 from ucurve.eval.settings import score_settings
 
 NGRAMS = ("ngram-1", "ngram-2", "ngram-3", "ngram-4", "ngram-5")

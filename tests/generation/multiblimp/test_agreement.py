@@ -10,13 +10,12 @@ from tests.generation.multiblimp.toy import BAD, GOOD, KURAS, PL, SG, noun, pair
 from tests.settings import multiblimp_settings
 from ucurve.errors import UserError
 from ucurve.generation.check import check_folder
-from ucurve.generation.multiblimp.agreement.collocations import Condition, judge_collocation
-from ucurve.generation.multiblimp.agreement.relations import find_relations, is_readable
 from ucurve.generation.multiblimp.check import CHECKS, _read_tags, _rows_differ_in
+from ucurve.generation.multiblimp.collocations import Condition, judge_collocation
 from ucurve.generation.multiblimp.languages import LanguageSettings, without_marks
+from ucurve.generation.multiblimp.lexicon import Lexicon, count_forms, treebank_entries, unimorph_entries
 from ucurve.generation.multiblimp.make import BALANCED, inverse_probabilities, make
-from ucurve.generation.multiblimp.words.lexicon import Lexicon, count_forms, treebank_entries
-from ucurve.generation.multiblimp.words.unimorph import unimorph_entries
+from ucurve.generation.multiblimp.relations import find_relations, is_readable
 from ucurve.templates.pair import Pair
 
 

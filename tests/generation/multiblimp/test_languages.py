@@ -192,7 +192,7 @@ def test_forms_that_neither_features_nor_spelling_tell_apart(made):
     ],
 )
 def test_which_layer_is_the_subjects(read, layers, case, agreeing):
-    from ucurve.generation.multiblimp.agreement.relations import find_relations
+    from ucurve.generation.multiblimp.relations import find_relations
 
     feats = "|".join(f"Number[{layer}]=Sing" for layer in layers)
     [found] = read(clause("x", f"n/n/NOUN/{'' if case == '_' else f'Case={case}|'}Number=Sing", f"v/v/VERB/{feats}"))
@@ -202,7 +202,7 @@ def test_which_layer_is_the_subjects(read, layers, case, agreeing):
 
 
 def test_a_possessors_number_is_not_the_subjects(read):
-    from ucurve.generation.multiblimp.agreement.relations import find_relations
+    from ucurve.generation.multiblimp.relations import find_relations
 
     [found] = read(clause("x", "n/n/NOUN/Number=Sing", "v/v/VERB/Number[psor]=Sing"))
     assert next(find_relations(found)).name_of("Number") == "Number"

@@ -4,23 +4,23 @@ import time
 import pytest
 
 from ucurve.storage.files import sha256_file
-from ucurve.training.corpus import file_hashes
-from ucurve.training.corpus.file_hashes import FILE_HASHES, hash_file, keep_hashes, recall_hashes
+from ucurve.training.corpus import files
+from ucurve.training.corpus.files import FILE_HASHES, hash_file, keep_hashes, recall_hashes
 
 
 @pytest.fixture
 def read(monkeypatch):
     """The files whose bytes are read, in a process that remembers nothing yet."""
     paths = []
-    monkeypatch.setattr(file_hashes, "_remembered", {})
-    monkeypatch.setattr(file_hashes, "sha256_file", lambda path: paths.append(path.name) or sha256_file(path))
+    monkeypatch.setattr(files, "_remembered", {})
+    monkeypatch.setattr(files, "sha256_file", lambda path: paths.append(path.name) or sha256_file(path))
     return paths
 
 
 @pytest.fixture
 def settled(monkeypatch):
     """Let files just written count as old ones."""
-    monkeypatch.setattr(file_hashes, "_SETTLED_SECONDS", -3600.0)
+    monkeypatch.setattr(files, "_SETTLED_SECONDS", -3600.0)
 
 
 def text(folder, content=b"one"):
@@ -30,7 +30,7 @@ def text(folder, content=b"one"):
 
 
 def start_again(monkeypatch):
-    monkeypatch.setattr(file_hashes, "_remembered", {})
+    monkeypatch.setattr(files, "_remembered", {})
 
 
 def test_a_file_is_read_once_while_it_stays_as_it_is(tmp_path, read, settled):

@@ -3,7 +3,7 @@ import json
 import pytest
 import torch
 
-from ucurve.training.engine.peak import device_peak, peak_flops
+from ucurve.training.model.precision import device_peak, peak_flops
 from ucurve.training.run.run import train_run
 
 

@@ -8,9 +8,9 @@ from tests.train.tiny_models import TINY
 from ucurve.config import compose
 from ucurve.training.config import read_settings
 from ucurve.training.engine.optimizers import make_optimizers, parameter_groups
+from ucurve.training.model.design import flops_6nd
 from ucurve.training.model.library import LibraryModel, parameters_by_group
 from ucurve.training.model.neox import PythiaShape
-from ucurve.training.model.parameters import flops_6nd
 from ucurve.training.optim import muon_flops
 from ucurve.training.plan import describe_plan, make_plan, warn_of_flops
 

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.eval.scoring.ngram.plain import Plain
-from ucurve.eval.scoring.ngram.counts import GrowingSet, NgramCounts
-from ucurve.eval.scoring.ngram.inventory import ORDERS, list_ngrams
-from ucurve.eval.scoring.ngram.seen import log_probabilities
+from ucurve.eval.scoring.ngrams import ORDERS, GrowingSet, NgramCounts, list_ngrams, log_probabilities
 from ucurve.eval.scoring.text.sentences import Sentences
 
 SEPARATOR = 0  # stands before every document, and no sentence is made of it

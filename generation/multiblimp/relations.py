@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ucurve.generation.multiblimp.features import WORDS, Features, feature_names, features_of
 from ucurve.generation.multiblimp.languages import LanguageSettings
-from ucurve.generation.multiblimp.words.features import WORDS, Features, feature_names, features_of
-from ucurve.generation.multiblimp.words.lexicon import Lexicon
+from ucurve.generation.multiblimp.lexicon import Lexicon
 from ucurve.generation.treebank import Sentence, Word
 
 LONGEST = 64  # words of a sentence that is read

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 
 from scipy.stats import binomtest
 
-from ucurve.generation.multiblimp.agreement.relations import Relation, values_of
-from ucurve.generation.multiblimp.words.features import WORDS, Features, feature_names, features_of
-from ucurve.generation.multiblimp.words.lexicon import Lexicon
+from ucurve.generation.multiblimp.features import WORDS, Features, feature_names, features_of
+from ucurve.generation.multiblimp.lexicon import Lexicon
+from ucurve.generation.multiblimp.relations import Relation, values_of
 from ucurve.generation.treebank import Word
 from ucurve.templates.pair import Value
 

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from ucurve.generation.multiblimp.agreement.collocations import subject_context
-from ucurve.generation.multiblimp.agreement.relations import Relation
-from ucurve.generation.multiblimp.words.features import (
+from ucurve.generation.multiblimp.collocations import subject_context
+from ucurve.generation.multiblimp.features import (
     WORDS,
     Entry,
     Features,
@@ -17,7 +16,8 @@ from ucurve.generation.multiblimp.words.features import (
     feature_names,
     features_of,
 )
-from ucurve.generation.multiblimp.words.lexicon import APOSTROPHES, EDGE_SIGNS, Lexicon
+from ucurve.generation.multiblimp.lexicon import APOSTROPHES, EDGE_SIGNS, Lexicon
+from ucurve.generation.multiblimp.relations import Relation
 from ucurve.generation.treebank import Word, spelled_like
 from ucurve.templates.pair import Pair, Value
 

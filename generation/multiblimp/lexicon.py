@@ -1,15 +1,18 @@
-"""The lexicon of a language: forms with their lemmas and features, from treebanks and from UniMorph.
+"""The lexicon of a language: forms with lemmas and features, from treebanks and UniMorph (Kirov et al. 2018).
 
 What a treebank says of them is looked at too: features that another feature neutralizes, as gender in the plural of
 many languages, and beginnings and endings that it does not annotate, such as *ba-*, *-n* and *-la* of Basque verbs.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import permutations
+from pathlib import Path
 
-from ucurve.generation.multiblimp.words.features import (
+from ucurve.errors import UserError, unknown_name
+from ucurve.generation.multiblimp.features import (
     WORDS,
     Entry,
     Features,
@@ -19,7 +22,9 @@ from ucurve.generation.multiblimp.words.features import (
     feature_names,
     with_defaults,
 )
+from ucurve.generation.multiblimp.languages import LanguageSettings, in_script
 from ucurve.generation.treebank import Sentence, Word
+from ucurve.storage.files import read_utf8
 
 APOSTROPHES = ("'", "’")
 EDGE_SIGNS = "'’-"  # at the edge of a form that is no word of its own: 've, l', -lar
@@ -244,3 +249,61 @@ def _changed(changes: Collection[tuple[str, str]], one: str, other: str) -> bool
 
 def _ending(form: str, change: tuple[str, str]) -> str | None:
     return next((ending for ending in sorted(change, key=len, reverse=True) if form.endswith(ending)), None)
+
+
+_ALTERNATIVE = r"[^,/+\s]+"
+_ARGUMENT = re.compile(r"(NOM|ABS|ERG|DAT|ACC)\((.+)\)|ARG(NO|ABS|ERG|IO|AC)(.+)")  # of UniMorph 4.0, and before
+_LAYERS = {"NOM": "", "NO": "", "IO": "[dat]", "AC": "[acc]"}  # others have their own names
+_OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")  # they make a verb finite that is not marked as another form
+
+
+def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:
+    """Read a file of UniMorph: lemma, form and features between tabs; forms of several words or none are passed over.
+
+    Agreement with an argument, as in ``V;PRS;ERG(3,SG)``, is a layer as ``Number[erg]``; with the subject, none.
+
+    Raises:
+        UserError: naming the line that is not well formed.
+    """
+    entries = []
+    for number, line in enumerate(read_utf8(path).split("\n"), start=1):
+        if line.strip():
+            cells = line.rstrip("\r").split("\t")
+            if len(cells) < 3 or not cells[0].strip() or not cells[2].strip():
+                raise UserError(f"{path}:{number}: lemma, form and features are expected between tabs, not {line!r}")
+            lemma, form = (in_script(cell.strip(), language.unimorph_script).lower() for cell in cells[:2])
+            for names in (cells[2], *language.also.get(cells[2].strip(), ())):
+                entries += _unimorph_entries(lemma, form, names.strip().split(";"), f"{path}:{number}")
+    if not entries:
+        raise UserError(f"{path}: holds no forms")
+    return entries
+
+
+def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> list[Entry]:
+    known = feature_names()
+    if names[0] not in known.parts:
+        raise unknown_name("part of speech", names[0], known.parts, place)
+    if not form or " " in form:
+        return []
+    features: dict[str, set[str]] = defaultdict(set)
+    for name, layer in map(_without_argument, names):
+        for one in re.findall(_ALTERNATIVE, name.strip("{}")):
+            if one in known.from_unimorph:
+                feature, value = known.from_unimorph[one]
+                features[feature + layer].add(value)
+            elif one not in known.parts:
+                features[one].add(one)  # so that forms with it can be told from those without
+    part = known.parts[names[0]]
+    if part == "VERB" and "VerbForm" not in features and any(base_of(name) in _OF_FINITE_VERBS for name in features):
+        features["VerbForm"].add("Fin")
+    values = {name: frozenset(found) for name, found in features.items()}
+    return [Entry(lemma, form, part, values, "unimorph", values)]
+
+
+def _without_argument(name: str) -> tuple[str, str]:
+    """Return the features of an argument and its layer, for others the name and no layer."""
+    if (found := _ARGUMENT.fullmatch(name)) is None:
+        return name, ""
+    argument, values = found[1] or found[3], found[2] or found[4]
+    layer = _LAYERS.get(argument, f"[{argument.lower()}]")
+    return values, layer
