@@ -107,6 +107,15 @@ def test_an_attractor_needs_a_verb_with_a_subject(resources):
     assert list(rule.find(Sentence("x", "x", "Принес книги", words, "x"), resources)) == ["the verb has no subject"]
 
 
+@pytest.mark.parametrize(("verb", "bad"), [("стало", ["Не стали темноты"]), ("стал", []), ("станут", [])])
+def test_with_a_genitive_the_verb_is_neuter_singular_or_its_subject_is_left_out(verb, bad, resources):
+    words = [Word(1, "Не", "не", "PART", {}, 2, "advmod", {}, 0, 2),
+             Word(2, verb, "стать", "VERB", {}, 0, "root", {}, 3, 3 + len(verb)),
+             Word(3, "темноты", "темнота", "NOUN", {"Case": "Gen"}, 2, "nsubj", {}, 4 + len(verb), 11 + len(verb))]  # fmt: skip
+    sentence = Sentence("x", "x", f"Не {verb} темноты", words, "x")
+    assert [found.bad for found in find("genitive_subj_predicate_agreement_number", sentence, resources)] == bad
+
+
 def test_the_checks_find_faults():
     pairs = pd.DataFrame({"good": ["а б", "а б", "а б"], "bad": ["а в", "а", "а бё"], "source_word": ["б", "б", "г"],
                           "target_word": ["в", "а", "бё"]})  # fmt: skip
