@@ -54,7 +54,6 @@ from ucurve.training.tokenizer.build import TokenizerSettings
 
 # Groups whose keys are of a kind: a file of the user's own takes those that it leaves out from the file of its kind.
 _OF_A_KIND = ("data", "tokenizer", "schedule", "engine", "rate")
-_ALL_OF_MASKS = "objective/hybrid.yaml"  # the one file that has every key of ``ObjectiveSettings``
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -601,5 +600,8 @@ def _complete(values: Configuration) -> Configuration:
         kind = given.get("kind")
         if kind == "auto" and isinstance(model, dict):
             kind = model.get("objective", "causal")
-        added["objective"] = completed(_ALL_OF_MASKS, given | {"kind": kind})
+        objective = given | {"kind": kind}
+        for file in choices("objective"):  # keys that this objective does not read have the values of those that do
+            objective = completed(file, objective)
+        added["objective"] = objective
     return values | added
