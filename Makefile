@@ -49,8 +49,8 @@ long: install
 # All stages of the measurements of an accelerator, small and on the processor, with the tools that they compare with.
 bench: install
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
-	$(PYTHON) measurements/gpu.py --device cpu --models tiny llama-14m --sequences 8 --length 32 --vocabulary 300 --steps 12 \
-		--most-pairs 400 --out cache/gpu
+	$(PYTHON) measurements/speed/gpu.py --device cpu --models tiny llama-14m --sequences 8 --length 32 --vocabulary 300 \
+		--steps 12 --most-pairs 400 --out cache/gpu
 
 # From a corpus to a report with the lowest versions that pyproject.toml allows, but the torch of constraints.txt.
 lowest: $(LOWEST_INSTALLED)

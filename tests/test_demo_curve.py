@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from measurements.demo_u import PHENOMENON, certify
+from measurements.shapes.demo_u import PHENOMENON, certify
 from tests.train.launching import ROOT
 from ucurve.analysis.api import open_study, shape_sections
 

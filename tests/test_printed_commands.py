@@ -17,7 +17,7 @@ from ucurve.launch import demo
 
 ROOT = Path(__file__).resolve().parents[1]
 OLD = {"CHANGELOG.md"}  # tells what was
-INPUTS = {"measurements/fuzz_targets.py"}  # its texts are split at spaces and handed over, not printed
+INPUTS = {"measurements/readers/fuzz_targets.py"}  # its texts are split at spaces and handed over, not printed
 CODE = ("ucurve", "eval", "train", "analysis", "launch", "workbench", "tokenizers", "measurements", "studies")
 # Settings as they are typed. In Python the first thing in the brackets is a string, or a space follows the comma.
 LIST = re.compile(r"""(?<![\w'"+.@/~-])[+~]{0,2}[A-Za-z][\w.@/]*=\[(?!["'])[^\]\s]*\]""")

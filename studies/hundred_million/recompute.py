@@ -2,7 +2,7 @@
 
 python -m studies.hundred_million.recompute --runs 'runs/hundred_million/*' [--docs docs] [--benchmark zhoblimp]
 
-Nothing of ``analysis`` is imported: the tests of shape and what follows from them are those of ``studies/second_*.py``.
+Nothing of ``analysis`` is imported: the tests of shape and what follows from them are those of ``studies/recomputed``.
 It prints what it compared of each CSV file, and ends with 1 where a number differs by more than rounding, or where it
 is made of random draws by more than Monte Carlo error, or a class that this error does not explain. The last lines say
 which columns nothing was compared with.

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from measurements.simulated_curves import SLOW, simulate
+from measurements.shapes.simulated_curves import SLOW, simulate
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row
 from ucurve.eval.store.scores import pairs_path, score_path
 

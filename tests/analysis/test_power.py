@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measurements.simulated_curves import SLOW, flat, simulate
+from measurements.shapes.simulated_curves import SLOW, flat, simulate
 from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
 from tests.settings import power_command

@@ -2,7 +2,7 @@
 
 import pytest
 
-from measurements.simulated_ngrams import FOLLOWERS, OTHERS
+from measurements.shapes.simulated_ngrams import FOLLOWERS, OTHERS
 from studies.dips import ALL_RUNS, account_for_dips, dip_table, linking_shapes, named_orders
 from tests.analysis.ngrams.ngram_runs import make_learners
 from tests.analysis.studies import scored_of

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from measurements.time_ratio_levels import simulate
+from measurements.intervals.time_ratio_levels import simulate
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.analysis.acquisition.age import age_of_acquisition, age_sections, half_way_times, lateness

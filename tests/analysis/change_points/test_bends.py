@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measurements.change_points import CURVES, run
-from measurements.simulated_curves import INDEPENDENT, SLOW, simulate, token_axis
+from measurements.shapes.change_points import CURVES, run
+from measurements.shapes.simulated_curves import INDEPENDENT, SLOW, simulate, token_axis
 from ucurve.analysis.change_points.bends import LEAST_APART, can_bend, find_changes, noise_covariance
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.smoothing import Curve

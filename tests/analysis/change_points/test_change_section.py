@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measurements.simulated_curves import flat
+from measurements.shapes.simulated_curves import flat
 from tests.analysis.item_runs import BENCHMARK, make_curve_runs, make_item_run, pair_table
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from measurements.simulated_ngrams import ORDERS, Learned, Learner, learn
+from measurements.shapes.simulated_ngrams import ORDERS, Learned, Learner, learn
 from tests.analysis.item_runs import BENCHMARK, make_item_run
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun
 from ucurve.eval.store.scores import score_path

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from measurements.ngram_accounts import run
-from measurements.simulated_curves import token_axis
-from measurements.simulated_ngrams import FOLLOWERS, ORDERS, OTHERS, learn
+from measurements.shapes.ngram_accounts import run
+from measurements.shapes.simulated_curves import token_axis
+from measurements.shapes.simulated_ngrams import FOLLOWERS, ORDERS, OTHERS, learn
 from ucurve.analysis.ngrams.dips import LEAST_SHARE, Dip, account_of_dip, dip_places
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.smoothing import smoothing_weights

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measurements.simulated_ngrams import FOLLOWERS, OTHERS
+from measurements.shapes.simulated_ngrams import FOLLOWERS, OTHERS
 from tests.analysis.item_runs import BENCHMARK
 from tests.analysis.ngrams.ngram_runs import STEPS, make_learners
 from tests.analysis.studies import scored_of, study_of

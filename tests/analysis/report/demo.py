@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from measurements.simulated_curves import SLOW, dip, flat, rising, simulate
+from measurements.shapes.simulated_curves import SLOW, dip, flat, rising, simulate
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.synthetic import TOKENS_PER_STEP, run_maker
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from measurements.simulated_curves import SLOW, dip, rising, simulate
+from measurements.shapes.simulated_curves import SLOW, dip, rising, simulate
 from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.report.browser import open_page
 from tests.analysis.synthetic import TOKENS_PER_STEP, run_maker

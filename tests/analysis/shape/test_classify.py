@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measurements.simulated_curves import (
+from measurements.shapes.simulated_curves import (
     DRIFTING,
     INDEPENDENT,
     LASTING,
@@ -73,7 +73,7 @@ def test_plain_shapes_are_named(curve, shape: str) -> None:
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
 def test_flat_curves_are_rarely_called_u_shaped(noise: Noise) -> None:
-    """The reduced form of measurements/curve_shapes.py; more than 4 of 40 has p = 0.05 where 5 % are."""
+    """The reduced form of measurements/shapes/curve_shapes.py; more than 4 of 40 has p = 0.05 where 5 % are."""
     shapes = called(flat(0.7), noise, 40)
     assert (shapes == "U-shaped").sum() <= 4
     assert shapes.isin(["flat", "undetermined"]).mean() > 0.8

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from measurements.curve_intervals import population
-from measurements.dip_levels import Cell, simulate
+from measurements.intervals.curve_intervals import population
+from measurements.shapes.dip_levels import Cell, simulate
 from ucurve.analysis.shape.bands import curve_bands
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.smoothing import Curve
@@ -40,7 +40,7 @@ def test_step_0_has_an_accuracy_and_no_band() -> None:
 
 
 def test_the_band_holds_the_whole_curve_and_the_intervals_do_not() -> None:
-    """The reduced form of measurements/curve_intervals.py; fewer than 33 of 40 has p = 0.004 where 95 % hold it."""
+    """The reduced form of ``measurements.intervals.curve_intervals``; fewer than 33 of 40 has p = .004 where 95 % hold."""
     cell = Cell("flat", "ar1", 300, 15, 3)
     truth = population(cell, np.linspace(0, 1, 15))
     held = np.zeros(2)

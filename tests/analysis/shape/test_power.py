@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from measurements.dip_levels import Cell, simulate
+from measurements.shapes.dip_levels import Cell, simulate
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.power import DIP_WIDTH, dip_power, more_seeds, what_limits, with_more
 from ucurve.analysis.shape.smoothing import Curve, errors, smoothing_weights
@@ -90,7 +90,7 @@ def test_seeds_are_asked_for_where_they_would_show_the_dip() -> None:
 
 
 def test_the_power_that_is_said_is_that_of_the_test() -> None:
-    """measurements/dip_levels.py found a dip of 5 points in 78 % of 400 such curves, at 5 % / 16 in 29 %."""
+    """measurements/shapes/dip_levels.py found a dip of 5 points in 78 % of 400 such curves, at 5 % / 16 in 29 %."""
     cell = Cell("u5", "ar1", 300, STEPS, 3)
     said = []
     for number in range(20):

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measurements.simulated_curves import dip, flat, rising
+from measurements.shapes.simulated_curves import dip, flat, rising
 from tests.analysis.item_runs import BENCHMARK, make_curve_runs, make_item_run, pair_table
 from tests.analysis.studies import study_of
 from tests.analysis.synthetic import TOKENS_PER_STEP, MakeRun, score_row

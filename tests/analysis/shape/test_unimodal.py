@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from measurements.dip_levels import Cell, measure, simulate
+from measurements.shapes.dip_levels import Cell, measure, simulate
 from tests.analysis.shape.test_classify import exact
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.unimodal import dip_tests, unimodal_distances, unimodal_fit
@@ -68,7 +68,7 @@ def test_few_draws_are_enough_where_the_p_value_is_large() -> None:
 
 
 def test_a_late_rise_is_rarely_called_a_dip_and_a_dip_of_5_points_is_found() -> None:
-    """The reduced form of measurements/dip_levels.py; more than 5 of 40 has p = 0.01 where 5 % are."""
+    """The reduced form of measurements/shapes/dip_levels.py; more than 5 of 40 has p = 0.01 where 5 % are."""
     assert measure(Cell("late", "ar1", 300, 24, 3), 40, 199)["u_1"] <= 5 / 40
     assert measure(Cell("u5", "ar1", 300, 24, 3), 40, 199)["u_1"] >= 0.5
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from measurements.templates import Cell, measure
+from measurements.intervals.templates import Cell, measure
 from ucurve.eval.linking import parse_linking
 from ucurve.eval.metrics.accuracy import accuracy_table
 from ucurve.eval.metrics.levels import levels_of

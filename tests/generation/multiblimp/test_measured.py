@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from measurements.agreement_pairs import Judge, differ_in, plain_tags
+from measurements.pairs.agreement_pairs import Judge, differ_in, plain_tags
 from tests.generation.multiblimp.toy import PL, SG, noun, sentence, treebank, verb
 from tests.settings import multiblimp_settings
 from ucurve.generation.multiblimp.make import make
