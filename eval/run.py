@@ -241,7 +241,7 @@ def check_benchmarks(
     for pairs in load_benchmarks(settings, cache):
         encoded = encode(pairs, tokenizer, leading_space=settings.leading_space)
         try:
-            check_length(pairs, encoded, context, trainable=True, frame=around)
+            check_length(pairs, encoded, context, trainable=True, around=around)
         except TooLongError as error:
             if settings.too_long == "error" or not error.fits.any():
                 raise

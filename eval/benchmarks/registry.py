@@ -57,13 +57,16 @@ def find_card(name: str) -> Benchmark:
     if is_card(name):
         file = Path(name) if Path(name).suffix in CARD_SUFFIXES else Path(name) / CARD_FILE
         if not file.is_file():
-            raise UserError(f"benchmarks: no card {file}.{suggest_path(file)}")
+            raise UserError(f"no card {file}.{suggest_path(file)}")
         return use_card(read_card(file.absolute()))
     family, _, language = name.partition("/")
     card = _own.get(family) or (published_card(family) if (CARDS / f"{family}.yaml").is_file() else None)
     if card is None or (family != name and not card.languages):
         if Path(name).is_dir():
-            raise UserError(f"benchmarks: the folder {name} holds no {CARD_FILE}")
+            raise UserError(
+                f"the folder {name} holds no {CARD_FILE}, which would describe its pairs; score.py takes pairs without "
+                f"a card as benchmarks=FILE, or a folder of files as benchmarks={CUSTOM} custom.path={name}"
+            )
         raise unknown_name("benchmark", name, benchmark_names())
     if name == card.name:
         return card

@@ -92,7 +92,7 @@ class Scorer(ABC):
         self.start = self.choose_start()
         self.sentences = encode(self.part, self.start.rule == "none")
         check_vocabulary(info.target.folder, info.config, info.tokenizer, self.sentences)
-        check_length(pairs, self.sentences, self.longest_sentence(), info.target.ours)
+        check_length(pairs, self.sentences, self.context(), info.target.ours, self.around())
 
     @classmethod
     def linkings(cls, usual: tuple[str, ...]) -> tuple[str, ...]:
@@ -129,10 +129,13 @@ class Scorer(ABC):
         """Choose the token that sentences are read after."""
         return start_token(self.info.tokenizer, self.info.target.ours, self.settings.start())
 
-    def longest_sentence(self) -> int | None:
-        """Return the most tokens of a sentence that the model can read; None without a limit."""
-        positions = context_length(self.info.config)  # the last token of a sentence is not read
-        return positions + 1 if positions is not None and self.start.rule == "none" else positions
+    def context(self) -> int | None:
+        """Return the most tokens that the model can read; None without a limit."""
+        return context_length(self.info.config)
+
+    def around(self) -> int:
+        """Return how many more tokens than its own are read of a sentence: its last one is not, a start token is."""
+        return -1 if self.start.rule == "none" else 0
 
     @property
     def unigrams(self) -> Unigrams:

@@ -126,10 +126,13 @@ class PseudoLogLikelihood(TokenScorer):
         """What the tokenizer puts around a sentence."""
         return read_frame(self.info.tokenizer, self.info.config)
 
-    def longest_sentence(self) -> int | None:
-        """Return the most tokens of a sentence that fit between the frame's."""
-        positions = masked_context_length(self.info.config)
-        return None if positions is None else positions - len(self.frame.before) - len(self.frame.after)
+    def context(self) -> int | None:
+        """Return the most tokens that the model can read; None without a limit."""
+        return masked_context_length(self.info.config)
+
+    def around(self) -> int:
+        """Return how many tokens the frame has."""
+        return len(self.frame.before) + len(self.frame.after)
 
     def own_key_settings(self) -> dict[str, object]:
         """Return the frame, and where a token is predicted if that is not its place."""

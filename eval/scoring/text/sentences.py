@@ -177,25 +177,29 @@ class TooLongError(UserError):
 
 
 def check_length(
-    pairs: pd.DataFrame, sentences: Sentences, context: int | None, trainable: bool = False, frame: int = 0
+    pairs: pd.DataFrame, sentences: Sentences, context: int | None, trainable: bool = False, around: int = 0
 ) -> None:
-    """Raise a ``TooLongError`` for sentences longer than ``context``, the most tokens the model can read.
+    """Raise a ``TooLongError`` for sentences longer than ``context``, the most tokens the model can read, holds.
 
-    Users can choose the context of ``trainable`` models. ``frame`` counts tokens that are put around each sentence.
+    Users can choose the context of ``trainable`` models. ``around`` counts the tokens that are read beside a sentence's
+    own, as those of a frame.
     """
-    lengths = sentences.lengths + frame
-    if context is None or lengths.max() <= context:
+    lengths = sentences.lengths
+    if context is None or lengths.max() + around <= context:
         return
+    longest, holds = int(lengths.max()), context - around
     item = describe(pairs, sentences, int(lengths.argmax()))
-    fits = np.maximum(lengths[sentences.good], lengths[sentences.bad]) <= context
+    fits = np.maximum(lengths[sentences.good], lengths[sentences.bad]) <= holds
+    frame = f"{context} less {around} around a sentence; " if around > 0 else ""
     remedy = (
-        f". A run that is trained with batch.length={lengths.max()} or more holds all; pairs that generate.py makes "
-        f"with longest={context} tokenizer=FOLDER fit this one"
+        f". A run that is trained with batch.length={longest + around} or more holds all; pairs that generate.py makes "
+        f"with longest={holds} tokenizer=FOLDER fit this one"
     )
+    skip = ", and too_long=skip scores these alone" if fits.any() else ""
     raise TooLongError(
-        f"{item}: {lengths.max()} tokens, but the model's context holds {context} "
-        f"({int((lengths > context).sum())} of {len(lengths)} sentences are too long; {fits.sum()} of {len(pairs)} "
-        f"pairs fit{', and too_long=skip scores these alone' if fits.any() else ''}){remedy if trainable else ''}",
+        f"{item}: {longest} tokens, but the model's context holds {holds} "
+        f"({frame}{int((lengths > holds).sum())} of {len(lengths)} sentences are too long; "
+        f"{fits.sum()} of {len(pairs)} pairs fit{skip}){remedy if trainable else ''}",
         fits,
     )
 

@@ -327,8 +327,10 @@ def test_two_cards_of_one_name(own):
 
 def test_a_path_without_a_card(own, tmp_path):
     own({})
-    with pytest.raises(UserError, match=r"benchmarks: no card .*crad\.yaml\. Did you mean '.*card\.yaml'\?"):
+    with pytest.raises(UserError, match=r"^no card .*crad\.yaml\. Did you mean '.*card\.yaml'\?"):
         expand_benchmarks([str(tmp_path / "own" / "crad.yaml")])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match=r"benchmarks: the folder .*empty holds no card\.yaml"):
+    with pytest.raises(
+        UserError, match=r"^the folder .*empty holds no card\.yaml.* benchmarks=custom custom\.path=.*empty$"
+    ):
         expand_benchmarks([str(tmp_path / "empty")])

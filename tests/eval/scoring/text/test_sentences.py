@@ -87,6 +87,17 @@ def test_of_a_model_of_ours_the_remedy_is_named(tokenizer):
         check_length(pairs, encode(pairs, tokenizer), 3, trainable=True)
 
 
+def test_what_is_read_around_a_sentence_counts(tokenizer):
+    pairs = table(("一", "丁"), ("一丁一丁一", "一丁一丁"))
+    check_length(pairs, encode(pairs, tokenizer), 7, around=2)
+    message = (
+        r": 5 tokens, but the model's context holds 4 \(6 less 2 around a sentence; 1 of 4 .*; 1 of 2 pairs fit, .*"
+        r"batch\.length=7 or more .* longest=4 "
+    )
+    with pytest.raises(UserError, match=message):
+        check_length(pairs, encode(pairs, tokenizer), 6, trainable=True, around=2)
+
+
 def test_describe(tokenizer):
     pairs = table(("一", "丁"), ("丁", "一一"))
     sentences = encode(pairs, tokenizer)
