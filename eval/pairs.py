@@ -74,7 +74,9 @@ def _parse_record(line: bytes, place: str) -> dict[str, object]:
         record = parse_json(line.decode())
     except UnicodeDecodeError as error:
         raise UserError(f"{place}: not UTF-8 ({error.reason} at byte {error.start})") from error
-    except (json.JSONDecodeError, RecursionError) as error:  # the latter for thousands of brackets in one another
+    except json.JSONDecodeError as error:
+        raise UserError(f"{place}: not JSON ({error.msg} at character {error.pos + 1})") from error
+    except RecursionError as error:  # thousands of brackets in one another
         raise UserError(f"{place}: not JSON ({error})") from error
     except ValueError as error:
         raise UserError(f"{place}: {error}") from error

@@ -51,12 +51,14 @@ def read_published(
         from ucurve.templates.demo import demo_pairs
 
         return [Row(card.name, "", f"demo pair {number}", dict(record)) for number, record in enumerate(demo_pairs())]
-    if card.home(root) is None:
+    if (folder := card.home(root)) is None:
         return _from_hub(card)
     form = TableForm(card.delimiter, card.header or None, card.header_unless, card.quotes)
     rows = read_rows(source_files(find_files(card, root), unpacked), form, text)
     if not rows:
-        raise UserError(f"benchmark {card.name!r} has no pairs in {card.home(root)}/{' or '.join(card.files)}")
+        raise UserError(
+            f"benchmark {card.name!r} has no pairs in {' or '.join(str(folder / one) for one in card.files)}"
+        )
     return rows
 
 

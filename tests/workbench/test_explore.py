@@ -325,7 +325,8 @@ def test_what_can_be_looked_at_is_listed(library):
         one["name"]: [part["name"] for part in one["parameters"]]
         for one in linking_functions(library.matrices("toy", "sentence"))
     }
-    assert set(offered) == set(FUNCTIONS)
+    assert set(FUNCTIONS) <= set(offered)
+    assert not {"mink", "grammaticality"} & set(offered)  # of which the scores have no columns
     assert offered["morcela"] == ["beta", "gamma"]
 
 

@@ -90,7 +90,7 @@ def test_a_pair_that_does_not_fit_is_refused(settings_of):
         settings_of("objective=masked")
     with pytest.raises(
         UserError,
-        match=r"'objective\.rate' goes with objective=hybrid or objective=masked or objective=mntp; give that too",
+        match=r"'objective\.rate' goes with (objective=\w+ or )+objective=mntp; give that too",
     ):
         settings_of("objective.rate=0.3")
     with pytest.raises(UserError, match=r"objective.last_rate: masks that change over the run depend on its budget"):
