@@ -42,7 +42,9 @@ _NOTE = (
 class Story:
     """What is told of a benchmark."""
 
-    learned: tuple[str, ...]
+    heading: str  # the name of the benchmark
+    accuracies: tuple[str, ...]
+    order: tuple[str, ...]  # in which phenomena are learned
     turns: tuple[str, ...]
     pictures: tuple[Drawing, ...]
 
@@ -50,21 +52,24 @@ class Story:
 def tell_benchmark(scored: BenchmarkScores) -> Story:
     """Tell what was learned of a benchmark and which curves turn, with pictures of the curves."""
     shapes, order = read_shapes(scored), read_order(scored)
+    accuracies = tuple(_describe_accuracies(scored))
     if shapes is None or order is None:
-        return Story(tuple(_describe_accuracies(scored)), (), tuple(_draw_plain(scored)))
-    learned = (*_describe_accuracies(scored), *_describe_order(order))
+        return Story(scored.heading, accuracies, (), (), tuple(_draw_plain(scored)))
     maker = maker_of(scored.study.runs[0].folder, scored.benchmark)
     turns = tuple(describe_turns(shapes, read_histories(scored), maker))
-    return Story(learned, turns, tuple(_draw_classified(scored, shapes)))
+    return Story(
+        scored.heading, accuracies, tuple(_describe_order(order)), turns, tuple(_draw_classified(scored, shapes))
+    )
 
 
 def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     """Put the first screen together; of many benchmarks the first ones are told, and the first one is drawn."""
     told = stories[:_MOST_BENCHMARKS]
     more = len(stories) - len(told)
-    learned = [sentence for story in told for sentence in story.learned]
+    learned = [sentence for story in told for sentence in story.accuracies]
+    learned += _name_benchmarks([(story.heading, story.order) for story in told])
     learned += [f"{more} more benchmarks are below."] if more else []
-    turns = list(dict.fromkeys(sentence for story in told for sentence in story.turns))
+    turns = _name_benchmarks([(story.heading, story.turns) for story in told])
     facts = {
         "What was trained": tuple(_describe_runs(study)),
         "What was learned": tuple(learned),
@@ -76,6 +81,17 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     told_facts = tuple((heading, lines) for heading, lines in facts.items() if lines)
     sentences = tuple(text for text in turns if not isinstance(text, Markup))
     return FirstScreen(told_facts, pictures, sentences[:_MOST_TURNS])
+
+
+def _name_benchmarks(told: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """Put the benchmark before each sentence that is not told of all of them; such a sentence is told once."""
+    of_all = set.intersection(*(set(sentences) for _, sentences in told)) if told else set()
+    named = (
+        sentence if sentence in of_all or isinstance(sentence, Markup) else f"{heading}: {sentence}"
+        for heading, sentences in told
+        for sentence in sentences
+    )
+    return list(dict.fromkeys(named))
 
 
 def describe_turns(shapes: Shapes, histories: Sequence[History] = (), maker: str | None = None) -> Iterator[str]:

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -144,9 +145,18 @@ def test_provenance_says_what_made_a_run(make_run: MakeRun, tmp_path) -> None:
 
 def test_the_first_screen_says_once_what_holds_of_several_benchmarks(make_run: MakeRun, tmp_path: Path) -> None:
     make_run(bits={1: 8.0})
-    untested = Story(("learned",), ("No curve could be tested.",), ())
-    told = first_screen(study_of(tmp_path), [untested, untested])
-    assert dict(told.facts)["Which curves turn"] == told.turns == ("No curve could be tested.",)
+    one, other = (Story(name, (f"Accuracy on {name}.",), (), ("No curve turns.",), ()) for name in ("one", "other"))
+    told = first_screen(study_of(tmp_path), [one, other])
+    assert dict(told.facts)["Which curves turn"] == told.turns == ("No curve turns.",)
+    told = first_screen(
+        study_of(tmp_path), [one, replace(other, order=("First learned: NPI.",), turns=("NPI falls.",))]
+    )
+    assert dict(told.facts)["What was learned"] == (
+        "Accuracy on one.",
+        "Accuracy on other.",
+        "other: First learned: NPI.",
+    )
+    assert told.turns == ("one: No curve turns.", "other: NPI falls.")
 
 
 def test_the_first_screen_names_the_factors_of_a_grid(make_run: MakeRun, tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ def test_the_largest_difference_comes_first_whatever_its_sign() -> None:
     section = brief(ReportSection("s", (TableView("note", COLUMNS, table, {"all": table}, "accuracy"),)), "png")
     page = Page(report_html("t", [replace(section, question=Question("q", "Which?"))], {}))
     assert page.tables[0][:2] == [["Name", "Accuracy (%)"], ["n8", "-90.00"]]
+    assert "In all rows: Tokens: 1." in page.text
 
 
 def test_an_interval_stands_behind_its_number_which_the_column_is_sorted_by() -> None:
