@@ -240,6 +240,9 @@ def _describe_runs(study: Study) -> Iterator[str]:
         yield f"{elsewhere} models from elsewhere are scored." if elsewhere > 1 else "A model from elsewhere is scored."
     if running := sum(not run.has_ended for run in study.runs if run.status != NOT_TRAINED_HERE):
         yield f"{running} run{'s are' if running > 1 else ' is'} not finished."
+    unscored = len({run.label for run in study.runs} - set(study.scores["run"].astype(str)))
+    if 0 < unscored < len(study.runs):
+        yield f"{unscored} run{'s have' if unscored > 1 else ' has'} no scores."
 
 
 def _describe_design(design: Design, lines: Sequence[Sequence[Run]]) -> str:

@@ -158,13 +158,14 @@ def phenomenon_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
 
 
 def _phenomenon_columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Column, ...]:
+    # A table shows its first columns, and rows over all phenomena differ in the two that follow alone.
     first = [Column("phenomenon", "Phenomenon")]
+    first += [Column("linking", "Linking function"), Column("aggregate", "Mean over")]
     last = [Column("best", "Best model")] if len(models) > 1 else []
     first += [Column("spread", "Spread", "percent") for _ in last]
     if "human" in table:
         first += [Column("gap", "Gap", "percent"), Column("human", "Human", "percent")]
         first += [Column("human_pooled", "Human, pooled", "percent")]
-    last += [Column("linking", "Linking function"), Column("aggregate", "Mean over")]
     last += [Column("paradigms", "Paradigms", "count")]
     return (*first, *(Column(model, model, "percent") for model in models), *last)
 

@@ -166,3 +166,11 @@ def test_the_first_screen_names_the_factors_of_a_grid(make_run: MakeRun, tmp_pat
     assert told == (
         "3 runs in 3 lines, 1 seed each, on 10M tokens of demo: they differ in objective (causal, masked, mntp).",
     )
+
+
+def test_the_first_screen_says_how_many_runs_have_no_scores(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run([score_row(1, 0.5)], bits={1: 8.0})
+    for tokenizer in ("word", "bpe"):
+        make_run(tokenizer=tokenizer, bits={1: 8.0})
+    told = dict(first_screen(study_of(tmp_path), []).facts)["What was trained"]
+    assert told[-1] == "2 runs have no scores."
