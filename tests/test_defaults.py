@@ -18,7 +18,7 @@ SETTINGS = {
     "demo": "launch.demo:DemoSettings",
     "emit": "launch.emit:EmitSettings",
     "generate": "generation.run:GenerateSettings",
-    "leaderboard": "eval.leaderboard:LeaderboardSettings",
+    "leaderboard": "eval.leaderboard.export:LeaderboardSettings",
     "power": "analysis.data.settings:AnalyzeSettings",
     "prune": "launch.prune:PruneSettings",
     "publish": "launch.publish.publish:PublishSettings",

@@ -128,7 +128,7 @@ COMMANDS = {
     ),
     "leaderboard": Command(
         "Share",
-        "ucurve.eval.leaderboard.leaderboard_command",
+        "ucurve.eval.leaderboard.export.leaderboard_command",
         "write stored scores in the form that a leaderboard takes",
     ),
 }

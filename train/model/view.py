@@ -46,8 +46,9 @@ def allow_both_sides(model: "PreTrainedModel", architecture: str, context: int) 
     """Make a causal model a hybrid one; a ``UserError`` names an architecture that takes no mask of each sequence."""
     model.eval()
     model.config.masked_objective = "mntp"  # by which scoring knows it
-    ids = _some_ids(model, context)
-    other = torch.cat((ids[:, :-1], ids[:, :1]), 1)  # with another last token
+    ids = _some_ids(model, context + 1)
+    other = torch.cat((ids[:, :-2], ids[:, -1:]), 1)  # with another last token than ``ids``
+    ids = ids[:, :-1]
     sees = torch.tensor([False, True, True], device=ids.device)
     with contextlib.suppress(Exception):
         plain, mixed, changed = _hidden(model, ids), _hidden(model, ids, sees), _hidden(model, other, sees)

@@ -11,7 +11,7 @@ from tests.facts import store_scores
 from tests.settings import leaderboard_command
 from ucurve.config_files import CONFIGURATION
 from ucurve.errors import DamagedError, UserError
-from ucurve.eval.leaderboard import FOLDER, find_form
+from ucurve.eval.leaderboard.export import FOLDER, find_form
 from ucurve.eval.pairs import data_hash, pair_table
 from ucurve.eval.presets import find_preset
 from ucurve.eval.store.scores import keep_pairs, score_path

@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.conftest import LETTERS
 from tests.settings import leaderboard_command
-from ucurve.eval.leaderboard import find_form
+from ucurve.eval.leaderboard.export import find_form
 from ucurve.eval.run import score_run
 from ucurve.eval.settings import score_settings
 

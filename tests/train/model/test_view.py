@@ -49,6 +49,13 @@ def build(family, ways):
     return model
 
 
+@pytest.mark.parametrize("vocabulary", [LENGTH, 6])
+def test_both_sides_are_told_where_tokens_of_a_sequence_come_again(vocabulary):
+    model = LibraryModel("llama", json.dumps(PLAIN)).build_model(vocabulary, LENGTH, 0, seed=0)
+    allow_both_sides(model, "llama", LENGTH)
+    assert model.config.masked_objective == "mntp"
+
+
 def batches(family, ways, steps):
     """Batches with a document of some 5 tokens after the other, as the engine takes them."""
     generator = torch.Generator().manual_seed(3)
