@@ -49,6 +49,14 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def unsynced():
+    """Let no test wait for the disk: only after a power cut would it matter what was flushed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: os.fstat(descriptor) and None)  # of a closed file an error still
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def composed_once():
     with composing_once():
         yield
@@ -121,7 +129,7 @@ def model(make_model):
     return make_model()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write_checkpoint(tokenizer):
     def write(folder, model, step=0, manifest=True, tokenizer=tokenizer):
         model.save_pretrained(folder)
