@@ -27,7 +27,9 @@ def pytest_configure() -> None:
     """Give tests of signals children that can be interrupted.
 
     A shell that starts a command in the background makes it ignore SIGINT, ``nohup`` SIGHUP, and so would all children.
+    Until all tests are collected, nothing is garbage, and to look for it would take a tenth of that time.
     """
+    gc.disable()
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
@@ -46,6 +48,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.unfreeze = lambda: None
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
