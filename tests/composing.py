@@ -13,8 +13,12 @@ from ucurve.arguments import SEARCHPATH
 
 @contextlib.contextmanager
 def composing_once():
-    """Let each combination of groups be composed once, and the files of each command be stored once."""
+    """Let each combination of groups be composed once, and the files of each command be stored once.
+
+    Before it composes, Hydra copies all files that are stored, which is half of its work; it changes none of them.
+    """
     with (
+        mock.patch.object(ConfigStore, "__deepcopy__", lambda store, _: store, create=True),
         mock.patch.object(hydra, "compose", remembering(hydra.compose)),
         mock.patch.object(config, "_stored", keeping_repositories(config._stored)),
     ):

@@ -27,7 +27,9 @@ def pytest_configure() -> None:
     """Give tests of signals children that can be interrupted.
 
     A shell that starts a command in the background makes it ignore SIGINT, ``nohup`` SIGHUP, and so would all children.
+    Until all tests are collected, nothing is garbage, and to look for it would take a tenth of that time.
     """
+    gc.disable()
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
@@ -46,6 +48,15 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.unfreeze = lambda: None
+    gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unsynced():
+    """Let no test wait for the disk: only after a power cut would it matter what was flushed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: os.fstat(descriptor) and None)  # of a closed file an error still
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -121,7 +132,7 @@ def model(make_model):
     return make_model()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write_checkpoint(tokenizer):
     def write(folder, model, step=0, manifest=True, tokenizer=tokenizer):
         model.save_pretrained(folder)

@@ -53,16 +53,13 @@ def _p_value(smooth: Array, precision: Array, root: Array, freedom: float, draws
 
 def unimodal_distances(curves: Array, precision: Array) -> Array:
     """Return the weighted squares between curves, float64[N, T], and their best unimodal fits, float64[N]."""
-    none = np.zeros((len(curves), 1))
-    rising = np.hstack([none, _prefix_squares(curves, precision)])
-    falling = np.hstack([none, _prefix_squares(curves[:, ::-1], precision[::-1])])
+    rising, falling = _part_squares(curves, precision)
     return np.asarray((rising + falling[:, ::-1]).min(axis=1))
 
 
 def unimodal_fit(curve: Array, precision: Array) -> Array:
     """Return the curve, float64[T], that rises and then falls and is nearest to a curve by weighted squares."""
-    rising = np.append(0.0, _prefix_squares(curve[None], precision)[0])
-    falling = np.append(0.0, _prefix_squares(curve[None, ::-1], precision[::-1])[0])
+    rising, falling = (squares[0] for squares in _part_squares(curve[None], precision))
     # The peak may belong to the rising or to the falling part, so it is enough to try every split between checkpoints.
     top = int((rising + falling[::-1]).argmin())  # checkpoints in the rising part
     fit = curve.copy()
@@ -72,33 +69,45 @@ def unimodal_fit(curve: Array, precision: Array) -> Array:
     return fit
 
 
+def _part_squares(curves: Array, precision: Array) -> tuple[Array, Array]:
+    """Return the squares left by rising fits of the first t values of curves, and by falling fits of the last t.
+
+    Both are float64[N, T + 1], for t from 0 to T. A curve that falls rises when it is read from its end.
+    """
+    count = len(curves)
+    both = np.concatenate([curves, curves[:, ::-1]])
+    squares = _prefix_squares(both, np.repeat([precision, precision[::-1]], count, axis=0))
+    squares = np.hstack([np.zeros((2 * count, 1)), squares])
+    return squares[:count], squares[count:]
+
+
 def _prefix_squares(curves: Array, precision: Array) -> Array:
     """Return the squares left by the rising fit of the first t values of each curve, float64[N, T], for t from 1 to T.
 
-    Pooling adjacent violators, for all curves at a time: the blocks of a curve are a stack, and a value that lies below
-    the block before it is put together with that block until the levels rise.
+    Pooling adjacent violators, for all curves, with a precision of each value, at a time: the blocks of a curve are a
+    stack, and a value that lies below the block before it is put together with that block until the levels rise.
     """
     count, length = curves.shape
-    level, weight, squares = (np.zeros((count, length)) for _ in range(3))
-    top: Ids = np.full(count, -1, dtype=np.int64)
+    # The stacks lie one behind the other. At the bottom of each is a block that no value lies below.
+    level, weight, squares = (np.full(count * (length + 1), start) for start in (-np.inf, 0.0, 0.0))
+    top: Ids = (length + 1) * np.arange(count, dtype=np.int64)
     total, prefixes = np.zeros(count), np.empty((count, length))
-    everyone = np.arange(count)
     for step in range(length):
-        value, of_value, left = curves[:, step].copy(), np.full(count, precision[step]), np.zeros(count)
-        rows = everyone[(top >= 0) & (level[everyone, top] > value)]
+        value, of_value, left = curves[:, step].copy(), precision[:, step].copy(), np.zeros(count)
+        rows = np.flatnonzero(level[top] > value)
         while len(rows):
             block = top[rows]
-            levels, weights = level[rows, block], weight[rows, block]
-            both = of_value[rows] + weights
-            between = of_value[rows] * weights / both * (levels - value[rows]) ** 2
-            left[rows] += squares[rows, block] + between
-            total[rows] -= squares[rows, block]
-            value[rows] = (value[rows] * of_value[rows] + levels * weights) / both
+            levels, weights, values, of_values = level[block], weight[block], value[rows], of_value[rows]
+            both = of_values + weights
+            between = of_values * weights / both * (levels - values) ** 2
+            left[rows] += squares[block] + between
+            total[rows] -= squares[block]
+            value[rows] = values = (values * of_values + levels * weights) / both
             of_value[rows] = both
-            top[rows] -= 1
-            rows = rows[(top[rows] >= 0) & (level[rows, top[rows]] > value[rows])]
+            top[rows] = block = block - 1
+            rows = rows[level[block] > values]
         top += 1
-        level[everyone, top], weight[everyone, top], squares[everyone, top] = value, of_value, left
+        level[top], weight[top], squares[top] = value, of_value, left
         total += left
         prefixes[:, step] = total
     return prefixes

@@ -254,13 +254,36 @@ def inductor_bytes(function, *args):
 
 
 def count(script, *args):
-    """Run a script beside this file in a process of its own and return the JSON of its last line."""
+    """Run a script beside this file in a process of its own and return what it counted last."""
+    return counts(script, *args)[-1]
+
+
+def counts(script, *args):
+    """Run a script beside this file in a process of its own and return the JSON of each of its reports."""
     command = [sys.executable, str(Path(__file__).with_name(script)), *map(str, args)]
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": paths}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-5000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def in_own_process(work, *args):
+    """Call a function in a fork of this process, which must not have entered a fake device, and wait for its end."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work(*args)
+            code = 0
+        except Exception:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(1)
 
 
 def report(**values):

@@ -1,20 +1,26 @@
 """Batches of scoring on a device that only counts: trees of sentences, rows, and models that are asked for logits."""
 
+from functools import cache
+
 import pytest
 
-from tests.accelerator.fake_device import count
+from tests.accelerator.fake_device import counts
 
 WAITS = 1  # a batch, for its scores
 WAITS_BEFORE = 8  # the first batch: on trial are the output layer, trees and rows
-
-
+WAYS = {"float32": ("trees", "rows"), "bfloat16": ("trees", "rows", "logits")}
 IN_FLOAT32 = [pytest.param(f"{way} float32", marks=pytest.mark.long) for way in ("trees", "rows")]
 
 
 @pytest.fixture(scope="module", params=[*IN_FLOAT32, "trees bfloat16", "rows bfloat16", "logits bfloat16"])
 def counted(request):
     way, dtype = request.param.split()
-    return count("count_scoring.py", way, dtype) | {"way": way, "dtype": dtype}
+    return count_ways(dtype)[way] | {"way": way, "dtype": dtype}
+
+
+@cache
+def count_ways(dtype):
+    return dict(zip(WAYS[dtype], counts("count_scoring.py", dtype, *WAYS[dtype]), strict=True))
 
 
 def test_the_processor_waits_once_a_batch(counted):

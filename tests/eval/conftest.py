@@ -35,7 +35,7 @@ def pairs(records):
     return pair_table(((f"line {number}", record) for number, record in enumerate(records)), "zhoblimp", "zho")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write_benchmark():
     def write(root, records, name="zhoblimp"):
         for paradigm in sorted({record["UID"] for record in records}):
@@ -48,15 +48,21 @@ def write_benchmark():
     return write
 
 
-@pytest.fixture
-def run(tmp_path, make_model, write_checkpoint):
-    """A run folder with checkpoints 0 and 8, and unigram counts."""
-    folder = tmp_path / "runs" / "tiny-1M-char-text-s0"
+@pytest.fixture(scope="session")
+def untouched_run(tmp_path_factory, make_model, write_checkpoint):
+    """A run folder with checkpoints 0 and 8, and unigram counts; tests copy it."""
+    folder = tmp_path_factory.mktemp("untouched") / "tiny-1M-char-text-s0"
     for step in (0, 8):
         write_checkpoint(folder / "checkpoints" / f"step{step:08d}", make_model(seed=step), step)
     (folder / "tokenizer").mkdir()
     np.save(folder / "tokenizer" / "unigram_counts.npy", np.arange(VOCABULARY, dtype=np.int64))
     return folder
+
+
+@pytest.fixture
+def run(untouched_run, tmp_path):
+    """A run folder of the test's own."""
+    return shutil.copytree(untouched_run, tmp_path / "runs" / untouched_run.name)
 
 
 @pytest.fixture

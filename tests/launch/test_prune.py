@@ -34,13 +34,11 @@ def root(tmp_path):
 
 
 @pytest.fixture
-def run(settings_of, root):
-    settings = settings_of(
+def run(finished_run, root):
+    return finished_run(
         "schedule=list", "schedule.count=null", f"schedule.steps={STEPS}", "eval.benchmarks=[zhoblimp]",
         f"benchmark_root={root}", "resume.seconds=0",
     )  # fmt: skip
-    train_run(settings)
-    return settings.folder
 
 
 def with_weights(run):

@@ -79,22 +79,27 @@ def make_library(tmp_path):
     return Library(lambda: [str(tmp_path / "runs/*")], tmp_path / "cache")
 
 
+@cache
+def scored_pairs(seed, names):
+    """The toy benchmark, its scores by step, and the accuracies that follow from them."""
+    linkings = [parse_linking(name) for name in names]
+    rng, pairs, scores, rows = np.random.default_rng(seed), make_pairs(np.random.default_rng(7)), {}, []
+    for step in STEPS:
+        scores[step] = make_scores(pairs, rng)
+        facts = {"step": step, "tokens": step * 1000, "flops": step * 1e9, "benchmark": "toy", "scorer": "sentence"}
+        rows.append(accuracy_table(pairs, scores[step], linkings).assign(**facts))
+    return pairs, scores, pd.concat(rows)
+
+
 def write_scored_run(folder, seed, cell, names):
     """Write a run of the toy benchmark with scores of eight checkpoints; runs of one cell are one line."""
-    linkings = [parse_linking(name) for name in {parse_linking(name).name for name in names}]
-    rng, pairs, rows = np.random.default_rng(seed), make_pairs(np.random.default_rng(7)), []
-    for step in STEPS:
-        scores = make_scores(pairs, rng)
+    pairs, scores, rows = scored_pairs(seed, frozenset(parse_linking(name).name for name in names))
+    for step, of_step in scores.items():
         path = score_path(folder, "toy", "sentence", step)
         path.parent.mkdir(parents=True, exist_ok=True)
-        scores.to_parquet(path, index=False)
-        facts = {
-            "run": folder.name, "step": step, "tokens": step * 1000, "flops": step * 1e9, "benchmark": "toy",
-            "scorer": "sentence",
-        }  # fmt: skip
-        rows.append(accuracy_table(pairs, scores, linkings).assign(**facts))
+        of_step.to_parquet(path, index=False)
     pairs.to_parquet(pairs_path(folder, "toy"), index=False)
-    written = pd.concat(rows).reindex(columns=list(ACCURACY.types), fill_value="")
+    written = rows.assign(run=folder.name).reindex(columns=list(ACCURACY.types), fill_value="")
     written.to_csv(ACCURACY.path(folder), index=False)
     factors = {"model": folder.name.partition("-")[0], "setting": cell}
     write_run(folder, seeds={"init": seed, "data": seed}, factors=factors)

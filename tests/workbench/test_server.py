@@ -308,7 +308,7 @@ def test_wrong_passwords_of_somebody_else_keep_nobody_out(distant, monkeypatch):
 
 
 def test_passwords_of_one_address_are_looked_at_in_turn_and_not_many_wait(distant, monkeypatch):
-    monkeypatch.setattr("ucurve.workbench.login._WRONG_SECONDS", 0.2)
+    monkeypatch.setattr("ucurve.workbench.login._WRONG_SECONDS", 0.05)
     with distant, ThreadPoolExecutor(20) as pool:  # one loop of events for all
         guesses = [pool.submit(try_passwords, distant, 1) for _ in range(20)]
         replies = [guess.result()[0].status_code for guess in guesses]

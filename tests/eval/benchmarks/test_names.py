@@ -9,8 +9,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.settings import analyze_settings
-from ucurve.analysis.data.settings import AnalyzeSettings
-from ucurve.analysis.run import analyze
+from ucurve.analysis.data.runs import find_runs
+from ucurve.analysis.data.study import read_study
+from ucurve.analysis.sections import make_report
+from ucurve.analysis.summary import runs_sections
 from ucurve.config import check, compose
 from ucurve.errors import UserError
 from ucurve.eval.pairs import data_hash
@@ -50,13 +52,9 @@ def of_model(model, *overrides):
     execute(check(ScoreCommand, compose("score", list(overrides)) | {"model": str(model)}))
 
 
-def figures_of(run, out, linking="lp"):
-    """Analyse a run as analyze.py does, and give the names of the files it wrote, without their ends."""
-    analyze(
-        check(AnalyzeSettings, compose("analyze", [f"runs={run}", f"out={out}", f"linking={linking}", "formats=[png]"]))
-    )
-    assert all(path.parent == out for path in out.rglob("*"))
-    return {path.name.partition(".")[0] for path in out.iterdir()}
+def study_of(run):
+    settings = analyze_settings(runs=[str(run)], out="figures", linking="lp")
+    return read_study(find_runs(settings.runs), settings)
 
 
 def test_languages_have_folders_and_rows_of_their_own(run, score):
@@ -140,7 +138,9 @@ def test_figures_and_tables_of_every_kind_of_name(run, score, tmp_path):
     pairs = tmp_path / "mine.jsonl"
     pairs.write_text(json.dumps({"sentence_good": "一丁七", "sentence_bad": "一丁万"}) + "\n")
     score("benchmarks=[tse/eus,custom]", "subset=1", f"custom.path={pairs}", "custom.name=mine")
-    names = figures_of(run, tmp_path / "figures")
+    _, sections = make_report(study_of(run))
+    names = {name for one in sections for name in (*one.tables, *(drawing.name for drawing in one.drawings))}
+    assert not any("/" in name for name in names), "files of the figures are in one folder"
     for benchmark in ("tse-eus@1", "mine@1"):
         assert {f"linking_by_run_{benchmark}", f"learning_curves_{benchmark}_overall"} <= names
 
@@ -232,10 +232,10 @@ def test_revisions_with_the_same_weights_are_named(
         return
     (warning,) = warnings
     assert warning.startswith("warning: family: of 3 revisions, these have the same weights: 2 (step0, step512); ")
-    analyze(analyze_settings(runs=[str(out)], out=str(tmp_path / "figures"), linking="lp"))
-    report = (tmp_path / "figures" / "report.html").read_text(encoding="utf-8")
-    assert "out has steps of equal weights" in report
-    assert "2 (0, 512)." in report
+    (section,) = runs_sections(study_of(out), [])
+    (said,) = [text for text in section.content if isinstance(text, str) and "equal weights" in text]
+    assert said.startswith("out has steps of equal weights")
+    assert said.endswith("2 (0, 512).")
 
 
 @pytest.mark.parametrize("weights", ["safetensors", "bin"])

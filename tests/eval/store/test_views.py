@@ -32,17 +32,23 @@ def flip(path, place=-2):
     path.write_bytes(whole)
 
 
-@pytest.fixture
-def settings(tmp_path, records, write_benchmark):
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory, records, write_benchmark):
     fit = fit_settings(families=("slln_lp",))
-    root = write_benchmark(tmp_path / "benchmarks", records[:40])
+    root = write_benchmark(tmp_path_factory.mktemp("benchmarks"), records[:40])
     return score_settings(benchmarks=("zhoblimp",), benchmark_root=root, linking=("lp", "slln_lp"), fit=fit)
 
 
-@pytest.fixture
-def scored(run, settings):
+@pytest.fixture(scope="module")
+def scored_once(untouched_run, settings, tmp_path_factory):
+    run = shutil.copytree(untouched_run, tmp_path_factory.mktemp("scored") / untouched_run.name)
     score_run(run, settings)
     return run
+
+
+@pytest.fixture
+def scored(scored_once, tmp_path):
+    return shutil.copytree(scored_once, tmp_path / "runs" / scored_once.name)
 
 
 def bytes_of(run):

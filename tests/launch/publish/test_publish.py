@@ -52,22 +52,17 @@ def trained(settings):
     return settings.folder
 
 
-@pytest.fixture
-def listed(settings_of):
-    def settings(*more):
-        return settings_of("schedule=list", "schedule.count=null", f"schedule.steps={STEPS}", *more)
-
-    return settings
+LISTED = ("schedule=list", "schedule.count=null", f"schedule.steps={STEPS}")
 
 
 @pytest.fixture
-def run(listed):
-    return trained(listed())
+def run(finished_run):
+    return finished_run(*LISTED)
 
 
 @pytest.fixture
-def scored(listed, benchmarks):
-    return trained(listed("eval.benchmarks=[zhoblimp]", f"benchmark_root={benchmarks}"))
+def scored(finished_run, benchmarks):
+    return finished_run(*LISTED, "eval.benchmarks=[zhoblimp]", f"benchmark_root={benchmarks}")
 
 
 @pytest.fixture
