@@ -47,6 +47,7 @@ class Story:
     order: tuple[str, ...]  # in which phenomena are learned
     turns: tuple[str, ...]
     pictures: tuple[Drawing, ...]
+    tested: bool = False  # whether a curve could be tested
 
 
 def tell_benchmark(scored: BenchmarkScores) -> Story:
@@ -57,14 +58,15 @@ def tell_benchmark(scored: BenchmarkScores) -> Story:
         return Story(scored.heading, accuracies, (), (), tuple(_draw_plain(scored)))
     maker = maker_of(scored.study.runs[0].folder, scored.benchmark)
     turns = tuple(describe_turns(shapes, read_histories(scored), maker))
-    return Story(
-        scored.heading, accuracies, tuple(_describe_order(order)), turns, tuple(_draw_classified(scored, shapes))
-    )
+    pictures = tuple(_draw_classified(scored, shapes))
+    tested = bool((shapes.classes["class"] != NOT_TESTED).any())
+    return Story(scored.heading, accuracies, tuple(_describe_order(order)), turns, pictures, tested)
 
 
 def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     """Put the first screen together; of many benchmarks the first ones are told, and the first one is drawn."""
-    told = stories[:_MOST_BENCHMARKS]
+    # Those whose curves could be tested come first.
+    told = sorted(stories, key=lambda story: not story.tested)[:_MOST_BENCHMARKS]
     more = len(stories) - len(told)
     learned = [sentence for story in told for sentence in story.accuracies]
     learned += _name_benchmarks([(story.heading, story.order) for story in told])

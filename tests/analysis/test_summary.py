@@ -157,6 +157,8 @@ def test_the_first_screen_says_once_what_holds_of_several_benchmarks(make_run: M
         "other: First learned: NPI.",
     )
     assert told.turns == ("one: No curve turns.", "other: NPI falls.")
+    many = first_screen(study_of(tmp_path), [one, one, one, replace(other, tested=True)])
+    assert dict(many.facts)["What was learned"][0] == "Accuracy on other."
 
 
 def test_the_first_screen_names_the_factors_of_a_grid(make_run: MakeRun, tmp_path: Path) -> None:

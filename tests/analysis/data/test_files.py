@@ -1,10 +1,13 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pyarrow.compute
+import pyarrow.parquet as pq
 import pytest
 
-from ucurve.analysis.data.files import read_records, read_table
+from ucurve.analysis.data.files import read_records, read_stored, read_table
 from ucurve.errors import UserError
 
 COLUMNS = {"name": "name", "step": "integer", "value": "number"}
@@ -79,3 +82,10 @@ def test_broken_record_names_file_and_line(tmp_path: Path, line: str, message: s
     path = _write(tmp_path / "m.jsonl", f'{{"step": 1, "value": 1}}\n{line}\n{{"step": 3}}\n')
     with pytest.raises(UserError, match=message):
         read_records(path, {"step": "integer", "value": "number"})
+
+
+def test_what_pandas_wrote_about_its_columns_is_not_needed(tmp_path):
+    frame = pd.DataFrame({"pair": [0, 1], "good": ["a", "b"]})
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    pq.write_table(table.replace_schema_metadata({"pandas": "{,"}), tmp_path / "pairs.parquet")
+    pd.testing.assert_frame_equal(read_stored(tmp_path / "pairs.parquet"), frame)
