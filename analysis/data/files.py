@@ -184,7 +184,7 @@ def read_stored(
         why = str(error).splitlines()[0]
         what = "score it again, or delete it and its key to leave a gap"
         raise UserError(f"{path}: broken Parquet: {why}; {what}") from error
-    # What pandas wrote about its columns is left out: it is no part of the data, and no hash vouches for it. The columns
-    # stay apart, so that none is copied.
+    # What pandas wrote about its columns is left out: it is no part of the data, and no hash covers it.
+    # The columns stay apart, so that none is copied.
     frame: pd.DataFrame = table.replace_schema_metadata().to_pandas(split_blocks=True)
     return frame

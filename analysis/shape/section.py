@@ -160,7 +160,7 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
             1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
         )
     rest = (view, *_paradigms_below(scored, found))
-    # The first screen (``ucurve.analysis.overview``) of one line may have pictures of all curves of the first benchmark.
+    # The first screen (``ucurve.analysis.overview``) of one line may show all curves of the first benchmark.
     first, lines = scored.study.benchmarks()[0], {run.line for run in scored.study.runs}
     is_first = (scored.benchmark, scored.scorer) == (first.benchmark, first.scorer)
     if is_first and len(lines) == 1 and found.classes["phenomenon"].nunique() <= MOST_PICTURED + 1:
