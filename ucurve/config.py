@@ -44,6 +44,14 @@ _ELSEWHERE = {  # keys as other programs call them
     "max_length": "batch.length",
 }
 _LIST_TYPES = ("tuple_type", "list_type")
+_EXPECTED = {  # in the place of pydantic's words, by its types of errors
+    **dict.fromkeys(_LIST_TYPES, "a list is expected, as [a,b]"),
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number is expected"),
+    **dict.fromkeys(("float_parsing", "float_type"), "a number is expected"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false is expected"),
+    "string_type": "a text is expected",
+    "dict_type": "a mapping is expected, as {a: b}",
+}
 Settings = TypeVar("Settings")
 
 
@@ -304,9 +312,7 @@ def describe_problem(detail: ErrorDetails, kind: Any) -> str:
         known = set(_keys(TypeAdapter(kind).json_schema())) - {unknown}  # which may be a key elsewhere
         hint = did_you_mean(unknown, known, likeness=0.7)
         return f"{place}: unknown key{hint and f'.{hint}'}"
-    message = detail["msg"].removeprefix("Value error, ")
-    if detail["type"] in _LIST_TYPES:
-        message = "a list is expected, as [a,b]"
+    message = _EXPECTED.get(detail["type"], detail["msg"].removeprefix("Value error, "))
     if detail["type"] == "value_error":
         return f"{place}: {message}" if detail["loc"] else message
     return f"{place}: got {shorten(repr(detail['input']))}; {message}"

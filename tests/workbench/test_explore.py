@@ -80,11 +80,11 @@ def make_library(tmp_path):
 
 
 @cache
-def scored_pairs(seed, names):
+def scored_pairs(seed, names, steps):
     """The toy benchmark, its scores by step, and the accuracies that follow from them."""
     linkings = [parse_linking(name) for name in names]
     rng, pairs, scores, rows = np.random.default_rng(seed), make_pairs(np.random.default_rng(7)), {}, []
-    for step in STEPS:
+    for step in steps:
         scores[step] = make_scores(pairs, rng)
         facts = {"step": step, "tokens": step * 1000, "flops": step * 1e9, "benchmark": "toy", "scorer": "sentence"}
         rows.append(accuracy_table(pairs, scores[step], linkings).assign(**facts))
@@ -93,7 +93,7 @@ def scored_pairs(seed, names):
 
 def write_scored_run(folder, seed, cell, names):
     """Write a run of the toy benchmark with scores of eight checkpoints; runs of one cell are one line."""
-    pairs, scores, rows = scored_pairs(seed, frozenset(parse_linking(name).name for name in names))
+    pairs, scores, rows = scored_pairs(seed, frozenset(parse_linking(name).name for name in names), tuple(STEPS))
     for step, of_step in scores.items():
         path = score_path(folder, "toy", "sentence", step)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -137,7 +137,7 @@ MAKING = {
     "a hidden name": ({"name": ".git"}, "name: '.git' is not allowed", ""),
     "a name with an end of line": ({"name": "a\n"}, "name: 'a\\n' is not allowed", ""),
     "a long name": ({"name": "a" * 65}, f"name: '{'a' * 65}' is not allowed", ""),
-    "no name": ({"name": None}, "", "name: got None; Input should be a valid string"),
+    "no name": ({"name": None}, "", "name: got None; a text is expected"),
     "a name that is taken": (
         {"name": "first"}, "name: there is a questionnaire 'first' already; choose another name", ""),
     "a file of pairs": (
