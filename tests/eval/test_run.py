@@ -31,7 +31,6 @@ def test_defaults():
         ({"batch_tokens": 0}, r"batch_tokens: got 0; Input should be greater than or equal to 1"),
         ({"batch_tokens": "many"}, r"batch_tokens: got 'many'"),
         ({"benchmarks": {"demo": 1}}, r"benchmarks: got {'demo': 1}; a list is expected, as \[a,b\]"),
-        ({"run": "r", "steps": ["last"]}, r"steps\.0: got 'last'; a whole number is expected"),
         ({"bench": []}, r"bench: unknown key"),
         ({"linking": []}, r"linking: the list is empty; give at least one"),
         ({"ties_rules": []}, r"ties_rules: the list is empty; give at least one"),
@@ -47,6 +46,7 @@ def test_wrong_settings(values, message):
     ("values", "message"),
     [
         ({}, r"give exactly one of run=RUN and model=PATH_OR_HUB_ID"),
+        ({"run": "a", "steps": ["last"]}, r"steps\.0: got 'last'; a whole number is expected"),
         ({"run": "a", "model": "b", "out": "c"}, r"give exactly one of run=RUN and model="),
         ({"model": "a"}, r"out=DIR goes with model=, and model= needs it"),
         ({"run": "a", "out": "b"}, r"out=DIR goes with model="),
