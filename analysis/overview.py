@@ -64,7 +64,7 @@ def tell_benchmark(scored: BenchmarkScores) -> Story:
 
 
 def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
-    """Put the first screen together; of many benchmarks the first ones are told, and the first one is drawn."""
+    """Put the first screen together; of many benchmarks the first ones are told, and one is drawn."""
     # Those whose curves could be tested come first.
     told = sorted(stories, key=lambda story: not story.tested)[:_MOST_BENCHMARKS]
     more = len(stories) - len(told)
@@ -79,7 +79,8 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     }
     pictures = next((story.pictures for story in stories if story.pictures), ())
     if stories and len({run.line for run in study.runs}) > 1:
-        pictures = tuple(_draw_plain(study.benchmarks()[0]))
+        drawn = next(scored for scored in study.benchmarks() if scored.heading == told[0].heading)
+        pictures = tuple(_draw_plain(drawn))
     told_facts = tuple((heading, lines) for heading, lines in facts.items() if lines)
     sentences = tuple(text for text in turns if not isinstance(text, Markup))
     return FirstScreen(told_facts, pictures, sentences[:_MOST_TURNS])

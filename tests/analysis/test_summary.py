@@ -176,3 +176,11 @@ def test_the_first_screen_says_how_many_runs_have_no_scores(make_run: MakeRun, t
         make_run(tokenizer=tokenizer, bits={1: 8.0})
     told = dict(first_screen(study_of(tmp_path), []).facts)["What was trained"]
     assert told[-1] == "2 runs have no scores."
+
+
+def test_the_first_screen_of_a_grid_draws_the_benchmark_that_it_tells_first(make_run: MakeRun, tmp_path: Path) -> None:
+    for tokenizer in ("char", "word"):
+        make_run([score_row(1, 0.5, benchmark=name) for name in ("a", "z")], tokenizer=tokenizer, bits={1: 8.0})
+    stories = [Story(name, (), (), (), (), tested=name == "z") for name in ("a", "z")]
+    told = first_screen(study_of(tmp_path), stories)
+    assert told.pictures[0].title == "All pairs of z"
