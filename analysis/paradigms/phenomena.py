@@ -170,8 +170,8 @@ def _phenomenon_columns(models: Sequence[str], table: pd.DataFrame) -> tuple[Col
     return (*first, *(Column(model, model, "percent") for model in models), *last)
 
 
-_SUFFIX = "-excluded"
-_VIEW = table_columns(
+_EXCLUDED_SUFFIX = "-excluded"
+_EXCLUDED_VIEW = table_columns(
     "model",
     "step",
     "linking",
@@ -181,7 +181,7 @@ _VIEW = table_columns(
     Column("excluded", "Excluded (%)", "percent"),
     Column("difference", "Difference (points)", "percent"),
 )
-_NOTE = (
+_EXCLUDED_NOTE = (
     "Means over paradigms at the last checkpoint scored on both, where that is the same one. People: over all answers."
 )
 
@@ -194,7 +194,7 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
     ]
     table = renamed[0].merge(renamed[1], on=["model", "step", "linking"])
     table = order_by_linking(table, "model", after=())
-    return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
+    return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _EXCLUDED_VIEW]]
 
 
 def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
@@ -205,7 +205,7 @@ def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
         overall = part[part["phenomenon"] == "all"].iloc[0]
         row |= {name: overall["pooled"], f"paradigms_{name}": overall["paradigms"]}
     table = pd.DataFrame([row])
-    return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _VIEW]]
+    return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _EXCLUDED_VIEW]]
 
 
 @questions.section(questions.PEOPLE, place=1)
@@ -213,12 +213,12 @@ def excluded_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of every benchmark whose excluded paradigms were scored too."""
     scored = {(one.benchmark, one.scorer): one for one in study.benchmarks()}
     for (benchmark, scorer), one in scored.items():
-        other = scored.get((full_name(benchmark) + _SUFFIX + split_name(benchmark)[2], scorer))
+        other = scored.get((full_name(benchmark) + _EXCLUDED_SUFFIX + split_name(benchmark)[2], scorer))
         table = pd.DataFrame() if other is None else _compare_benchmarks(one, other)
         if other is not None and not table.empty:
             files = {f"excluded_{one.file_name}": table}
             ties = "; ".join(f"{each.benchmark}: ties counted {each.ties_rule}" for each in (one, other))
-            view = TableView(f"{_NOTE} {ties}.", _VIEW, table, files)
+            view = TableView(f"{_EXCLUDED_NOTE} {ties}.", _EXCLUDED_VIEW, table, files)
             yield ReportSection(f"Excluded paradigms of {benchmark}", (view,))
 
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:  # plans are made without torch
     from torch import nn
     from transformers import PreTrainedModel
 
-
 Kind = Literal["embedding", "output", "hidden", "rest"]
 
+NOT_PREDICTED = -100  # in place of a target where there is none, as in transformers
 EMBEDDING, OUTPUT = "embedding", "output"
 
 
@@ -72,9 +72,6 @@ def kinds_of_parameters(model: "nn.Module") -> dict["nn.Parameter", Kind]:
 def decays(parameter: "nn.Parameter") -> bool:
     """Tell whether weight decay acts on a parameter."""
     return parameter.ndim >= 2 and not getattr(parameter, "_no_weight_decay", False)  # see ``LibraryModel``
-
-
-NOT_PREDICTED = -100  # in place of a target where there is none, as in transformers
 
 
 class ModelDesign(Protocol):

@@ -13,9 +13,21 @@ from ucurve.storage.facts import Precision
 if TYPE_CHECKING:
     import torch
 
-
 # Made by the drivers of NVIDIA and AMD, and by Windows for its Linux.
 _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/kfd"), Path("/dev/dxg"))
+# Dense TFLOP/s in bfloat16 and in float32 without TF32, by NVIDIA's data sheets; the first part of a name that fits.
+_DATA_SHEETS = {
+    "B200": (2250.0, 75.0),
+    "GH200": (989.0, 67.0),
+    "H200": (989.0, 67.0),
+    # It stands before "H100", which is a part of its name.
+    "H100 PCIe": (756.0, 51.0),
+    "H100": (989.0, 67.0),
+    "A100": (312.0, 19.5),
+    "L40S": (362.0, 91.6),
+    "RTX 4090": (165.2, 82.6),
+    "RTX 3090": (71.0, 35.6),
+}
 
 
 def choose_precision(device: str) -> Precision:
@@ -38,21 +50,6 @@ def may_have_accelerator() -> bool:
 def describe_precision(precision: Precision) -> str:
     """Describe what is computed in which precision."""
     return precision if precision == "float32" else f"products in {precision}; weights, moments and loss in float32"
-
-
-# Dense TFLOP/s in bfloat16 and in float32 without TF32, by NVIDIA's data sheets; the first part of a name that fits.
-_DATA_SHEETS = {
-    "B200": (2250.0, 75.0),
-    "GH200": (989.0, 67.0),
-    "H200": (989.0, 67.0),
-    # It stands before "H100", which is a part of its name.
-    "H100 PCIe": (756.0, 51.0),
-    "H100": (989.0, 67.0),
-    "A100": (312.0, 19.5),
-    "L40S": (362.0, 91.6),
-    "RTX 4090": (165.2, 82.6),
-    "RTX 3090": (71.0, 35.6),
-}
 
 
 def peak_flops(name: str, precision: Precision) -> float | None:
