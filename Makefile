@@ -42,9 +42,10 @@ TESTS := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -
 unit: install
 	$(TESTS)
 
-# What make test has no time for: runs that are killed, moved and requeued, changed bytes, full disks.
+# What make test has no time for: runs that are killed, moved and requeued, changed bytes, full disks. Only the modules
+# that have such tests are read.
 long: install
-	$(TESTS) -m long
+	$(TESTS) -m long $$(grep -rl 'mark\.long' tests --include='test_*.py' | sort)
 
 # All stages of the measurements of an accelerator, small and on the processor, with the tools that they compare with.
 bench: install
