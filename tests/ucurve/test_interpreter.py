@@ -272,10 +272,7 @@ atexit.register(tell)
     "words",
     [
         ["train.py", *PLANNED],
-        ["score.py", "list=true"],
         ["-m", "launch.cost", "experiment=demo", "tokens=zero"],
-        ["-m", "analysis.power", "runs=none"],
-        ["-m", "train.batches", "run=none", "from=0", "to=1"],
         ["-m", "ucurve.launch.status", "runs=none"],
         ["-m", "eval.leaderboard", "run=none"],
         ["-m", "ucurve", "analyze", "runs=none"],
