@@ -35,7 +35,9 @@ class Edits:
         for name, of_pairs in self.ngrams.items():
             counts = [[seen.counts.get(ngram, 0) for ngram in ngrams] for ngrams in of_pairs]
             least = [int(np.argmin(own)) if own else -1 for own in counts]
-            columns[name] = [ngrams[place] if ngrams else None for ngrams, place in zip(of_pairs, least, strict=True)]
+            columns[name] = [
+                ngrams[place] if ngrams else None for ngrams, place in zip(of_pairs, least, strict=True)
+            ]
             rarest = [own[place] if own else np.nan for own, place in zip(counts, least, strict=True)]
             logs[f"log_frequency_{name}"] = np.log10(_PER * (np.array(rarest) + 1) / seen.words)
         return columns.join(logs)

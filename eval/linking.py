@@ -102,7 +102,9 @@ class Family:
     # An increasing function of the value by which pairs are decided instead, where the value itself would overflow and
     # make the width of a tie depend on its size.
     compared: Function | None = None
-    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of parameters; others are any number
+    limits: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # of parameters; others are any number
 
 
 PROMPT_READINGS = ("grammaticality", "acceptability", "grammaticality_p", "acceptability_p")
@@ -118,7 +120,9 @@ FAMILIES: dict[str, Family] = {
     "morcela": Family(morcela, {"beta": 1.0, "gamma": 0.0}, ("unigram",)),
     "char_lp": Family(char_lp, columns=("chars",)),
     "byte_lp": Family(byte_lp, columns=("bytes",)),
-    "mink": Family(stored, {"percent": 60.0}, ("mink{percent:g}",), from_sums=False, limits={"percent": (1, 100)}),
+    "mink": Family(
+        stored, {"percent": 60.0}, ("mink{percent:g}",), from_sums=False, limits={"percent": (1, 100)}
+    ),
     **{name: Family(stored, columns=(name,), from_sums=False) for name in PROMPT_READINGS},
 }
 
@@ -173,7 +177,10 @@ def parse_linking(name: str) -> Linking:
         name=":".join([base, *parameters]),
         function=function,
         compared=partial(family.compared, **bound) if family.compared else function,
-        reads=(*(("lp", "n") if family.from_sums else ()), *(column.format(**bound) for column in family.columns)),
+        reads=(
+            *(("lp", "n") if family.from_sums else ()),
+            *(column.format(**bound) for column in family.columns),
+        ),
         lower_is_better=family.lower_is_better,
     )
 

@@ -65,7 +65,9 @@ def _object(items: list[tuple[str, object]]) -> dict[str, object]:
 
 def _integer(digits: str) -> int:
     if len(digits) > _DIGITS:
-        raise ValueError(f"an integer of {len(digits):,} digits, {digits[:_SHOWN]}...; at most {_DIGITS:,} are read")
+        raise ValueError(
+            f"an integer of {len(digits):,} digits, {digits[:_SHOWN]}...; at most {_DIGITS:,} are read"
+        )
     return int(digits)
 
 
@@ -133,7 +135,9 @@ def named(record: dict[str, object], paradigm: str, phenomenon: str) -> dict[str
 def lacks(place: str, name: str, held: Iterable[str], what: str = "key") -> UserError:
     """Build the error for a record or a table that has no key or column of a name."""
     names = list(held)
-    return UserError(f"{place}: no {what} {name!r}; the {what}s are {', '.join(names)}.{did_you_mean(name, names)}")
+    return UserError(
+        f"{place}: no {what} {name!r}; the {what}s are {', '.join(names)}.{did_you_mean(name, names)}"
+    )
 
 
 def _text(record: Mapping[str, object], key: str, place: str) -> str:
@@ -165,7 +169,9 @@ def _kind(present: list[object]) -> str | None:
         return "bool"
     if kinds == {int} and all(-_LARGEST <= value < _LARGEST for value in present if isinstance(value, int)):
         return "int64"
-    if float in kinds <= {int, float} and all(abs(value) <= _EXACT for value in present if isinstance(value, int)):
+    if float in kinds <= {int, float} and all(
+        abs(value) <= _EXACT for value in present if isinstance(value, int)
+    ):
         return "float64"
     return None
 
@@ -223,7 +229,9 @@ def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0, *, first
     if per_paradigm < 1:
         raise UserError(f"subset: got {per_paradigm}; give the number of pairs of each paradigm, at least 1")
     places, kept = pd.Series(np.arange(len(pairs))), []
-    for (phenomenon, paradigm), rows in places.groupby([pairs[name].to_numpy() for name in ("phenomenon", "paradigm")]):
+    for (phenomenon, paradigm), rows in places.groupby(
+        [pairs[name].to_numpy() for name in ("phenomenon", "paradigm")]
+    ):
         digest = hashlib.sha256(f"{seed}/{phenomenon}/{paradigm}".encode()).digest()
         drawn = np.random.default_rng(int.from_bytes(digest)).permutation(len(rows))
         order = np.arange(len(rows)) if first else drawn

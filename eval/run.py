@@ -61,7 +61,9 @@ def next_command(command: ScoreCommand) -> str:
         return invocation.command("score", "check=true benchmarks=demo")
     if not command.check:
         scored = (
-            str(command.out) if command.run is None else command.run.rstrip("*") + "*" * (command.average is not None)
+            str(command.out)
+            if command.run is None
+            else command.run.rstrip("*") + "*" * (command.average is not None)
         )
         return invocation.command("analyze", f"runs={shlex.quote(scored)}")
     place = command.run or (None if command.model else "RUN")
@@ -78,9 +80,13 @@ def score_asked(command: ScoreCommand) -> list[StoredScores]:
         runs = find_runs(command.run)
         if command.average is not None:
             runs = average_runs(runs, command.average)
-        return _score_each(((run, command.run_steps) for run in runs), command, SweepCache(), alone=len(runs) == 1)
+        return _score_each(
+            ((run, command.run_steps) for run in runs), command, SweepCache(), alone=len(runs) == 1
+        )
     assert command.model is not None and command.out is not None
-    return score_model(command.model, command.out, command, command.revisions, command.revision_steps, command.keep)
+    return score_model(
+        command.model, command.out, command, command.revisions, command.revision_steps, command.keep
+    )
 
 
 def score_as_they_appear(pattern: str, settings: ScoreSettings) -> None:
@@ -138,7 +144,9 @@ def report_data(command: ScoreCommand) -> None:
     elif command.run is not None:
         targets = [target for run in find_runs(command.run) for target in run_targets(run)[:1]]
     benchmarks = load_benchmarks(command)
-    tokenizers: list[PreTrainedTokenizerBase | None] = [load_tokenizer(target.folder) for target in targets] or [None]
+    tokenizers: list[PreTrainedTokenizerBase | None] = [load_tokenizer(target.folder) for target in targets] or [
+        None
+    ]
     for pairs in benchmarks:
         for tokenizer in tokenizers:
             print(data_report(pairs, tokenizer).text())  # noqa: T201 - what the command is for

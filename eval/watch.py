@@ -30,7 +30,9 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
     while looks < last_looks:
         runs = [path for path in match_folders(pattern) if (path / RECORD).is_file()]
         if not runs:
-            raise UserError(f"run={pattern}: no run there yet; start watching when training has made the run folder")
+            raise UserError(
+                f"run={pattern}: no run there yet; start watching when training has made the run folder"
+            )
         statuses = {run: _status(run) for run in runs}  # before their checkpoints are listed
         idle = True
         for run in statuses:

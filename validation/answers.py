@@ -166,7 +166,9 @@ def rating_summary(ratings: pd.DataFrame, annotators: pd.DataFrame) -> Summary:
     }  # fmt: skip
 
 
-def write_folder(folder: Path, findings: Findings, settings: Mapping[str, object], inputs: Sequence[Path]) -> None:
+def write_folder(
+    folder: Path, findings: Findings, settings: Mapping[str, object], inputs: Sequence[Path]
+) -> None:
     """Write each table as csv, and ``summary.json`` with what they were made from; all of it or nothing."""
     record = {
         **findings.summary,

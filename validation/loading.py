@@ -46,7 +46,9 @@ def load_items(answers: Sequence[Path], items: Path | None, columns: Columns) ->
     return items_of_answers(read_paradigms(answers, columns))
 
 
-def load_answers(paths: Sequence[Path], source: Path | None, columns: Columns, items: pd.DataFrame) -> pd.DataFrame:
+def load_answers(
+    paths: Sequence[Path], source: Path | None, columns: Columns, items: pd.DataFrame
+) -> pd.DataFrame:
     """Read all answers, each with kind, paradigm and right choice of its item; ``source`` is the file of the items.
 
     Raises:
@@ -120,7 +122,9 @@ _TIME = "EventTime"
 _ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)
 Kind = TypeVar("Kind")
 _SIDES = ("first", "second")  # Label Studio shows the sentences in this order
-_Trial = tuple[str, str, str]  # when the results came in, the person, and the place of the trial in the experiment
+_Trial = tuple[
+    str, str, str
+]  # when the results came in, the person, and the place of the trial in the experiment
 
 
 def is_pcibex(path: Path) -> bool:
@@ -146,7 +150,9 @@ def read_pcibex(path: Path) -> list[Answer]:
                 raise UserError(f"{place}: 'item' is missing or empty")
             choice = _allowed(value, CHOICES, place)
             # A person may change a choice within a trial; the last one counts.
-            chosen[trial] = Answer(trial[1], row["item"].strip(), choice, seconds, row.get("page", ""), math.nan, place)
+            chosen[trial] = Answer(
+                trial[1], row["item"].strip(), choice, seconds, row.get("page", ""), math.nan, place
+            )
     if not chosen:
         raise UserError(f"{path}: no line with the choice of a Selector named 'choice'; nothing was answered")
     return list(chosen.values())
@@ -158,7 +164,9 @@ def read_label_studio(path: Path) -> list[Answer]:
     if not isinstance(tasks, list):
         raise UserError(f"{path}: a list of tasks is expected, as in the JSON export of Label Studio")
     answers = [
-        answer for number, task in enumerate(tasks, start=1) for answer in _task_answers(task, f"{path}: task {number}")
+        answer
+        for number, task in enumerate(tasks, start=1)
+        for answer in _task_answers(task, f"{path}: task {number}")
     ]
     if not answers:
         raise UserError(f"{path}: no task has annotations; nothing was answered")

@@ -80,5 +80,7 @@ def _listen(settings: WorkbenchSettings) -> socket.socket:
         listener.listen()  # so that a browser that is quicker than the server waits
     except OSError as error:
         listener.close()
-        raise UserError(f"host={settings.host} port={settings.port}: {error.strerror}; give another port=") from error
+        raise UserError(
+            f"host={settings.host} port={settings.port}: {error.strerror}; give another port="
+        ) from error
     return listener

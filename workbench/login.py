@@ -114,7 +114,9 @@ class Login:
         if len(self._brakes) > _MOST_ADDRESSES:
             self._brakes.pop(next(iter(self._brakes)))
         if brake.waiting >= _MOST_WAITING:
-            return self._page("Too many passwords from your address wait for their turn. Try again in a minute.", 429)
+            return self._page(
+                "Too many passwords from your address wait for their turn. Try again in a minute.", 429
+            )
         if await brake.look(_equal(given, self._password or "")):
             self._brakes.pop(address, None)
             return self._let_in(request, "/")

@@ -20,7 +20,9 @@ Next = Callable[[Request], Awaitable[Response]]
 
 STATIC = "/static/"
 _READING = ("GET", "HEAD")
-_HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+_HOST = re.compile(
+    r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?", re.ASCII | re.IGNORECASE
+)
 
 _POLICY = "; ".join([
     "default-src 'none'",

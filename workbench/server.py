@@ -31,7 +31,8 @@ def start_values(settings: WorkbenchSettings) -> dict[str, object]:
     """Return what ``templates/start.html`` shows; runs that cannot be read are replaced by the reason."""
     values: dict[str, object] = {
         "projects": [
-            {"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)
+            {"project": one.name, "templates": len(one.template_names())}
+            for one in list_projects(settings.projects)
         ],
         "questionnaires": Questionnaires(settings.projects).names(),
     }
@@ -73,7 +74,9 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
 
     async def start(request: Request) -> Response:
         del request
-        return HTMLResponse(render("start.html", room=None, rooms=rooms, **await in_thread(start_values, settings)))
+        return HTMLResponse(
+            render("start.html", room=None, rooms=rooms, **await in_thread(start_values, settings))
+        )
 
     routes = [
         Route("/", start),
@@ -113,7 +116,9 @@ def _file_route(find: Callable[[str], File]) -> Endpoint:
             file = await in_thread(find, request.path_params["path"])
         except UserError as error:
             return PlainTextResponse(str(error), 404)
-        return Response(file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy})
+        return Response(
+            file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy}
+        )
 
     return show
 

@@ -60,5 +60,7 @@ def _read_password(path: Path) -> str:
     if not found or "\n" in found:
         raise UserError(f"password_file={path}: one line is expected, which is the password")
     if path.stat().st_mode & 0o077:
-        log_line(f"password_file={path} can be read by other users of this machine; chmod 600 {path} keeps it to you")
+        log_line(
+            f"password_file={path} can be read by other users of this machine; chmod 600 {path} keeps it to you"
+        )
     return found

@@ -63,7 +63,9 @@ def own_cards(names: Sequence[str], settings: CustomBenchmark) -> dict[str, Benc
         cards[path] = replace(card, name=name) if settings.name == CUSTOM else card
     cards |= {CUSTOM: custom_card(settings)} if CUSTOM in names else {}
     if len({card.name for card in cards.values()}) < len(cards):
-        raise UserError(f"benchmarks: two of {', '.join(cards)} have one name; rename a file, or score them one by one")
+        raise UserError(
+            f"benchmarks: two of {', '.join(cards)} have one name; rename a file, or score them one by one"
+        )
     return cards
 
 

@@ -54,7 +54,9 @@ class DataReport:
     duplicates_across: tuple[int, ...]  # pairs that come earlier in another paradigm only
     odd: dict[str, tuple[int, ...]]  # pairs with odd text, by what is odd
     lengths: tuple[LengthReport, ...]  # in characters, and in tokens if there is a tokenizer
-    respelt: tuple[int, ...] | None = None  # pairs with a member that its tokens do not spell; None without a tokenizer
+    respelt: tuple[int, ...] | None = (
+        None  # pairs with a member that its tokens do not spell; None without a tokenizer
+    )
 
     def text(self) -> str:
         """Return the report as text of several lines."""
@@ -69,7 +71,9 @@ class DataReport:
             *(line for report in self.lengths for line in report.lines()),
         ]
         if self.respelt is not None:
-            lines.append(f"pairs with a sentence that the tokenizer turns into another text: {_listed(self.respelt)}")
+            lines.append(
+                f"pairs with a sentence that the tokenizer turns into another text: {_listed(self.respelt)}"
+            )
         return "\n  ".join(lines)
 
 
@@ -130,7 +134,10 @@ def _odd(pairs: pd.DataFrame) -> dict[str, tuple[int, ...]]:
         "final punctuation on one member only": lambda good, bad: _punctuated(good) != _punctuated(bad),
     }
     members = list(zip(pairs["pair"].tolist(), pairs["good"].tolist(), pairs["bad"].tolist(), strict=True))
-    return {kind: tuple(number for number, good, bad in members if is_odd(good, bad)) for kind, is_odd in kinds.items()}
+    return {
+        kind: tuple(number for number, good, bad in members if is_odd(good, bad))
+        for kind, is_odd in kinds.items()
+    }
 
 
 def _punctuated(sentence: str) -> bool:

@@ -40,7 +40,13 @@ def list_benchmarks() -> str:
 def make_page() -> str:
     """Return the text of docs/benchmarks.md."""
     page = _TEMPLATES.get_template("benchmarks.md")
-    words = {"language": language, "numbers": numbers, "members": members, "location": location, "excluded": excluded}
+    words = {
+        "language": language,
+        "numbers": numbers,
+        "members": members,
+        "location": location,
+        "excluded": excluded,
+    }
     return page.render(cards=list(published_cards().values()), overall=_OVERALL, ties=_TIES, **words)
 
 
@@ -89,7 +95,10 @@ def location(card: Benchmark) -> str:
 def excluded(card: Benchmark) -> str:
     """Return which pairs do not count, in words; empty when all count."""
     lines = [
-        [f"{column} is {' or '.join(f'`{pattern}`' for pattern in patterns)}" for column, patterns in line.items()]
+        [
+            f"{column} is {' or '.join(f'`{pattern}`' for pattern in patterns)}"
+            for column, patterns in line.items()
+        ]
         for line in card.not_counted
     ]
     return ", and those whose ".join(map(" and ".join, lines))

@@ -50,7 +50,9 @@ def read_published(
     if card.name == DEMO and (root is None or not (root / card.name).is_dir()):
         from ucurve.templates.demo import demo_pairs
 
-        return [Row(card.name, "", f"demo pair {number}", dict(record)) for number, record in enumerate(demo_pairs())]
+        return [
+            Row(card.name, "", f"demo pair {number}", dict(record)) for number, record in enumerate(demo_pairs())
+        ]
     if (folder := card.home(root)) is None:
         return _from_hub(card)
     form = TableForm(card.delimiter, card.header or None, card.header_unless, card.quotes)
@@ -87,7 +89,9 @@ def _from_hub(card: Benchmark) -> list[Row]:
         return [
             Row(part, "", f"{hub.name}/{part}:{number}", json.loads(json.dumps(row)))
             for part in hub.parts or data_set_parts(hub.name, hub.revision)
-            for number, row in enumerate(load_rows(hub.name, part, split=hub.split, revision=hub.revision), start=1)
+            for number, row in enumerate(
+                load_rows(hub.name, part, split=hub.split, revision=hub.revision), start=1
+            )
         ]
     except Exception as error:  # the hub's client raises errors of many libraries
         raise _not_fetched(card, error) from error

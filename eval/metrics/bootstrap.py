@@ -66,7 +66,9 @@ def draw_correlations(values: Array, other: Array, clusters: Ids, samples: int =
     size, *rest = sums @ np.vstack([np.ones(count), drawn]).T
     means, squares, with_other = np.split(np.array(rest) / size, [len(both), 2 * len(both)])
     variance = squares - means**2
-    known = variance > 1e-12 * (apart**2).mean(axis=1, keepdims=True) + 1e-24 * (both**2).max(axis=1, keepdims=True)
+    known = variance > 1e-12 * (apart**2).mean(axis=1, keepdims=True) + 1e-24 * (both**2).max(
+        axis=1, keepdims=True
+    )
     sd = np.sqrt(np.where(known, variance, np.nan))
     return np.asarray(((with_other - means[0] * means[1:]) / (sd[0] * sd[1:])).T)
 

@@ -95,7 +95,9 @@ def fit_paradigms(paradigms: Iterable[str], settings: FitSettings) -> list[str]:
     """Draw the paradigms to fit on, independent of their order; one at least is held out."""
     names = sorted(set(paradigms))
     if len(names) < 2:
-        raise UserError(f"fit.on=paradigms: two paradigms are needed, one to fit on and one to judge by; got {names}")
+        raise UserError(
+            f"fit.on=paradigms: two paradigms are needed, one to fit on and one to judge by; got {names}"
+        )
     size = min(max(1, round(settings.share * len(names))), len(names) - 1)
     chosen = np.random.default_rng(settings.seed).permutation(len(names))[:size]
     return sorted(names[place] for place in chosen)

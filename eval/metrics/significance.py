@@ -132,7 +132,9 @@ def cluster_mcnemar(first_better: Array, second_better: Array, squares: Array, c
     """
     apart = np.maximum(1, first_better + second_better)
     inflation = np.maximum(1, squares / apart)
-    return np.where(clusters >= FEWEST_CLUSTERS, mcnemar(first_better / inflation, second_better / inflation), np.nan)
+    return np.where(
+        clusters >= FEWEST_CLUSTERS, mcnemar(first_better / inflation, second_better / inflation), np.nan
+    )
 
 
 def holm(p: Array) -> Array:
@@ -167,7 +169,9 @@ def certainty(scores: pd.DataFrame) -> dict[str, Array]:
     ``delta_lp`` is ln P(good) - ln P(bad), in nats (MultiBLiMP, section 6.3: Delta), and ``delta_nll`` ln PPL(bad) - ln
     PPL(good), in nats per token (Swe-BLiMP, section 6: Delta NLL).
     """
-    good, bad = ([scores[f"{name}_{side}"].to_numpy(np.float64) for name in ("lp", "n")] for side in ("good", "bad"))
+    good, bad = (
+        [scores[f"{name}_{side}"].to_numpy(np.float64) for name in ("lp", "n")] for side in ("good", "bad")
+    )
     return {"delta_lp": good[0] - bad[0], "delta_nll": nll_per_token(*bad) - nll_per_token(*good)}
 
 
@@ -217,5 +221,7 @@ def _checked(pairs: pd.DataFrame, scores: pd.DataFrame, linking: Linking) -> pd.
         )
     merged = items(pairs, scores)
     if missing := linking.missing(merged):
-        raise UserError(f"comparison: {linking.name} needs {', '.join(missing)}, which a score table does not have")
+        raise UserError(
+            f"comparison: {linking.name} needs {', '.join(missing)}, which a score table does not have"
+        )
     return merged

@@ -54,7 +54,10 @@ def read_model_info(
     add_k: float,
 ) -> ModelInfo:
     """Read what a model's folder says; a published table takes the place of the counts of the training tokens."""
-    config, named = read_config(target.folder), {getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL} - {None}
+    config, named = (
+        read_config(target.folder),
+        {getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL} - {None},
+    )
     # The unknown token is special only if it also has another role, such as separator.
     special = frozenset(named | ({*tokenizer.all_special_ids} - {tokenizer.unk_token_id}))
     parts = target.weight_parts()
@@ -76,7 +79,9 @@ def _read_unigrams(
 ) -> Unigrams:
     if published is not None:
         probabilities = published_probabilities(published, size, tokenizer_sha256(target.folder))
-        return Unigrams(smooth(probabilities, special, published.path), probabilities, sha256_file(published.path))
+        return Unigrams(
+            smooth(probabilities, special, published.path), probabilities, sha256_file(published.path)
+        )
     counts = read_counts(target.counts, len(tokenizer), size)
     if counts is None:
         return Unigrams()

@@ -18,9 +18,19 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _SCALES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
-_WORDS: dict[str, Unit] = {"step": "steps", "iter": "steps", "iteration": "steps", "token": "tokens", "word": "words"}
+_WORDS: dict[str, Unit] = {
+    "step": "steps",
+    "iter": "steps",
+    "iteration": "steps",
+    "token": "tokens",
+    "word": "words",
+}
 _CHECKPOINT = ("checkpoint", "ckpt", "chck")  # before a step or an amount
-_AMOUNT = (*_CHECKPOINT, "train", "")  # before an amount such as 5B; behind another word, it is the size of a model
+_AMOUNT = (
+    *_CHECKPOINT,
+    "train",
+    "",
+)  # before an amount such as 5B; behind another word, it is the size of a model
 _GREATEST = 2**63 - 1  # what a table holds
 _BABYLM = "chck"  # the challenge prescribes chck_1M to chck_1000M, and counts words
 _STAGES = ("stage", "phase")  # of the second one and later, steps start from 0 again

@@ -7,7 +7,14 @@ from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
 
-from ucurve.errors import DamagedError, UserError, first_line, may_be_hub_id, missing_folder, refuse_missing_folder
+from ucurve.errors import (
+    DamagedError,
+    UserError,
+    first_line,
+    may_be_hub_id,
+    missing_folder,
+    refuse_missing_folder,
+)
 from ucurve.eval.models.folder import hash_of_parts, hash_parts
 from ucurve.eval.models.hub_weights import HubFile, HubWeights, list_weights, loaded_weights
 from ucurve.eval.models.revision_names import (
@@ -64,7 +71,9 @@ class Target:
     run: Path | None = None  # the run folder whose checkpoint it was asked for as; None for a model alone
     stated_tokens: int | None = None  # training tokens that the name of the revision states
     identity: RunIdentity | None = None  # of the run; None where there is no `run.json`
-    hub: HubWeights | None = None  # the weights where they are fetched when they are needed; None where they are there
+    hub: HubWeights | None = (
+        None  # the weights where they are fetched when they are needed; None where they are there
+    )
 
     @property
     def tokens(self) -> int | None:
@@ -93,7 +102,9 @@ class Target:
         on_hub = {} if self.hub is None else {file.name: file.sha256 for file in self.hub.files}
         found = on_hub or hash_parts(self.folder, self.weights)
         if self.manifest is not None and hash_of_parts(found) != self.manifest.weights_sha256:
-            raise DamagedError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
+            raise DamagedError(
+                f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged"
+            )
         return found
 
     def weight_bytes(self) -> int:
@@ -123,7 +134,9 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     manifests = {step: _manifest_of_step(folders[step], step, facts) for step in wanted}
     name = run.resolve().name
     identity = None if facts is None else facts.identity
-    return [Target(name, step, folders[step], manifests[step], counts, run=run, identity=identity) for step in wanted]
+    return [
+        Target(name, step, folders[step], manifests[step], counts, run=run, identity=identity) for step in wanted
+    ]
 
 
 def _manifest_of_step(folder: Path, step: int, facts: RunFacts | None) -> Manifest:
@@ -142,7 +155,9 @@ def _check_files(
 ) -> None:
     """Compare all files but the weights with the manifest: ``wanted`` must exist, ``loaded`` must be listed."""
     files = manifest.files
-    listed = {name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)}
+    listed = {
+        name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)
+    }
     names = {path.name for path in folder.iterdir()} - {MANIFEST}
     found = {name for name in names if name in listed or (name not in files and _matches(name, loaded))}
     refuse_faults(listed_faults(folder, listed, found, "the manifest"), "the checkpoint is damaged")
@@ -222,7 +237,9 @@ def _counts(folder: Path) -> Path:
 
 def _find_counts(run: Path) -> Path:
     """Return the path of a run's counts, which must be what was written."""
-    refuse_faults(own_faults(run, read_run_facts(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy")
+    refuse_faults(
+        own_faults(run, read_run_facts(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy"
+    )
     return run / TOKENIZER / UNIGRAM_COUNTS
 
 
@@ -248,7 +265,11 @@ def _fetch_all(model: str, revisions: Sequence[str | None], weights: Weights) ->
     with pretrained.without_bars(), ThreadPoolExecutor(_AT_ONCE) as pool:
         found = [_fetch(model, revisions[0], weights)]  # alone first: for mistakes, and for imports
         return dict(
-            zip(revisions, [*found, *pool.map(lambda name: _fetch(model, name, weights), revisions[1:])], strict=True)
+            zip(
+                revisions,
+                [*found, *pool.map(lambda name: _fetch(model, name, weights), revisions[1:])],
+                strict=True,
+            )
         )
 
 
@@ -311,5 +332,7 @@ def _on_the_hub(model: str) -> list[str]:
         cached = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}", "refs")
         names = [path.name for path in cached.glob("*")]
         if not names:
-            raise UserError(f"model: the hub does not list the revisions of {model} ({first_line(error)})") from error
+            raise UserError(
+                f"model: the hub does not list the revisions of {model} ({first_line(error)})"
+            ) from error
         return names

@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 
 ScoreColumns = dict[str, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
 Loaded = Any  # what a scorer loads and scores with: a PreTrainedModel, or counts of n-grams
-Encode = Callable[[Part, bool], Sentences]  # the part that counts, and whether sentences are read without a start token
+Encode = Callable[
+    [Part, bool], Sentences
+]  # the part that counts, and whether sentences are read without a start token
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -236,7 +238,9 @@ class TokenScorer(Scorer):
             item = describe(self.pairs, self.sentences, error.sentence)
             raise RunError(f"{self.info.target.folder}: the score is not finite; {item}") from error
         sides = {"good": self.sentences.good, "bad": self.sentences.bad}
-        taken = {f"{name}_{side}": values[index] for name, values in columns.items() for side, index in sides.items()}
+        taken = {
+            f"{name}_{side}": values[index] for name, values in columns.items() for side, index in sides.items()
+        }
         return pd.DataFrame({"pair": self.pairs["pair"].to_numpy(), **taken}), self.notes(), values
 
     @property
@@ -251,7 +255,9 @@ class TokenScorer(Scorer):
 
     def token_layout(self) -> TokenLayout:
         """Return the layout of the sentences' tokens, made once for all models with one tokenizer."""
-        return self.sentences.once("layout", lambda: make_layout(self.sentences, self.info.tokenizer, self._divided()))
+        return self.sentences.once(
+            "layout", lambda: make_layout(self.sentences, self.info.tokenizer, self._divided())
+        )
 
     def check_word_corrections(self) -> None:
         """Raise a ``UserError`` where ``word_corrections`` cannot be computed."""

@@ -143,7 +143,9 @@ def _check_causal(folder: Path, model: "PreTrainedModel") -> None:
 
     from ucurve.eval.scoring.output import compute_logits
 
-    ids = torch.tensor([[1, 2, 3], [1, 2, 4]], device=model.device) % int(model.config.get_text_config().vocab_size)
+    ids = torch.tensor([[1, 2, 3], [1, 2, 4]], device=model.device) % int(
+        model.config.get_text_config().vocab_size
+    )
     with torch.inference_mode():
         one, other = compute_logits(model, ids)[:, :2].float()
     known = one.isfinite() & other.isfinite()  # what is not a number is for scoring to name
@@ -184,7 +186,9 @@ def _placement(device: Device, dtype: Dtype, place: str) -> dict[str, object]:
     """Return where transformers puts weights while it loads them; without it, they are moved afterwards."""
     if device == "spread":
         if find_spec("accelerate") is None:
-            raise UserError("device=spread needs accelerate, which is not installed: pip install 'ucurve[spread]'")
+            raise UserError(
+                "device=spread needs accelerate, which is not installed: pip install 'ucurve[spread]'"
+            )
         return {"device_map": "auto"}
     return {"device_map": {"": place}} if dtype == "int8" and place != "cpu" else {}
 

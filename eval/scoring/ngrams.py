@@ -27,7 +27,9 @@ Numbers = npt.NDArray[np.int32]
 class SentenceNgrams:
     """The numbers of the n-grams that end at each token of some sentences."""
 
-    grams: tuple[Numbers, ...]  # of the orders from 1, int32[tokens]; -1 where fewer tokens precede it in the sentence
+    grams: tuple[
+        Numbers, ...
+    ]  # of the orders from 1, int32[tokens]; -1 where fewer tokens precede it in the sentence
     # Of the orders from 2, int32[tokens]: the number of the same n-gram without its last token, among those of the
     # order below.
     contexts: tuple[Numbers, ...]
@@ -133,7 +135,9 @@ class NgramCounts:
         counted = self._counted[tokens]
         self.followed[level] += np.bincount(contexts[counted], minlength=len(self.followed[level]))
         new = self._followers[level].add(keys[counted])
-        self.distinct[level] += np.bincount(new // self._inventory.vocabulary, minlength=len(self.distinct[level]))
+        self.distinct[level] += np.bincount(
+            new // self._inventory.vocabulary, minlength=len(self.distinct[level])
+        )
         known = self._inventory.keys[level]
         numbers = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
         there = known[numbers] == keys if len(known) else np.zeros(len(keys), dtype=bool)

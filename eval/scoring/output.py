@@ -113,7 +113,9 @@ def output_layer(model: PreTrainedModel, probe: torch.Tensor) -> OutputLayer | N
     except (TypeError, AttributeError):  # it takes other arguments, or answers otherwise
         return None
     logits, own = compute_logits(model, probe), layer(hidden)
-    same = logits.shape[-1] == len(layer.weight) and torch.allclose(  # a model on several devices moves its logits
+    same = logits.shape[-1] == len(
+        layer.weight
+    ) and torch.allclose(  # a model on several devices moves its logits
         own, logits.to(own.device), rtol=1e-5, atol=1e-5, equal_nan=True
     )
     return OutputLayer(layer.weight, layer.bias) if same else None
@@ -147,7 +149,9 @@ def to_device(ids: Ids, device: torch.device) -> torch.Tensor:
 def attends_without_mask(model: PreTrainedModel) -> bool:
     """Tell whether ``without_mask`` applies: on an accelerator, to attention that the library chooses by its name."""
     by_name = getattr(model, "_supports_attention_backend", False)
-    return model.device.type != "cpu" and by_name and model.config.get_text_config()._attn_implementation == "sdpa"
+    return (
+        model.device.type != "cpu" and by_name and model.config.get_text_config()._attn_implementation == "sdpa"
+    )
 
 
 @contextmanager

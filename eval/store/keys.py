@@ -48,7 +48,9 @@ class Owner:
             if getattr(key, name) != value
         ]
         if key.run != self.run:
-            found.append(f"{key_path(scores)}: of {_describe(key.run, key.model)}, and this is {_describe(self.run)}")
+            found.append(
+                f"{key_path(scores)}: of {_describe(key.run, key.model)}, and this is {_describe(self.run)}"
+            )
         return found[:1]
 
     def outdated(self, scores: Path, key: ScoreKey) -> list[str]:
@@ -59,7 +61,10 @@ class Owner:
         manifest = self._manifests[key.step]
         if manifest is not None:  # of checkpoints that were deleted, scores may stay
             expected = {"weights_sha256": manifest.weights_sha256}
-            files = {"config_sha256": "config.json", "tokenizer_sha256": "tokenizer.json"}  # some have other files
+            files = {
+                "config_sha256": "config.json",
+                "tokenizer_sha256": "tokenizer.json",
+            }  # some have other files
             expected |= {name: manifest.files[file] for name, file in files.items() if file in manifest.files}
             if wrong := [name for name, value in expected.items() if getattr(key, name) != value]:
                 return [f"{key_path(scores)}: {', '.join(wrong)} not that of the checkpoint"]
@@ -72,7 +77,9 @@ class Owner:
 def _describe(run: RunIdentity | None, model: str = "") -> str:
     if run is None:
         return f"the model {model}" if model else "a folder of no run"
-    return f"the run {run.name} (configuration {run.config_sha256[:8]}, seeds {run.seeds.init} and {run.seeds.data})"
+    return (
+        f"the run {run.name} (configuration {run.config_sha256[:8]}, seeds {run.seeds.init} and {run.seeds.data})"
+    )
 
 
 def order_of(folder: Path, scores: Path) -> tuple[int, str, str]:

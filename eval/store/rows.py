@@ -34,7 +34,9 @@ from ucurve.storage.sealed import ROWS
 
 VERSION = 2  # of the numbers in the rows; rows of another version are computed again
 
-BlockName = tuple[str, tuple[str, ...]]  # of a block: its table, and what it has in the columns ``TableFile.block``
+BlockName = tuple[
+    str, tuple[str, ...]
+]  # of a block: its table, and what it has in the columns ``TableFile.block``
 
 
 class _Block(Facts):

@@ -38,7 +38,9 @@ class StoredSentences:
     tokens: Ids  # int64[tokens], the ids of all sentences one after the other
     starts: Ids  # int64[sentences + 1], where each sentence begins in ``tokens``
     scored: Flags  # bool[tokens], the tokens that the scores of the pairs add up
-    places: Ids | None  # int64[tokens, 2], a token's characters in its sentence; None where the tokenizer did not say
+    places: (
+        Ids | None
+    )  # int64[tokens, 2], a token's characters in its sentence; None where the tokenizer did not say
     # int64[tokens], the number of each token's word in its sentence, by ``str.split`` or the columns ``words_good`` and
     # ``words_bad``; None where nothing delimits words
     words: Ids | None
@@ -80,7 +82,9 @@ def keep_sentences(
 def _is_known(sentences: Path) -> bool:
     """Tell whether a description of sentences is one that the key of a score has the hash of."""
     stored = (_facts(file.with_suffix(".parquet")) for file in sentences.parent.glob(f"*/{STEPS}.json"))
-    known = {facts.sentences_sha256 for facts in stored if facts is not None and facts.sentences == sentences.name}
+    known = {
+        facts.sentences_sha256 for facts in stored if facts is not None and facts.sentences == sentences.name
+    }
     return sentences.is_file() and sha256_file(sentences) in known
 
 

@@ -178,7 +178,10 @@ def table_faults(folder: Path) -> list[str]:
         _make_tables(folder, made)
         wrong = _wrong_tables(folder, made)
     found = [f"{path}: not what the rows of the stored scores give" for path in wrong]
-    return [*found, *(f"{rows}: missing, and the tables are there" for rows in (missing_rows(folder) if found else ()))]
+    return [
+        *found,
+        *(f"{rows}: missing, and the tables are there" for rows in (missing_rows(folder) if found else ())),
+    ]
 
 
 def check_no_foreign_table(folder: Path) -> None:

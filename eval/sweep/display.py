@@ -145,7 +145,9 @@ _STYLE = """<style>
 def as_html(layout: Layout, lines: Sequence[ShownLine], scores: Sequence[ShownScore]) -> str:
     """Write the table as HTML in the colors of the page; the best and the last line of each curve are marked."""
     marks = find_marks(lines)
-    heads = "".join(f'<th class="{"left" if field.left else ""}">{escape(field.name)}</th>' for field in layout.fields)
+    heads = "".join(
+        f'<th class="{"left" if field.left else ""}">{escape(field.name)}</th>' for field in layout.fields
+    )
     rows = "".join(
         f"<tr><td><b>{escape(mark)}</b></td>{''.join(map(_html_cell, layout.fields, line.cells))}</tr>"
         for line, mark in zip(lines, marks, strict=True)

@@ -105,7 +105,9 @@ def read_score(job: Job, rows: ScoreRows, settings: ScoreSettings) -> ShownScore
         # older versions of pandas read the last digit of a stored number otherwise than it was computed.
         digest = hashlib.sha256(as_lines(table.loc[:, "phenomenon":].round(12))).hexdigest()
     scorer = job.scorer.name
-    return ShownScore(_place(job), target.step, target.tokens, bits, job.benchmark, scorer, values, phenomena, digest)
+    return ShownScore(
+        _place(job), target.step, target.tokens, bits, job.benchmark, scorer, values, phenomena, digest
+    )
 
 
 def _overall(table: pd.DataFrame, overall: str) -> pd.DataFrame:
@@ -146,7 +148,9 @@ def describe_details(job: Job, rows: ScoreRows, settings: ScoreSettings) -> Iter
         splits = _overall(rows.table(ACCURACY, measure), overall).set_index("split")
         if "all" in splits.index:
             accuracies = splits["accuracy"]
-            parts = [f"{text} {_percent(accuracies[name])}" for name, text in _SPLITS.items() if name in splits.index]
+            parts = [
+                f"{text} {_percent(accuracies[name])}" for name, text in _SPLITS.items() if name in splits.index
+            ]
             statistics = _overall(rows.table(STATISTICS, measure), overall).iloc[0]
             parts += _bias(statistics)
             parts.append(f"{int(splits['n']['all']):,} pairs, {int(splits['ties']['all']):,} ties")
@@ -159,7 +163,9 @@ def _bias(statistics: "pd.Series[Any]") -> list[str]:
     if math.isnan(statistics["delta_acc"]):
         return ["no Delta_acc, which needs pairs of all three lengths"]
     parts = []
-    for name, bias in zip(("Delta_acc", "good longer less equal", "bad longer less equal"), LENGTH_BIASES, strict=True):
+    for name, bias in zip(
+        ("Delta_acc", "good longer less equal", "bad longer less equal"), LENGTH_BIASES, strict=True
+    ):
         low, high = statistics[f"{bias}_low"], statistics[f"{bias}_high"]
         bounds = f"{_percent(low)} to {_percent(high)}"
         if math.isnan(low):

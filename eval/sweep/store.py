@@ -111,9 +111,13 @@ class ScoreStore:
     def lacks_tokens(self, job: Job) -> bool:
         """Tell whether a job with stored scores has to be scored again for its tokens."""
         corrected = self.settings.words and self.settings.bow_correction
-        return self.wants_tokens(job) and not has_tokens(job.path(self.folder), words=corrected, corrected=corrected)
+        return self.wants_tokens(job) and not has_tokens(
+            job.path(self.folder), words=corrected, corrected=corrected
+        )
 
-    def write_tokens(self, job: Job, values: Scores | None, corrections: Scores | None = None) -> TokenFacts | None:
+    def write_tokens(
+        self, job: Job, values: Scores | None, corrections: Scores | None = None
+    ) -> TokenFacts | None:
         """Store the values of a job's tokens before its scores, and return what its key says of them; None for none.
 
         ``values``, float64[tokens], are natural logs; ``corrections``, float64[words], are added to sums over words.

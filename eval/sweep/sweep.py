@@ -186,7 +186,9 @@ def next_weights(job: Job, plan: Plan, store: ScoreStore) -> HubWeights | None:
     lacking = {other.identity for other in plan.lacking}
     to_compute = lacking | {other.identity for other in plan.due}
     names = [other.identity for other in plan.jobs]
-    behind = names.index(job.identity) + 1 if job.identity in names else len(names)  # rated sentences are not in it
+    behind = (
+        names.index(job.identity) + 1 if job.identity in names else len(names)
+    )  # rated sentences are not in it
     for other in plan.jobs[behind:]:
         weights = other.weights_to_have
         if weights in (None, job.target.hub) or other.identity not in to_compute:

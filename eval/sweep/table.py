@@ -17,7 +17,8 @@ _LEAST_FALL = 20  # points of a phenomenon's accuracy that are told
 _LEAST_EQUAL = 3  # checkpoints with the same accuracies that are told
 _LEARNED = 90  # percent, from which equal accuracies need no explanation
 _NO_INTERVAL = (
-    f"no 95 % CI: its pairs have fewer than {FEWEST_CLUSTERS} different edits, too few to tell how sure the accuracy is"
+    f"no 95 % CI: its pairs have fewer than {FEWEST_CLUSTERS} different edits,"
+    " too few to tell how sure the accuracy is"
 )
 Measure = tuple[str, TiesRule]  # a linking function and what a tie counts
 
@@ -45,7 +46,9 @@ class ShownScore:
     scorer: str
     values: Mapping[Measure, ShownAccuracy]
     # under the first linking function that is shown:
-    phenomena: Mapping[str, float] = field(default_factory=dict)  # percent; without those that length alone decides
+    phenomena: Mapping[str, float] = field(
+        default_factory=dict
+    )  # percent; without those that length alone decides
     digest: str = ""  # of the accuracies of all paradigms and lengths
 
     @property
@@ -123,7 +126,9 @@ class Layout:
         return len(set(benchmarks)) > 1, len(set(benchmarks)) < len(benchmarks)
 
     def _first_fields(self) -> list[Field]:
-        fields = [Field(self.place, min(max(len(self.place), self.places, 6), _LONGEST_NAME), self.place != "step")]
+        fields = [
+            Field(self.place, min(max(len(self.place), self.places, 6), _LONGEST_NAME), self.place != "step")
+        ]
         fields += [Field("tokens", 7)] if self.with_tokens else []
         return fields + ([Field("bits/byte", 9)] if self.with_bits else [])
 
@@ -236,7 +241,9 @@ def _describe_best(layout: Layout, curve: Sequence[tuple[ShownScore, ShownAccura
     text = f"best {value.accuracy:.1f} % at {layout.place} {best.place}"
     if best is not last and of_last.accuracy == value.accuracy:
         return f"{text} and at the last, {last.place}"
-    return text + (", the last" if best is last else f", last {of_last.accuracy:.1f} % at {layout.place} {last.place}")
+    return text + (
+        ", the last" if best is last else f", last {of_last.accuracy:.1f} % at {layout.place} {last.place}"
+    )
 
 
 def _describe_length(layout: Layout, curve: Sequence[tuple[ShownScore, ShownAccuracy]]) -> list[str]:

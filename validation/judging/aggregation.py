@@ -43,7 +43,9 @@ def code_votes(answers: pd.DataFrame) -> Votes:
     for column in ("item", "annotator", "choice"):
         found, codes[column] = np.unique(ordered[column].to_numpy(dtype=str), return_inverse=True)
         names[column] = tuple(map(str, found))
-    return Votes(codes["item"], codes["annotator"], codes["choice"], names["item"], names["annotator"], names["choice"])
+    return Votes(
+        codes["item"], codes["annotator"], codes["choice"], names["item"], names["annotator"], names["choice"]
+    )
 
 
 def vote_shares(votes: Votes, skills: Array | None = None) -> Array:

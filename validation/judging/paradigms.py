@@ -174,7 +174,9 @@ def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.Da
         return {}
     chose = rated.assign(chose=(rated["choice"] == GOOD).astype(int))
     chosen = chose.pivot_table(index="item", columns="annotator", values="chose").astype("Int64")
-    chosen.columns = pd.Index([f"rater {name}" for name in chosen.columns])  # nobody is named like the other column
+    chosen.columns = pd.Index(
+        [f"rater {name}" for name in chosen.columns]
+    )  # nobody is named like the other column
     good = chosen.loc[sentences["item"]].reset_index(drop=True)
     ratings = pd.concat([good, 1 - good], ignore_index=True)
     ratings.insert(0, "sentence", pd.concat([sentences[GOOD], sentences[BAD]]).to_numpy())

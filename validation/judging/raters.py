@@ -98,7 +98,10 @@ def _facts(name: str, answers: pd.DataFrame) -> _Facts:
     facts: _Facts = {"annotator": name, "answers": len(judged), "chose_good": chose_good}
     for kind in _KINDS:
         of_kind = answers["kind"] == kind
-        facts |= {kind: int(of_kind.sum()), f"{kind}_right": float(right[of_kind].mean()) if of_kind.any() else np.nan}
+        facts |= {
+            kind: int(of_kind.sum()),
+            f"{kind}_right": float(right[of_kind].mean()) if of_kind.any() else np.nan,
+        }
     # Every answer on a page has the time of the whole page.
     pages = judged.groupby("page")["page_seconds"].first()
     medians = {"item_seconds": judged["seconds"].median(), "page_seconds": pages.median()}
@@ -109,7 +112,8 @@ def _reasons(facts: _Facts, rules: Exclusion) -> list[str]:
     shares = [
         f"{facts[f'{kind}_right']:.0%} of {facts[kind]} {kind} items right, not above {limit:.0%}"
         for kind in _KINDS
-        if (limit := getattr(rules, kind)) is not None and facts[f"{kind}_right"] <= limit  # NaN is below no limit
+        if (limit := getattr(rules, kind)) is not None
+        and facts[f"{kind}_right"] <= limit  # NaN is below no limit
     ]
     speeds = [
         f"a median of {facts[name]:.1f} s for {what}, below {limit:g} s"

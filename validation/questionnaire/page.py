@@ -22,7 +22,11 @@ TEMPLATES = Environment(
     keep_trailing_newline=True,
 )  # fmt: skip
 # Files of jsPsych in the order of loading; jspsych/README.md says where they come from.
-_JSPSYCH = ("jspsych-8.3.0.min.js", "plugin-instructions-2.1.0.min.js", "plugin-html-button-response-2.1.0.min.js")
+_JSPSYCH = (
+    "jspsych-8.3.0.min.js",
+    "plugin-instructions-2.1.0.min.js",
+    "plugin-html-button-response-2.1.0.min.js",
+)
 # Data in a page must not end its script element, and the last two letters end a line of JavaScript.
 _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 

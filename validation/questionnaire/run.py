@@ -71,7 +71,9 @@ class QuestionnaireSettings:
     def _divides_lists(cls, shares: int, info: ValidationInfo) -> int:
         lists = info.data.get("lists", shares)
         if lists % shares:
-            raise ValueError(f"lists={lists} is no multiple of {shares}, so some items would stand in fewer lists")
+            raise ValueError(
+                f"lists={lists} is no multiple of {shares}, so some items would stand in fewer lists"
+            )
         return shares
 
     @field_validator("catch_per_page")
@@ -88,9 +90,13 @@ class QuestionnaireSettings:
         tests = {"catch": self.catch or self.catch_per_page, "controls": self.controls, "training": self.training}
         unknown = [name for name, value in tests.items() if value and not isinstance(value, Path)]
         if self.question == "accept" and unknown:
-            raise ValueError(f"question=accept: {unknown[0]} needs a file of pairs, which says in plausible yes or no")
+            raise ValueError(
+                f"question=accept: {unknown[0]} needs a file of pairs, which says in plausible yes or no"
+            )
         if self.question == "accept" and self.formats != ("jspsych",):
-            raise ValueError(f"question=accept is asked by formats=jspsych alone, not by {', '.join(self.formats)}")
+            raise ValueError(
+                f"question=accept is asked by formats=jspsych alone, not by {', '.join(self.formats)}"
+            )
         return self
 
 

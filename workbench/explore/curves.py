@@ -150,7 +150,9 @@ class Counted:
         data: dict[str, Rows] = {CURVES: rows_of(self.figure, self.layout)}
         if self.layout.levels:
             places = zip(self.levels["line"], self.levels["value"], self.levels["accuracy"], strict=True)
-            data[LEVELS] = [{"line": line, "value": value, "accuracy": 100 * height} for line, value, height in places]
+            data[LEVELS] = [
+                {"line": line, "value": value, "accuracy": 100 * height} for line, value, height in places
+            ]
         return data
 
     @cached_property
@@ -172,7 +174,9 @@ def _count(matrices: Sequence[ScoreMatrix], notes: list[str], asked: Asked) -> C
     reported = matrices[0].reported
     runs_of = Counter(matrix.run.line for matrix in matrices)
     alone = [runs_of[matrix.run.line] == 1 or matrix.steps[0] < 0 for matrix in matrices]
-    parts = [accuracy_rows(matrix, asked, shown, reported, one) for matrix, one in zip(matrices, alone, strict=True)]
+    parts = [
+        accuracy_rows(matrix, asked, shown, reported, one) for matrix, one in zip(matrices, alone, strict=True)
+    ]
     rows = pd.concat(parts, ignore_index=True)
     trained = rows[rows["step"] >= 0]
     table = pd.DataFrame(columns=["line", "value", "band", *_SHOWN], dtype=float)

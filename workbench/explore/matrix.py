@@ -159,7 +159,9 @@ class ScoreMatrix:
 
     def _table(self, linking: Linking, place: slice, rows: Ids | slice) -> dict[str, Array]:
         found = {name: self.columns[name] for name in _columns_of(linking)}
-        return {name: values[place][:, rows] if values.ndim == 2 else values[rows] for name, values in found.items()}
+        return {
+            name: values[place][:, rows] if values.ndim == 2 else values[rows] for name, values in found.items()
+        }
 
     def _for_each_stretch(self, work: Callable[[slice], None]) -> None:
         """Do the work for all steps, in threads, those that are decided together in one call."""
@@ -173,7 +175,12 @@ def _columns_of(linking: Linking) -> list[str]:
 
 
 def open_matrix(
-    run: Run, benchmark: str, scorer: str, cache: Path, read_pairs: Callable[[Path], Pairs], opened: ScoreMatrix | None
+    run: Run,
+    benchmark: str,
+    scorer: str,
+    cache: Path,
+    read_pairs: Callable[[Path], Pairs],
+    opened: ScoreMatrix | None,
 ) -> ScoreMatrix:
     """Open the scores of a run; they are copied into ``cache`` first where that was not done or they have changed.
 
@@ -238,7 +245,9 @@ def _copy(run: Run, files: Collection[Path], pairs: pd.DataFrame, folder: Path) 
     for name, values in columns.items():
         same = all(one is values[0] for one in values)
         np.save(folder / f"{name}.npy", values[0] if same else np.stack(values))
-    return list(columns), sorted(name for name, values in columns.items() if any(np.isnan(one).any() for one in values))
+    return list(columns), sorted(
+        name for name, values in columns.items() if any(np.isnan(one).any() for one in values)
+    )
 
 
 def _places(run: Run, benchmark: str, scorer: str, steps: Sequence[int]) -> tuple[list[float], list[float]]:

@@ -103,7 +103,9 @@ def _rows(matrix: ScoreMatrix, asked: Asked, text: str) -> Ids:
     return rows[sentences.str.contains(text, case=False, regex=False).to_numpy()] if text else rows
 
 
-def _describe(matrix: ScoreMatrix, asked: Asked, rows: Ids, verdicts: Verdicts, place: int) -> list[dict[str, object]]:
+def _describe(
+    matrix: ScoreMatrix, asked: Asked, rows: Ids, verdicts: Verdicts, place: int
+) -> list[dict[str, object]]:
     described = []
     for row, own in zip(rows.tolist(), verdicts.T, strict=True):
         pair, values = matrix.pairs.iloc[row], matrix.values(asked.linking, row)
@@ -144,7 +146,13 @@ def _seed(matrix: ScoreMatrix, asked: Asked, row: int) -> dict[str, object]:
     verdicts = matrix.verdicts(asked.linking, np.array([row]))[:, 0]
     margins = matrix.values(asked.linking, row)["margin"]
     trace = "".join(map(str, verdicts.tolist()))
-    return {"run": matrix.run.label, "steps": matrix.steps, "tokens": matrix.tokens, "margins": margins, "trace": trace}
+    return {
+        "run": matrix.run.label,
+        "steps": matrix.steps,
+        "tokens": matrix.tokens,
+        "margins": margins,
+        "trace": trace,
+    }
 
 
 def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[str, object]:
@@ -163,7 +171,9 @@ def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[s
         colored.mark_line(clip=True),
         colored.mark_point(clip=True, filled=True, size=24).encode(tooltip=parts.tips(["line", *_NUMBERS])),
     ]  # fmt: skip
-    chart = parts.small(marks, _NUMBERS).transform_calculate(place=axes.token_place(axis)).properties(height=_HEIGHT)
+    chart = (
+        parts.small(marks, _NUMBERS).transform_calculate(place=axes.token_place(axis)).properties(height=_HEIGHT)
+    )
     data = {CURVES: parts.nest(table, ["line"], _NUMBERS)}
     drawn: dict[str, object] = parts.filled(chart, title, label, data).to_dict(validate=False)
     return drawn

@@ -63,15 +63,21 @@ class TokenTables:
         row, step = row_of(matrix, values), whole_of(values, "step")
         at = int((matrix.steps == step).argmax())
         columns = {side: matrix.columns[f"lp_{side}"] for side in _SIDES}
-        stored = {side: float(column[at, row] if column.ndim == 2 else column[row]) for side, column in columns.items()}
-        found = _read(matrix, int(matrix.pairs["pair"].iloc[row]), step) or self._compute(matrix, row, step, asked)
+        stored = {
+            side: float(column[at, row] if column.ndim == 2 else column[row]) for side, column in columns.items()
+        }
+        found = _read(matrix, int(matrix.pairs["pair"].iloc[row]), step) or self._compute(
+            matrix, row, step, asked
+        )
         sums = {side: sum(one["logprob"] for one in found[side] if one["scored"]) for side in _SIDES}
         return {**found, "sums": sums, "stored": stored}
 
     def _compute(self, matrix: ScoreMatrix, row: int, step: int, asked: Asked) -> Tokens:
         """Score the tokens of both members of a pair with the model."""
         if step < 0:
-            raise UserError(f"{matrix.run.label} holds the scores of a model and not the model; no token can be scored")
+            raise UserError(
+                f"{matrix.run.label} holds the scores of a model and not the model; no token can be scored"
+            )
         (target,) = run_targets(matrix.run.folder, [step])
         with self._lock:
             job = self._job(matrix, row, target, step)
@@ -119,7 +125,9 @@ def _read(matrix: ScoreMatrix, pair: int, step: int) -> Tokens | None:
         place = int(members[side].iloc[0])
         characters = _of(sentences, place, sentences.places).tolist()
         texts = [sentences.texts[place][first:end] for first, end in characters]
-        found[side] = _listed(texts, _of(sentences, place, stored.values), _of(sentences, place, sentences.scored))
+        found[side] = _listed(
+            texts, _of(sentences, place, stored.values), _of(sentences, place, sentences.scored)
+        )
     return found
 
 
@@ -137,7 +145,9 @@ def _load(folder: str, kind: Kind) -> "PreTrainedModel":
     return load_model(Path(folder), kind)
 
 
-def _of(sentences: Sentences | StoredSentences, place: int, per_token: npt.NDArray[Number]) -> npt.NDArray[Number]:
+def _of(
+    sentences: Sentences | StoredSentences, place: int, per_token: npt.NDArray[Number]
+) -> npt.NDArray[Number]:
     """Return a value of each token of one sentence."""
     return per_token[sentences.starts[place] : sentences.starts[place + 1]]
 

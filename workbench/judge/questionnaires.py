@@ -150,7 +150,9 @@ class Questionnaires:
     def _made(self) -> dict[str, Path]:
         """Find the benchmarks of the projects, by project and name."""
         cards = self._projects.glob(f"*/{_MADE}/*/{CARD_FILE}")
-        return {card.parent.relative_to(self._projects).as_posix(): card.parent for card in cards if card.is_file()}
+        return {
+            card.parent.relative_to(self._projects).as_posix(): card.parent for card in cards if card.is_file()
+        }
 
     def _benchmark(self, name: str) -> str:
         """Return what the registry finds a benchmark by; a path that was typed is not among it."""

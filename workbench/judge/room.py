@@ -42,7 +42,9 @@ _MOST_PAIRS = 12  # that are shown
 _SUFFIXES = (".csv", ".tsv", ".json", ".txt")
 _FILE = re.compile(r"[\w(][\w.() -]{0,150}")
 _SUMMARY = "Ask people which sentence of a pair is better, and see which paradigms of a benchmark they confirm."
-_NEEDS = "a benchmark, published or made in Write. Other people are needed later; you can answer it yourself first."
+_NEEDS = (
+    "a benchmark, published or made in Write. Other people are needed later; you can answer it yourself first."
+)
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -149,7 +151,9 @@ def _check_names(there: Sequence[str], given: Sequence[str]) -> None:
 def judge_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
     there = Questionnaires(settings.projects)
-    answering: dict[str, Lock] = defaultdict(Lock)  # the changes of a questionnaire's answers, one after the other
+    answering: dict[str, Lock] = defaultdict(
+        Lock
+    )  # the changes of a questionnaire's answers, one after the other
 
     def on(work: Callable[[Path, Values], Values]) -> Handler:
         def answer(values: Values) -> Values:
@@ -187,6 +191,7 @@ def _settings() -> Values:
         "questionnaire": offered_settings(),
         "answers": {name: judged[name] for name in ("rule", "limit", "exclude")},
         "rules": [
-            {"name": name, "words": rule.words, "limit": rule.limit} for name, rule in sorted(load_rules().items())
+            {"name": name, "words": rule.words, "limit": rule.limit}
+            for name, rule in sorted(load_rules().items())
         ],
     }

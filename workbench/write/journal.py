@@ -89,7 +89,9 @@ class Journal:
     def _shorten(self) -> None:
         """Replace all lines by the last changes."""
         kept = self.current[-_KEPT:]
-        with contextlib.suppress(OSError, UcurveError):  # on a full disk the long file stays, with all that was typed
+        with contextlib.suppress(
+            OSError, UcurveError
+        ):  # on a full disk the long file stays, with all that was typed
             write_text(self._path, _encode({"begin": self.base, "changes": kept}).decode())
             self.changes, self.position = kept, len(kept)
 

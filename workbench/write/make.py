@@ -202,7 +202,9 @@ class Scoring:
         if label not in known:
             raise unknown_name("run", label, known)
         if step is not None and step not in known[label].saved:
-            raise UserError(f"step: {label} has no checkpoint of step {step}; there are {list(known[label].saved)}")
+            raise UserError(
+                f"step: {label} has no checkpoint of step {step}; there are {list(known[label].saved)}"
+            )
         return known[label]
 
 

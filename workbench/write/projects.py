@@ -47,7 +47,9 @@ def list_projects(root: Path) -> list[Project]:
     if not root.exists():
         with as_file(files("ucurve.templates") / "demo_grammar") as grammar:
             shutil.copytree(grammar, root / DEMO, ignore=shutil.ignore_patterns("patterns.json"))
-    return [Project(path) for path in sorted(root.iterdir()) if (path / _TEMPLATES).is_dir() and not path.is_symlink()]
+    return [
+        Project(path) for path in sorted(root.iterdir()) if (path / _TEMPLATES).is_dir() and not path.is_symlink()
+    ]
 
 
 def find_project(root: Path, name: str) -> Project:
@@ -110,5 +112,12 @@ def save(project: Project, path: Path, text: str, base: str | None) -> str:
 
 def new_template(name: str) -> str:
     """Return the text of an empty template."""
-    record = {"uid": name, "phenomenon": "unnamed", "strict_MP": False, "sep": "", "good_rule": [""], "bad_rule": [""]}
+    record = {
+        "uid": name,
+        "phenomenon": "unnamed",
+        "strict_MP": False,
+        "sep": "",
+        "good_rule": [""],
+        "bad_rule": [""],
+    }
     return readable_json(record) + "\n"

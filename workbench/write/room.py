@@ -13,7 +13,14 @@ from ucurve.workbench.settings import WorkbenchSettings
 from ucurve.workbench.write.make import Scoring, generate, made_pairs
 from ucurve.workbench.write.phrase_text import phrase_file, phrase_lines
 from ucurve.workbench.write.preview import Grammars, Preview, preview, read_record, validate
-from ucurve.workbench.write.projects import Project, create_project, find_project, list_projects, new_template, save
+from ucurve.workbench.write.projects import (
+    Project,
+    create_project,
+    find_project,
+    list_projects,
+    new_template,
+    save,
+)
 from ucurve.workbench.write.texts import LARGEST, Draft, Drafts
 from ucurve.workbench.write.words import Tables, VocabularyDraft
 
@@ -102,7 +109,9 @@ def write_room(settings: WorkbenchSettings) -> Room:
             Action("GET", "properties", on(_properties)),
             Action("POST", "validate", on(_validate)),
             Action("GET", "words", on(_words)),
-            Action("POST", "words", on(lambda call: call.vocabulary().change(call.values.get("change"), call.base))),
+            Action(
+                "POST", "words", on(lambda call: call.vocabulary().change(call.values.get("change"), call.base))
+            ),
             Action("POST", "words/step", on(lambda call: call.vocabulary().step(back=call.goes_back))),
             Action("POST", "words/save", on(lambda call: call.vocabulary().save(call.base))),
             Action("POST", "words/theirs", on(lambda call: call.vocabulary().take_theirs())),
@@ -118,7 +127,9 @@ def write_room(settings: WorkbenchSettings) -> Room:
 
 
 def _projects(settings: WorkbenchSettings) -> list[dict[str, object]]:
-    return [{"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)]
+    return [
+        {"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)
+    ]
 
 
 def _create(settings: WorkbenchSettings, values: Values) -> dict[str, object]:
@@ -181,7 +192,9 @@ def _generate(call: Call) -> dict[str, object] | None:
         raise UserError(f"not saved yet: {', '.join(unsaved)}; save first, since pairs are made of what is saved")
     making = call.desk.making[f"{call.project.name}/{name}"]
     with alone(making, f"pairs of {name} are being made; wait until that is done"):
-        return generate(call.project, name, whole_of(call.values, "pairs", _PAIRS), whole_of(call.values, "seed", 0))
+        return generate(
+            call.project, name, whole_of(call.values, "pairs", _PAIRS), whole_of(call.values, "seed", 0)
+        )
 
 
 def _score(scoring: Scoring, call: Call) -> dict[str, object]:

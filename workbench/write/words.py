@@ -21,7 +21,9 @@ class Table:
     """A vocabulary as it stands with the changes that are not saved."""
 
     columns: list[str]  # names of the properties
-    rows: list[list[str] | None]  # cells of each word, as many as there are columns; None for a word that was deleted
+    rows: list[
+        list[str] | None
+    ]  # cells of each word, as many as there are columns; None for a word that was deleted
 
     def text(self) -> str:
         """Write it as its file has it, without empty cells at the ends of lines."""
@@ -48,7 +50,9 @@ class Table:
 
     def _add_column(self, name: str) -> None:
         if not name or name in self.columns or any(sign in name for sign in ":/|<> "):
-            raise UserError(f"column {name[:80]!r}: a new name without ':', '/', '|', '<', '>' and spaces is needed")
+            raise UserError(
+                f"column {name[:80]!r}: a new name without ':', '/', '|', '<', '>' and spaces is needed"
+            )
         self.columns = [*self.columns, name]
         for row in self.rows:
             if row is not None:
@@ -82,7 +86,9 @@ def parse_table(text: str) -> Table:
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split("\t")
         if len(cells) > len(columns):
-            raise UserError(f"vocabulary, line {number}: {len(cells)} cells, but there are {len(columns)} columns")
+            raise UserError(
+                f"vocabulary, line {number}: {len(cells)} cells, but there are {len(columns)} columns"
+            )
         if line.strip():
             rows.append(cells + [""] * (len(columns) - len(cells)))
     return Table(columns, rows)
@@ -129,7 +135,9 @@ class VocabularyDraft:
             if not journal.position:
                 text, sha256 = read_saved(self._project.vocabulary)
                 if sha256 != base:
-                    raise UserError("someone else saved other words meanwhile; they are shown now, change them again")
+                    raise UserError(
+                        "someone else saved other words meanwhile; they are shown now, change them again"
+                    )
                 write_text(self._base, text)
                 journal.begin(sha256, [])
             self._tables.last = {}  # if the change cannot be kept, the table is read again

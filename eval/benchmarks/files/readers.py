@@ -128,7 +128,9 @@ def decode(data: bytes, place: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{place}:{line}: not UTF-8 ({error.reason} at byte {error.start} of the file)") from error
+        raise UserError(
+            f"{place}:{line}: not UTF-8 ({error.reason} at byte {error.start} of the file)"
+        ) from error
 
 
 def _json(content: bytes, text: str, name: str) -> Iterator[tuple[str, Record]]:

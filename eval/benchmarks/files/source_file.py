@@ -87,7 +87,9 @@ def source_files(paths: Sequence[Path], unpacked: int = UNPACKED) -> list[Source
 def _files(path: Path, budget: Budget) -> list[SourceFile]:
     kind, place = form_of(path), as_text(path)
     if kind not in _ARCHIVES:
-        return [_file(place, as_text(path.name), as_text(path.parent.name), partial(read_file, path, place), budget)]
+        return [
+            _file(place, as_text(path.name), as_text(path.parent.name), partial(read_file, path, place), budget)
+        ]
     unpack = zip_members if kind == ".zip" else tar_members
 
     def is_member(name: str) -> bool:
@@ -141,7 +143,9 @@ def matching_files(folder: Path, pattern: str) -> list[Path]:
 
     Hidden files and those whose names say that they hold no pairs are left out, unless the pattern names them.
     """
-    pattern = os.fsdecode(pattern.encode("utf-8", "surrogateescape"))  # as the file system's encoding has its names
+    pattern = os.fsdecode(
+        pattern.encode("utf-8", "surrogateescape")
+    )  # as the file system's encoding has its names
     if Path(pattern).is_absolute() or not _MAGIC.search(pattern):
         path = folder / pattern
         return list(_inside(path)) if path.is_dir() else [path] * (path.is_file() and form_of(path) is not None)
@@ -177,6 +181,8 @@ def _listed(path: Path) -> Iterator[Path]:
 def _inside(folder: Path) -> list[Path]:
     """Return the files below a folder that may hold pairs, without cards, by form and then by path."""
     files = [
-        file for file in sorted(folder.rglob("*")) if may_hold_pairs(str(file.relative_to(folder))) and file.is_file()
+        file
+        for file in sorted(folder.rglob("*"))
+        if may_hold_pairs(str(file.relative_to(folder))) and file.is_file()
     ]
     return sorted(files, key=lambda file: FORMS.index(form_of(file) or ""))

@@ -18,7 +18,9 @@ from ucurve.progress import log_line
 Quotes = Literal["csv", "text"]
 Record = dict[str, object]
 MOST_COLUMNS = 10_000
-_QUOTED = ",;"  # between fields of these tables, quotation marks are CSV's; in others they are text unless all quote
+_QUOTED = (
+    ",;"  # between fields of these tables, quotation marks are CSV's; in others they are text unless all quote
+)
 _DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t"}
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _WHAT_TO_DO = "Where quotation marks are text, say `quotes: text` in the card (custom.quotes=text)"
@@ -46,7 +48,9 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
     blank = re.compile(r'\s*|"\s*"' if quoted else r"\s*")
     filled = sum(not all(map(blank.fullmatch, line.split(delimiter))) for line in lines if line.strip())
     if headers not in (0, 1) or len(rows) != filled:
-        raise UserError(f"{name}: {filled} lines that are not blank became {len(rows)} rows; each line must be a row")
+        raise UserError(
+            f"{name}: {filled} lines that are not blank became {len(rows)} rows; each line must be a row"
+        )
     return records
 
 
@@ -68,7 +72,9 @@ def name_fields(rows: Sequence[tuple[str, list[str]]], form: TableForm | None) -
         return []
     place, first = rows[0]
     given, unless = (None, None) if form is None else (form.header, form.header_unless)
-    has_header = given is None or (unless is not None and not any(search(unless, field, place) for field in first))
+    has_header = given is None or (
+        unless is not None and not any(search(unless, field, place) for field in first)
+    )
     names = [field.strip() for field in first] if given is None or has_header else given[: len(first)]
     header = check_columns(names, place)
     records: list[tuple[str, Record]] = []
@@ -115,7 +121,9 @@ def _quoted_fields(lines: Sequence[str], name: str, delimiter: str) -> Iterator[
         place = f"{name}:{number + 1}"
         if reader.line_num > number + 1 or "unexpected end of data" in str(error):
             raise _open_field(place) from error
-        raise UserError(f"{place}: not a table with {delimiter!r} between fields ({error}). {_WHAT_TO_DO}") from error
+        raise UserError(
+            f"{place}: not a table with {delimiter!r} between fields ({error}). {_WHAT_TO_DO}"
+        ) from error
 
 
 def _open_field(place: str) -> UserError:
@@ -164,7 +172,9 @@ def _line_against_quoting(lines: Sequence[str], delimiter: str, has_header: bool
     whole = re.compile(rf"(?:{field})(?:{re.escape(delimiter)}(?:{field}))*")
     each = re.compile(rf"(?:^|{re.escape(delimiter)})({field})")
     rows = {
-        number: each.findall(line) for number, line in enumerate(lines, 1) if line.strip() and whole.fullmatch(line)
+        number: each.findall(line)
+        for number, line in enumerate(lines, 1)
+        if line.strip() and whole.fullmatch(line)
     }
     width = len(next(iter(rows.values()), ()))
     for number, line in enumerate(lines, start=1):

@@ -60,7 +60,9 @@ def read_file(path: Path, place: str, size: int = -1) -> bytes:
 def refuse_pointer(data: bytes, place: str) -> bytes:
     """Return the bytes of a file, unless they are a pointer that Git LFS left in its place."""
     if data.startswith(_LFS):
-        raise UserError(f"{place}: a Git LFS pointer and not the file itself; run `git lfs pull` where it was cloned")
+        raise UserError(
+            f"{place}: a Git LFS pointer and not the file itself; run `git lfs pull` where it was cloned"
+        )
     return data
 
 
@@ -99,7 +101,12 @@ def zip_members(path: Path, place: str, wanted: Callable[[str], bool], budget: B
                 for name, info in files.items()
                 if wanted(name)
             }
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:  # ValueError: a name, its encoding
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        ValueError,
+        OSError,
+    ) as error:  # ValueError: a name, its encoding
         raise UserError(f"{place}: not a zip file ({error})") from error
 
 

@@ -86,7 +86,9 @@ def may_be_missing(source: Column) -> bool:
 
 def text_columns(columns: Columns) -> set[str]:
     """Return the published columns that stay text although they may look like numbers."""
-    texts = {name: source for name, source in columns.items() if name in (*_SENTENCES, *_KINDS, *CONTEXTS, *_REGIONS)}
+    texts = {
+        name: source for name, source in columns.items() if name in (*_SENTENCES, *_KINDS, *CONTEXTS, *_REGIONS)
+    }
     return {GOOD, BAD, *_KINDS, *used_columns(texts)}
 
 
@@ -126,7 +128,9 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
         kept = mark_published({name: value for name, value in record.items() if not leaves(name)}, others)
         rest = named(kept | made if made else kept, paradigm, phenomenon)
         rest["good"] = good_of(row) or _sentence(good, row)
-        bads = [read(row) or _sentence(candidate, row) for candidate, read in zip(candidates, bad_of, strict=True)]
+        bads = [
+            read(row) or _sentence(candidate, row) for candidate, read in zip(candidates, bad_of, strict=True)
+        ]
         pairs = [rest | {"bad": each} for each in bads[1:]]
         rest["bad"] = bads[0]
         pairs.insert(0, rest)
@@ -227,6 +231,8 @@ def find_region(text: str, region: object, place: str) -> str:
         if times == 1:
             return f"{first}:{first + len(region)}"
         if times > 1:
-            raise UserError(f"{place}: the region {region!r} occurs {times} times in {text!r}; give FROM:TO instead")
+            raise UserError(
+                f"{place}: the region {region!r} occurs {times} times in {text!r}; give FROM:TO instead"
+            )
     parse_region(text, region, place)
     return str(region)

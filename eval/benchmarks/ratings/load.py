@@ -90,12 +90,16 @@ def load_ratings(
     if ratings is None or not files:
         return None
     if ratings.survey is not None and card.place is None and find_spec("openpyxl") is None:
-        log_line(f"{card.name}: the judgments of people are xlsx files, which need the extra xlsx; they are left out")
+        log_line(
+            f"{card.name}: the judgments of people are xlsx files, which need the extra xlsx; they are left out"
+        )
         return None
     if ratings.survey is not None:
         sentences = _find(card, root, ratings.survey.sentences)
         if not sentences:
-            raise UserError(f"{files[0]}: ratings: no {' or '.join(ratings.survey.sentences)} in {card.home(root)}")
+            raise UserError(
+                f"{files[0]}: ratings: no {' or '.join(ratings.survey.sentences)} in {card.home(root)}"
+            )
         return _match_sentences(read_survey(files, sentences[0], ratings.survey.group), pairs, card.name)
     form = TableForm(card.delimiter, quotes=card.quotes)
     rows = read_rows(source_files(files, unpacked), form, _sentence_columns(card))

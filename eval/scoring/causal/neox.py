@@ -119,7 +119,11 @@ class TreeNeoX:
 
     def __init__(self, model: PreTrainedModel) -> None:
         body, config = cast("GPTNeoXModel", model.base_model), model.config
-        self._heads, self._width, self._epsilon = config.num_attention_heads, config.hidden_size, config.layer_norm_eps
+        self._heads, self._width, self._epsilon = (
+            config.num_attention_heads,
+            config.hidden_size,
+            config.layer_norm_eps,
+        )
         layers = [cast("GPTNeoXLayer", layer) for layer in body.layers]
         self._rotated: int = layers[0].attention.rotary_ndims
         self._frequencies = body.rotary_emb.inv_freq
@@ -167,7 +171,9 @@ class TreeNeoX:
         units = self._enter(layer, own, read, workspace)
         return own.add_(layer.bias).addmm_(units, layer.outer), read
 
-    def _enter(self, layer: _Layer, hidden: torch.Tensor, read: torch.Tensor, workspace: _Workspace) -> torch.Tensor:
+    def _enter(
+        self, layer: _Layer, hidden: torch.Tensor, read: torch.Tensor, workspace: _Workspace
+    ) -> torch.Tensor:
         """Write queries, keys and values to ``read``, and return activated inner units, float32[tokens, I]."""
         normal = layer_norm(hidden, (self._width,), eps=self._epsilon)
         layer.read(normal, out=read)
@@ -217,7 +223,9 @@ class _Attention:
     ``frequencies``, float32[rotated / 2], those of the rotary embedding.
     """
 
-    def __init__(self, trees: Trees, workspace: _Workspace, heads: tuple[int, int], frequencies: torch.Tensor) -> None:
+    def __init__(
+        self, trees: Trees, workspace: _Workspace, heads: tuple[int, int], frequencies: torch.Tensor
+    ) -> None:
         self._workspace, self._heads, self._nodes = workspace, heads[0], len(trees.tokens)
         angles = torch.from_numpy(trees.positions)[:, None].float() * frequencies
         self._turns = torch.polar(torch.ones_like(angles), angles)[:, None]  # complex64[nodes, 1, rotated / 2]
@@ -230,7 +238,9 @@ class _Attention:
         queries = node.reshape(tiles, _TILE)
         keys = np.concatenate([_ancestors(trees, queries[:, 0]), queries], axis=1)
         seen = (
-            (keys[:, None] <= queries[:, :, None]) & (queries[:, :, None] < ends[keys][:, None]) & (keys >= 0)[:, None]
+            (keys[:, None] <= queries[:, :, None])
+            & (queries[:, :, None] < ends[keys][:, None])
+            & (keys >= 0)[:, None]
         )
         self._keys, self._seen = torch.from_numpy(keys).clamp_(min=0), torch.from_numpy(seen).float()
 
@@ -260,7 +270,9 @@ class _Attention:
             return weights
 
         totals = multiply().exp2_().mul_(self._seen).sum(-1, keepdim=True)
-        if not ((totals > _SMALLEST) & (totals < torch.inf)).all():  # out of float32's range: shift by the largest
+        if not (
+            (totals > _SMALLEST) & (totals < torch.inf)
+        ).all():  # out of float32's range: shift by the largest
             multiply().masked_fill_(self._seen == 0, -torch.inf)
             totals = weights.sub_(weights.amax(-1, keepdim=True)).exp2_().sum(-1, keepdim=True)
         return weights, totals

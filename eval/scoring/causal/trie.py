@@ -133,7 +133,9 @@ def _steps(node: Nodes, sizes: Ids, order: Ids, contexts: int, without_start: bo
 class ForestScorer:
     """Scores the sentences of a forest by a model that reads trees as sentences (``eval.scoring.causal.probe``)."""
 
-    def __init__(self, model: PreTrainedModel, layer: OutputLayer, forest: PrefixForest, batch_tokens: int) -> None:
+    def __init__(
+        self, model: PreTrainedModel, layer: OutputLayer, forest: PrefixForest, batch_tokens: int
+    ) -> None:
         self._model, self._layer, self._forest, self._batch_tokens = model, layer, forest, batch_tokens
         self._body = tree_body(model, forest.tokens)
         self._by_last = np.argsort(forest.last, kind="stable")
@@ -143,7 +145,9 @@ class ForestScorer:
         """Return the log probability of every token of the sentences, NaN for a token without context."""
         forest = self._forest
         steps = np.full(len(forest.tokens) + len(forest.last) + 1, np.nan)
-        for sentences in side_by_side(lambda blocks: self._score(blocks, steps), list(self._batches()), self._model):
+        for sentences in side_by_side(
+            lambda blocks: self._score(blocks, steps), list(self._batches()), self._model
+        ):
             if advance is not None:
                 advance(sentences)
         return steps[forest.steps]  # -1 takes the one at the end, which stays NaN
@@ -161,7 +165,9 @@ class ForestScorer:
         """Fill in the steps of some blocks; return how many sentences end in them."""
         forest = self._forest
         starts, sizes = forest.blocks[blocks], np.diff(forest.blocks)[blocks]
-        contexts = np.concatenate([np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)])
+        contexts = np.concatenate(
+            [np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+        )
         low, high = np.searchsorted(self._lasts, starts), np.searchsorted(self._lasts, starts + sizes)
         sentences = np.concatenate([self._by_last[left:right] for left, right in zip(low, high, strict=True)])
         owner = np.repeat(np.arange(len(starts)), high - low)  # the block that each of these sentences ends in

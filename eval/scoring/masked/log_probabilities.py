@@ -56,7 +56,13 @@ def choose_reader(model: PreTrainedModel, probe: Queries) -> Reader:
     for reader in (through_layer, through_head):
         try:
             values = reader(model, probe)
-        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):  # built otherwise than hooks suppose
+        except (
+            AttributeError,
+            IndexError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ):  # built otherwise than hooks suppose
             continue
         if np.allclose(values, plain, rtol=close, atol=close, equal_nan=True):
             return reader
@@ -101,7 +107,10 @@ def through_logits(model: PreTrainedModel, queries: Queries) -> Scores:
 
 
 def _by_parts(
-    model: PreTrainedModel, queries: Queries, logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], per_row: int
+    model: PreTrainedModel,
+    queries: Queries,
+    logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    per_row: int,
 ) -> Scores:
     queries = queries.to(model.device)
     size = rows_of_logits(model, per_row)
@@ -152,7 +161,9 @@ def token_log_probabilities(
     """
     scores = np.full(len(sentences.tokens), np.nan)
     chunks = [*_chunks(sentences, frame)]
-    reader = choose_reader(model, _lay_out(sentences, chunks[0], frame, words).probe())  # the same in all processes
+    reader = choose_reader(
+        model, _lay_out(sentences, chunks[0], frame, words).probe()
+    )  # the same in all processes
     for chunk in own_batches(chunks):
         layout = _lay_out(sentences, chunk, frame, words)
         done = 0

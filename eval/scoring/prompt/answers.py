@@ -34,7 +34,9 @@ class Answers:
 
     texts: list[str]  # the answers as they were written
     chosen: list[Choice]  # for each pair
-    lp_good: Scores  # float64[pairs], natural log probability that the first token spells the good sentence's letter
+    lp_good: (
+        Scores  # float64[pairs], natural log probability that the first token spells the good sentence's letter
+    )
     lp_bad: Scores
 
     @property
@@ -92,7 +94,9 @@ def ask_pairs(
     )
 
 
-def _answer(model: PreTrainedModel, chats: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, list[list[int]]]:
+def _answer(
+    model: PreTrainedModel, chats: torch.Tensor, ends: torch.Tensor
+) -> tuple[torch.Tensor, list[list[int]]]:
     """Answer chats of equal length greedily: the logits of the first token, [B, V], and the tokens of each answer."""
     # Not by model.generate, where a chat model's own settings (penalties, temperature) would change the answer.
     first, cache = _step(model, chats, None)

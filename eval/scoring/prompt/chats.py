@@ -91,7 +91,9 @@ def _letter_tokens(tokenizer: "PreTrainedTokenizerBase", letter: Letter) -> Ids:
         ids = tokenizer(space + letter, add_special_tokens=False)["input_ids"]
         tokens.update(ids if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else [])
     if not tokens:
-        raise UserError(f"{tokenizer.name_or_path}: no token spells the letter {letter!r}, which answers are read for")
+        raise UserError(
+            f"{tokenizer.name_or_path}: no token spells the letter {letter!r}, which answers are read for"
+        )
     return np.array(sorted(tokens), dtype=np.int64)
 
 

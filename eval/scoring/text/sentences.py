@@ -45,7 +45,9 @@ class Sentences:
     bad: Ids  # int64[pairs], likewise the bad member
     scored: Flags  # bool[tokens], the tokens whose log probabilities count; at least one of each sentence
     spans: Ids  # int64[sentences, 2], the characters that are scored, from and to
-    straddling: int = 0  # sentences with a token that has characters on both sides of a border of the span; it counts
+    straddling: int = (
+        0  # sentences with a token that has characters on both sides of a border of the span; it counts
+    )
     leading_space: bool = False  # whether every sentence is read with a space before it, which is not in `texts`
     _computed: dict[Hashable, object] = field(default_factory=dict, repr=False)
 
@@ -126,7 +128,9 @@ def encode(
     sentences = Sentences(texts, tokens, starts, *halves, scored, spans, straddling, leading_space)
     empty = np.flatnonzero(lengths == 0)
     if len(empty):
-        raise UserError(f"{describe(pairs, sentences, int(empty[0]))}: the tokenizer turns the sentence into no token")
+        raise UserError(
+            f"{describe(pairs, sentences, int(empty[0]))}: the tokenizer turns the sentence into no token"
+        )
     _check_scored(pairs, sentences, "the part that is asked for has no token")
     if bare:
         sentences = _without_first_tokens(sentences, places)
@@ -150,7 +154,9 @@ def _without_first_tokens(sentences: Sentences, places: Ids | None) -> Sentences
     scored, spans, heads = sentences.scored.copy(), sentences.spans, sentences.starts[:-1]
     scored[heads] = False
     if places is not None:
-        second = places[np.minimum(heads + 1, len(places) - 1), 0]  # a character of several tokens is still scored
+        second = places[
+            np.minimum(heads + 1, len(places) - 1), 0
+        ]  # a character of several tokens is still scored
         rest = np.maximum(spans[:, 0], np.minimum(places[heads, 1], second))
         spans = np.stack([np.where(sentences.lengths > 1, rest, spans[:, 0]), spans[:, 1]], axis=1)
     return replace(sentences, scored=scored, spans=spans, _computed={})

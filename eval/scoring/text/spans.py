@@ -35,7 +35,8 @@ def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int
     given = list(pairs[column])
     find = _target if part == "target" else parse_region
     spans = [
-        find(text, value, describe_pair(pairs, row)) for row, (text, value) in enumerate(zip(texts, given, strict=True))
+        find(text, value, describe_pair(pairs, row))
+        for row, (text, value) in enumerate(zip(texts, given, strict=True))
     ]
     return {"first": [first for first, _ in spans], "end": [end for _, end in spans]}
 

@@ -75,7 +75,9 @@ def tokenize(
     return _tokenize(texts, tokenizer, placed)
 
 
-def _tokenize(texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bool) -> tuple[Ids, Ids, Ids | None]:
+def _tokenize(
+    texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bool
+) -> tuple[Ids, Ids, Ids | None]:
     ask = _choose_call(texts, tokenizer)
     tokens, lengths, places = [], [], []
     for first in range(0, len(texts), _TEXTS):
@@ -87,7 +89,9 @@ def _tokenize(texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bo
         else:
             ids = ask(some)
         lengths.append(np.array([len(row) for row in ids], dtype=np.int64))
-        tokens.append(np.fromiter(itertools.chain.from_iterable(ids), dtype=np.int64, count=int(lengths[-1].sum())))
+        tokens.append(
+            np.fromiter(itertools.chain.from_iterable(ids), dtype=np.int64, count=int(lengths[-1].sum()))
+        )
     return np.concatenate(tokens), np.concatenate(lengths), np.concatenate(places) if placed else None
 
 

@@ -121,7 +121,12 @@ def test_every_number_is_the_same_when_it_is_computed_again(runs, docs, monkeypa
 
 def test_numbers_p_values_and_classes_that_were_changed_are_found(runs, docs, tmp_path, monkeypatch, capsys):
     changed = shutil.copytree(docs, tmp_path / "docs")
-    changes = {"last_decade": "change", "smoothed": "band_high", "paradigms": "bottom_high", "equal_text": "p_holm"}
+    changes = {
+        "last_decade": "change",
+        "smoothed": "band_high",
+        "paradigms": "bottom_high",
+        "equal_text": "p_holm",
+    }
     for name, column in changes.items():
         path = changed / "data" / "hundred_million" / f"{name}.csv"
         table = pd.read_csv(path)
