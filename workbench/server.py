@@ -23,17 +23,14 @@ from ucurve.workbench.replies import Endpoint, in_thread, json_route
 from ucurve.workbench.room import File, Room
 from ucurve.workbench.security import STATIC, Gate
 from ucurve.workbench.settings import WorkbenchSettings
-from ucurve.workbench.write.projects import list_projects
+from ucurve.workbench.write.projects import describe_projects
 from ucurve.workbench.write.room import write_room
 
 
 def start_values(settings: WorkbenchSettings) -> dict[str, object]:
     """Return what ``templates/start.html`` shows; runs that cannot be read are replaced by the reason."""
     values: dict[str, object] = {
-        "projects": [
-            {"project": one.name, "templates": len(one.template_names())}
-            for one in list_projects(settings.projects)
-        ],
+        "projects": describe_projects(settings.projects),
         "questionnaires": Questionnaires(settings.projects).names(),
     }
     patterns = settings.run_patterns()
@@ -82,12 +79,19 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
         Route("/", start),
         Route(LOGIN, login.show),
         Route(LOGIN, login.read, methods=["POST"]),
+        # Before the folder of the same address, since the first route that fits is taken.
         Route(f"{STATIC}vega.js", _vega),
         Route(f"{STATIC}look.css", _look),
         Mount(STATIC.rstrip("/"), StaticFiles(packages=[("ucurve.workbench.pages", "static")])),
     ]
     for room in rooms:
-        routes += [Route(f"/{room.name}", page(room)), *_requests(room)]
+        routes.append(Route(f"/{room.name}", page(room)))
+        routes += [
+            Route(f"/{room.name}/api/{action.path}", json_route(action.handler), methods=[action.method])
+            for action in room.actions
+        ]
+        if room.files is not None:
+            routes.append(Route(f"/{room.name}/files/{{path:path}}", _file_route(room.files)))
 
     @contextlib.asynccontextmanager
     async def until_it_ends(app: Starlette) -> AsyncIterator[None]:
@@ -100,17 +104,9 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
     return Starlette(routes=routes, middleware=[gate], lifespan=until_it_ends)
 
 
-def _requests(room: Room) -> list[Route]:
-    routes = [
-        Route(f"/{room.name}/api/{action.path}", json_route(action.handler), methods=[action.method])
-        for action in room.actions
-    ]
-    if room.files is not None:
-        routes.append(Route(f"/{room.name}/files/{{path:path}}", _file_route(room.files)))
-    return routes
-
-
 def _file_route(find: Callable[[str], File]) -> Endpoint:
+    """Turn a function from paths to files into an endpoint, which answers with its own policy."""
+
     async def show(request: Request) -> Response:
         try:
             file = await in_thread(find, request.path_params["path"])
@@ -130,6 +126,7 @@ async def _look(request: Request) -> Response:
 
 
 async def _vega(request: Request) -> Response:
+    """Send the libraries that draw the charts."""
     from ucurve.analysis.charts.offline import vega_script
 
     del request

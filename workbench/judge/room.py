@@ -124,6 +124,7 @@ def judge(folder: Path, values: Values) -> Values:
 
 
 def _least_confirmed(folder: Path, judged: pd.DataFrame) -> list[Values]:
+    """Describe the pairs of which the smallest shares of answers choose the good sentence, smallest first."""
     table = read_items(folder / ITEMS).merge(judged[["item", *CHOICES]], on="item", suffixes=("", "_votes"))
     votes = table[[f"{GOOD}_votes", f"{BAD}_votes", NONE]]
     shares, pairs = votes[f"{GOOD}_votes"] / votes.sum(axis=1), Pairs(table)
@@ -138,6 +139,7 @@ def _least_confirmed(folder: Path, judged: pd.DataFrame) -> list[Values]:
 
 
 def _check_names(there: Sequence[str], given: Sequence[str]) -> None:
+    """Refuse names of files that lead out of the folder, are of no known form or are taken."""
     for number, name in enumerate(given):
         if not _FILE.fullmatch(name) or not name.endswith(_SUFFIXES):
             raise UserError(
@@ -151,9 +153,8 @@ def _check_names(there: Sequence[str], given: Sequence[str]) -> None:
 def judge_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
     there = Questionnaires(settings.projects)
-    answering: dict[str, Lock] = defaultdict(
-        Lock
-    )  # the changes of a questionnaire's answers, one after the other
+    # The answers of a questionnaire are changed by one request after the other.
+    answering: dict[str, Lock] = defaultdict(Lock)
 
     def on(work: Callable[[Path, Values], Values]) -> Handler:
         def answer(values: Values) -> Values:

@@ -49,6 +49,7 @@ def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str
         raise unknown_name("template", template, project.template_names())
     out = benchmark_folder(project, template)
     keys = {"templates": place.name, "vocabulary": project.vocabulary.name, "phrases": project.phrases.name}
+    # A folder with this template alone, since all templates of a folder are made.
     with TemporaryDirectory() as alone:
         shutil.copyfile(place, Path(alone) / place.name)
         files = {"templates": Path(alone), "vocabulary": project.vocabulary, "phrases": project.phrases}
@@ -198,6 +199,7 @@ class Scoring:
         return find_runs(patterns) if patterns else []
 
     def _find(self, label: str, step: int | None) -> Run:
+        """Return the run of a label, which has a checkpoint of the step if one is given."""
         known = {run.label: run for run in self._runs()}
         if label not in known:
             raise unknown_name("run", label, known)
@@ -217,6 +219,7 @@ def _pairs_hash(folder: Path) -> str:
 
 
 def _start(run: Run, benchmark: Path, step: int | None, printed: Path) -> "subprocess.Popen[bytes]":
+    """Start the command that scores, which prints into a file."""
     command = [
         sys.executable, "-m", "ucurve", "score", f"run={_quoted(run.folder)}",
         f"benchmarks=[{_quoted(benchmark)}]", *([] if step is None else [f"steps=[{step}]"]),

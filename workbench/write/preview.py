@@ -107,17 +107,19 @@ def preview(grammars: Grammars, words: Table, phrases: str, text: str, seed: int
 
 def placed(message: str) -> list[Problem]:
     """Part a message into its lines, each with the member and the slot that it names."""
-    return [_placed(_cut(line)) for line in message.split("\n")[:_MOST_SLOTS]]
-
-
-def _placed(line: str) -> Problem:
-    at = _AT_SLOT.search(line)
-    if at is None:
-        return {"member": None, "slot": None, "text": line}
-    return {"member": at["member"], "slot": int(at["slot"]), "text": line[: at.start()] + line[at.end() :]}
+    problems: list[Problem] = []
+    for line in map(_cut, message.split("\n")[:_MOST_SLOTS]):
+        at = _AT_SLOT.search(line)
+        if at is None:
+            problems.append({"member": None, "slot": None, "text": line})
+        else:
+            text = line[: at.start()] + line[at.end() :]
+            problems.append({"member": at["member"], "slot": int(at["slot"]), "text": text})
+    return problems
 
 
 def _draw(tied: TiedTemplate, vocabulary: Vocabulary, seed: int) -> Preview:
+    """Draw pairs until there are enough or the time is over; failed draws are counted by slot and reason."""
     failures: Counter[tuple[str | None, int | None, Reason]] = Counter()
     pairs: dict[str, Pair] = {}
     end = time.monotonic() + _SECONDS

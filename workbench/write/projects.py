@@ -52,6 +52,11 @@ def list_projects(root: Path) -> list[Project]:
     ]
 
 
+def describe_projects(root: Path) -> list[dict[str, object]]:
+    """List the projects by name, with how many templates each has."""
+    return [{"project": one.name, "templates": len(one.template_names())} for one in list_projects(root)]
+
+
 def find_project(root: Path, name: str) -> Project:
     """Return a project."""
     known = {project.name: project for project in list_projects(root)}

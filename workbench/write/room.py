@@ -16,6 +16,7 @@ from ucurve.workbench.write.preview import Grammars, Preview, preview, read_reco
 from ucurve.workbench.write.projects import (
     Project,
     create_project,
+    describe_projects,
     find_project,
     list_projects,
     new_template,
@@ -96,7 +97,7 @@ def write_room(settings: WorkbenchSettings) -> Room:
         "Write templates of minimal pairs, see pairs as you type, and score them with a run: a curve of your own.",
         "a few words of the language; a run, if you want a curve. The project demo shows how templates look.",
         (
-            Action("GET", "projects", lambda _: _projects(settings)),
+            Action("GET", "projects", lambda _: describe_projects(settings.projects)),
             Action("POST", "projects", lambda values: _create(settings, values)),
             Action("GET", "project", on(_project)),
             Action("POST", "templates", on(_new_template)),
@@ -126,12 +127,6 @@ def write_room(settings: WorkbenchSettings) -> Room:
     )
 
 
-def _projects(settings: WorkbenchSettings) -> list[dict[str, object]]:
-    return [
-        {"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)
-    ]
-
-
 def _create(settings: WorkbenchSettings, values: Values) -> dict[str, object]:
     list_projects(settings.projects)  # the demo's comes first
     return {"project": create_project(settings.projects, text_of(values, "name")).name}
@@ -159,6 +154,7 @@ def _new_template(call: Call) -> dict[str, object]:
 
 
 def _preview(call: Call) -> Preview:
+    """Draw pairs of a template as it is typed, with the words and phrases as this browser left them."""
     text = call.text("text")
     if len(text) > LARGEST:
         raise UserError(f"the template has {len(text):,} characters; at most {LARGEST:,} are taken")
