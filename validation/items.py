@@ -70,6 +70,7 @@ def _refuse_shared_names(known: dict[str, tuple[int, dict[str, str]]], path: Pat
 
 
 def _facts(row: dict[str, str], place: str) -> dict[str, str]:
+    """Read what a line says of its item, the columns of ``read_items``."""
     kind = full_cell(row, "kind", place)
     if kind not in KINDS:
         raise unknown_name("kind", kind, KINDS, place)

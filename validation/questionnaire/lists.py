@@ -68,6 +68,7 @@ def make_lists(questions: Questions, design: Design) -> list[Trial]:
 
 
 def _make_list(questions: Questions, design: Design, number: int) -> list[Trial]:
+    """Lay out one list; its order is drawn from the seed and its number, so that no other list changes it."""
     turn, share = divmod(number - 1, design.shares)
     chance = random.Random(f"{design.seed}/list/{number}")  # noqa: S311 - a sample, no secret
     # Items stand paradigm by paradigm, so that every share has some of each.
@@ -79,8 +80,10 @@ def _make_list(questions: Questions, design: Design, number: int) -> list[Trial]
     asked = chance.sample([*items, *controls], len(items) + len(controls))
     pages = _chunks(training, design.pairs_per_page)
     for place, chunk in enumerate(_chunks(asked, design.asked_per_page)):
-        caught = catch[place * design.catch_per_page : (place + 1) * design.catch_per_page]
-        pages.append(_mix(chunk, caught, chance))
+        # Catch trials stand at random places of their page; the others keep their order.
+        for caught in catch[place * design.catch_per_page : (place + 1) * design.catch_per_page]:
+            chunk.insert(chance.randint(0, len(chunk)), caught)
+        pages.append(chunk)
     placed = [(page, question) for page, chunk in enumerate(pages, start=1) for question in chunk]
     return [
         Trial(question, number, page, position, first[question.item])
@@ -90,14 +93,6 @@ def _make_list(questions: Questions, design: Design, number: int) -> list[Trial]
 
 def _chunks(questions: Sequence[Question], size: int) -> list[list[Question]]:
     return [list(questions[start : start + size]) for start in range(0, len(questions), size)]
-
-
-def _mix(chunk: list[Question], caught: Sequence[Question], chance: random.Random) -> list[Question]:
-    """Put the catch trials of a page at random places in it; the others keep their order."""
-    mixed = list(chunk)
-    for question in caught:
-        mixed.insert(chance.randint(0, len(mixed)), question)
-    return mixed
 
 
 def items_table(trials: Sequence[Trial], columns: Sequence[str] = COLUMNS) -> str:

@@ -151,6 +151,7 @@ def _only(pairs: pd.DataFrame, paradigms: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _lay_out(pairs: pd.DataFrame, settings: QuestionnaireSettings) -> list[Trial]:
+    """Draw what is asked and lay it out in lists, the trials list by list."""
     pool = Pool(pairs, settings.seed)
     # Items are taken first; training, controls and catch trials get what is left.
     items = draw_items(pool, settings.per_paradigm)
@@ -197,6 +198,7 @@ def _write_farm(folder: Path, trials: list[Trial], wording: Wording, settings: Q
 
 
 def _write_label_studio(folder: Path, trials: list[Trial], wording: Wording) -> None:
+    """Write what Label Studio takes: its interface, and a file of tasks for each list."""
     folder.mkdir()
     write_text(folder / "config.xml", label_studio_config(wording))
     for number, own in groupby(trials, lambda trial: trial.list):  # they stand list by list
