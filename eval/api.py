@@ -52,9 +52,8 @@ class ScoreResult:
     fits: pd.DataFrame
     overall: pd.DataFrame
     scores: tuple[StoredScores, ...]
-    _cell: int | None = field(
-        default_factory=notebook_cell, init=False
-    )  # of a notebook, where scoring drew its table
+    # Of a notebook, where scoring drew its table.
+    _cell: int | None = field(default_factory=notebook_cell, init=False)
 
     def _repr_html_(self) -> str:
         if self._cell is not None and self._cell == notebook_cell():  # the table is in this cell already
@@ -188,7 +187,7 @@ def score(
         command = check(ScoreCommand, completed("score.yaml", {**asked, **place, **vars(checked)}))
         stored = score_asked(command)
         accuracy, statistics, fits = (_read_rows(kind, command, stored) for kind in (ACCURACY, STATISTICS, FITS))
-    except BaseException:
+    except BaseException:  # also an interrupt, after which nobody knows the folder
         _remove(kept)
         raise
     scores = accuracy.groupby(["run", "step", "benchmark", "scorer"], sort=False)
@@ -252,6 +251,7 @@ def _targets(
 def _score_with_each(
     targets: Sequence[Target], pairs: Sequence[tuple[str, str]], settings: ScoreSettings
 ) -> Iterator[pd.DataFrame]:
+    """Yield for each model a row for each pair, as ``score`` returns them."""
     from ucurve.eval.sweep.compute import Computer
     from ucurve.eval.sweep.jobs import prepare
     from ucurve.eval.sweep.load import SweepCache, WeightFetcher
@@ -273,15 +273,19 @@ def _score_with_each(
             )
         margin = linking.values(scores, "good") - linking.values(scores, "bad")
         found = table[["good", "bad"]].assign(
-            run=target.name, step=target.step, margin=-margin if linking.lower_is_better else margin,
-            right=decisions(scores, linking)[0], linking=linking.name,
+            run=target.name,
+            step=target.step,
+            margin=-margin if linking.lower_is_better else margin,
+            right=decisions(scores, linking)[0],
+            linking=linking.name,
             **{name: scores[name] for name in ("lp_good", "lp_bad") if name in scores},
-        )  # fmt: skip
+        )
         order = ["run", "step", "good", "bad", "lp_good", "lp_bad", "margin", "right", "linking"]
         yield found[[name for name in order if name in found]]
 
 
 def _given_pairs(pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Make the pair table of sentences that are given as a list, which is of no language."""
     rows = []
     for place, pair in enumerate(pairs):
         if isinstance(pair, str) or len(pair) != 2:

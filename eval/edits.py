@@ -39,6 +39,7 @@ class Edits:
                 ngrams[place] if ngrams else None for ngrams, place in zip(of_pairs, least, strict=True)
             ]
             rarest = [own[place] if own else np.nan for own, place in zip(counts, least, strict=True)]
+            # One more than was counted, so that what was never seen has a frequency.
             logs[f"log_frequency_{name}"] = np.log10(_PER * (np.array(rarest) + 1) / seen.words)
         return columns.join(logs)
 
@@ -52,10 +53,12 @@ def edited_ngrams(words: Sequence[str], others: Sequence[str], longest: int = 2)
     start = common_length(words, others)
     end = len(words) - common_length(words[start:][::-1], others[start:][::-1])
     return [
-        [" ".join(words[place : place + size])
-         for place in range(max(0, start - size + 1), min(end, len(words) - size + 1))]
+        [
+            " ".join(words[place : place + size])
+            for place in range(max(0, start - size + 1), min(end, len(words) - size + 1))
+        ]
         for size in range(1, longest + 1)
-    ]  # fmt: skip
+    ]
 
 
 def find_edits(pairs: pd.DataFrame) -> Edits:

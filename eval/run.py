@@ -60,6 +60,7 @@ def next_command(command: ScoreCommand) -> str:
     if command.list:
         return invocation.command("score", "check=true benchmarks=demo")
     if not command.check:
+        # The names of the folders of means begin with that of their run.
         scored = (
             str(command.out)
             if command.run is None
@@ -121,16 +122,12 @@ def _score_each(
         if not watching:
             cache.end_tables()
     if failures:
-        raise _join_errors(failures, len(runs))
+        kind = UserError if all(isinstance(error, UserError) for error in failures.values()) else RunError
+        # Each message once, as many runs have the same mistake.
+        having = gather((str(error), str(run)) for run, error in failures.items())
+        lines = "".join(f"\n  {', '.join(names)}: {message}" for message, names in having.items())
+        raise kind(f"{len(failures)} of {len(runs)} runs were not scored:{lines}")
     return scored
-
-
-def _join_errors(failures: Mapping[Path, UcurveError], runs: int) -> UcurveError:
-    """Make one error of those of several runs, each message once."""
-    kind = UserError if all(isinstance(error, UserError) for error in failures.values()) else RunError
-    having = gather((str(error), str(run)) for run, error in failures.items())
-    lines = "".join(f"\n  {', '.join(names)}: {message}" for message, names in having.items())
-    return kind(f"{len(failures)} of {runs} runs were not scored:{lines}")
 
 
 def report_data(command: ScoreCommand) -> None:
@@ -158,7 +155,7 @@ def find_runs(pattern: str) -> list[Path]:
     Raises:
         UserError: There is no such run, or none of them has a checkpoint.
     """
-    if Path(pattern).is_dir():
+    if Path(pattern).is_dir():  # also one whose name looks like a pattern
         return [Path(pattern)]
     runs = [path for path in match_folders(pattern) if (path / CHECKPOINTS).is_dir()]
     if not runs and has_magic(pattern):
@@ -203,7 +200,7 @@ def score_model(
     ``revisions`` and ``steps`` are as in ``model_targets``. Unless they are to be kept, weights that were fetched from
     the hub for these scores are removed after them.
     """
-    check_out(out)
+    check_out(out)  # before anything is fetched
     targets = model_targets(model, revisions, settings.weights, steps)
     check_out(out, targets[0].name, {target.step: target.weights_sha256() for target in targets})
     cache = SweepCache()
@@ -264,6 +261,7 @@ def _score(
     group: ProcessGroup | None = None,
     keep: bool = True,
 ) -> list[StoredScores]:
+    """Load the benchmarks, and score models on them into a folder."""
     cache = cache or SweepCache()
     with agreeing(group):
         from ucurve.eval.sweep.sweep import score_targets

@@ -41,7 +41,7 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
                 idle = False
                 seen[run] |= new
                 yield run, sorted(step for step, _ in new)
-        if not idle:
+        if not idle:  # scoring took time, in which more may have come
             looks = 0
             continue
         looks = looks + 1 if all(status in _ENDED for status in statuses.values()) else 0

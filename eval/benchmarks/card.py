@@ -61,9 +61,8 @@ class Expected:
 class Language(Expected):
     """What a family says of one of its languages."""
 
-    code: Annotated[str, AfterValidator(check_name)] | None = (
-        None  # replaces `{code}` in the card and names of files
-    )
+    # Replaces `{code}` in the card and names of files.
+    code: Annotated[str, AfterValidator(check_name)] | None = None
 
 
 def _read_languages(given: object) -> object:
@@ -192,6 +191,7 @@ class Benchmark(Card):
         return {f"{self.name}/{language}": self._member(language) for language in sorted(self.languages)}
 
     def _member(self, language: str) -> "Benchmark":
+        """Return the benchmark of one language: the family's card with what is said of the language."""
         own = self.languages[language]
         known = {entry.name: getattr(own, entry.name) for entry in fields(Expected)}
         code = own.code or language

@@ -12,9 +12,13 @@ from ucurve.eval.benchmarks.registry import published_cards
 from ucurve.text_table import format_table
 
 _TEMPLATES = Environment(
-    loader=PackageLoader("ucurve.eval.benchmarks"), autoescape=select_autoescape(), undefined=StrictUndefined,
-    trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-)  # fmt: skip
+    loader=PackageLoader("ucurve.eval.benchmarks"),
+    autoescape=select_autoescape(),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
 _COUNTS = ("pairs", "paradigms", "phenomena")
 _OVERALL = {"all": "over all pairs", "macro": "mean over paradigms", "macro_phenomena": "mean over phenomena"}
 _TIES = {"half": "counts one half", "wrong": "counts as wrong", "right": "counts as right"}

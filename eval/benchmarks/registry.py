@@ -115,6 +115,7 @@ def expand_benchmarks(names: Sequence[str], root: Path | None = None) -> tuple[B
 
 
 def _present(family: Benchmark, root: Path | None) -> list[Benchmark]:
+    """Return the languages of a family that have files, at least one; all of them on the hub."""
     members = list(family.members.values())
     if members[0].home(root) is None:
         if family.hub is None:

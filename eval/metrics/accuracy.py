@@ -30,9 +30,8 @@ PUBLISHED = "published"  # the split of all pairs with those that the paper does
 TiesRule = Literal["half", "wrong", "right"]
 TIES_CREDIT: dict[TiesRule, float] = {"half": 0.5, "wrong": 0.0, "right": 1.0}
 TIE_TOLERANCE = 1e-6
-_LENGTH_ALONE = (
-    0.02  # of the pairs of an unequal split may go against length where length is said to decide alone
-)
+# Of the pairs of an unequal split, so many may go against length where length is said to decide alone.
+_LENGTH_ALONE = 0.02
 COLUMNS = (
     "linking", "phenomenon", "paradigm", "split", "ties_rule", "n", "ties", "accuracy", "ci_low", "ci_high",
     "exact_low", "exact_high", "clusters",
@@ -64,6 +63,7 @@ def accuracy_table(
 def _rows_of(
     merged: pd.DataFrame, splits: Sequence[str], linkings: Sequence[Linking], ties_rules: Sequence[TiesRule]
 ) -> pd.DataFrame:
+    """Return the rows of some splits: each linking function that can be computed, under each rule for ties."""
     linkings = [linking for linking in linkings if not linking.missing(merged)]
     if not len(merged) or not linkings:
         return pd.DataFrame(columns=list(COLUMNS))

@@ -71,9 +71,8 @@ class Target:
     run: Path | None = None  # the run folder whose checkpoint it was asked for as; None for a model alone
     stated_tokens: int | None = None  # training tokens that the name of the revision states
     identity: RunIdentity | None = None  # of the run; None where there is no `run.json`
-    hub: HubWeights | None = (
-        None  # the weights where they are fetched when they are needed; None where they are there
-    )
+    # The weights where they are fetched when they are needed; None where they are there.
+    hub: HubWeights | None = None
 
     @property
     def tokens(self) -> int | None:
@@ -182,6 +181,7 @@ def model_targets(
 
 
 def _named_revisions(model: str, revisions: Sequence[str], steps: Mapping[str, int]) -> list[str]:
+    """Return the revisions that names and patterns mean, in their order."""
     if list(revisions) == [ALL]:
         return all_revisions(model, steps)
     there = _listed(model) if any(map(has_magic, revisions)) else []
@@ -197,6 +197,7 @@ def _named_revisions(model: str, revisions: Sequence[str], steps: Mapping[str, i
 def _model_target(
     model: str, revision: str | None, place: Place, weights: Weights, fetched: Mapping[str | None, _Fetched]
 ) -> Target:
+    """Find and check the folder of a model or of one of its revisions, here or among those that were fetched."""
     local, hub = Path(model).expanduser(), None
     if local.is_dir():
         folder, name = local if revision is None else local / revision, local.resolve().name
@@ -214,25 +215,23 @@ def _model_target(
     refuse_pointers(folder, ("*.json", WEIGHT_FILES[weights], *TOKENIZER_FILES))
     refuse_adapter(folder)
     manifest = read_manifest(folder) if _is_ours(folder) else None
+    # A name that counts words is no step, and the manifest of a checkpoint of ours knows it.
     step = place.step if manifest is None or not place.in_words else manifest.step
     if manifest is not None and revision is not None and manifest.step != step:
         raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest.step}")
     if manifest is not None:
         _check_files(folder, manifest, _WANTED, _LOADED)
-    counts = _counts(folder.resolve())
+    # A checkpoint that is given by itself has those of its run.
+    real = folder.resolve()
+    counts = real / UNIGRAM_COUNTS
+    if real.parent.name == CHECKPOINTS and not counts.exists():
+        counts = _find_counts(real.parent.parent)
     return Target(name, step, folder, manifest, counts, revision, weights, stated_tokens=place.tokens, hub=hub)
 
 
 def has_checkpoint(run: Path) -> bool:
     """Say whether a run has a complete checkpoint."""
     return any((folder / MANIFEST).exists() for folder in checkpoints(run))
-
-
-def _counts(folder: Path) -> Path:
-    beside = folder / UNIGRAM_COUNTS
-    if folder.parent.name == CHECKPOINTS and not beside.exists():
-        return _find_counts(folder.parent.parent)
-    return beside
 
 
 def _find_counts(run: Path) -> Path:
@@ -315,20 +314,18 @@ def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[st
 
 
 def _listed(model: str) -> list[str]:
+    """List the revisions of a model: subfolders of a folder, or branches on the hub."""
     local = Path(model).expanduser()
     if local.is_dir():
         return sorted(path.parent.name for path in local.glob("*/config.json"))
-    if may_be_hub_id(model):
-        return _on_the_hub(model)
-    raise missing_folder("model", local)
-
-
-def _on_the_hub(model: str) -> list[str]:
+    if not may_be_hub_id(model):
+        raise missing_folder("model", local)
     from huggingface_hub import HfApi, constants
 
     try:
         return [branch.name for branch in HfApi().list_repo_refs(model).branches]
     except Exception as error:  # the hub's client raises errors of several libraries
+        # Without network, those that were fetched before can be scored.
         cached = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}", "refs")
         names = [path.name for path in cached.glob("*")]
         if not names:

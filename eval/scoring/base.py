@@ -46,9 +46,8 @@ if TYPE_CHECKING:
 
 ScoreColumns = dict[str, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
 Loaded = Any  # what a scorer loads and scores with: a PreTrainedModel, or counts of n-grams
-Encode = Callable[
-    [Part, bool], Sentences
-]  # the part that counts, and whether sentences are read without a start token
+# Takes the part that counts, and whether sentences are read without a start token.
+Encode = Callable[[Part, bool], Sentences]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -293,8 +292,17 @@ class TokenScorer(Scorer):
     def token_messages(self) -> Iterator[str]:
         """Yield what the start token, the borders of the part and unseen tokens mean for the scores."""
         notes = self.notes()
-        if self.settings.start() == "auto" and self.start.text is not None and not self.info.target.ours:
-            yield from _chat_start(self.info.tokenizer, self.start.text)
+        tokenizer, token = self.info.tokenizer, self.start.text
+        chosen_here = self.settings.start() == "auto" and not self.info.target.ours
+        if chosen_here and token is not None and delimits_messages(tokenizer, token):
+            other = between_documents(tokenizer)
+            remedy = (
+                "bos=TOKEN takes another" if other is None else f"bos='{other}' takes one that it does not write"
+            )
+            yield (
+                f"warning: sentences are scored after {token!r}, which the chat template writes at every message, and "
+                f"which no plain text may have followed in training; {remedy}"
+            )
         if self.start.rule == "none":
             differ = notes["pairs_with_other_first_tokens"]
             yield (
@@ -308,11 +316,12 @@ class TokenScorer(Scorer):
                 f"{tokens:,} tokens ({types:,} different ones) never occur in the training text; linking functions "
                 "that read unigram probabilities give them the smallest one (add_k)"
             )
-        yield from describe_unknown(self.sentences, self.info.tokenizer)
+        yield from describe_unknown(self.sentences, tokenizer)
 
     def score_messages(self, scores: pd.DataFrame) -> Iterator[str]:
         """Warn of a foreign model that is no better than a uniform guess, as with the tokenizer of another model."""
         target, vocabulary = self.info.target, len(self.info.tokenizer)
+        # Before its training, no model is better.
         if target.ours or target.step == 0 or self.part != "whole":
             return
         nats = float(-scores["lp_good"].sum() / scores["n_good"].sum())
@@ -322,18 +331,6 @@ class TokenScorer(Scorer):
                 f"than a uniform guess among {vocabulary:,} tokens ({math.log(vocabulary):.2f}): is this the tokenizer "
                 "of the model?"
             )
-
-
-def _chat_start(tokenizer: "PreTrainedTokenizerBase", token: str) -> Iterator[str]:
-    """Warn of a start token that belongs to the messages of a chat, and name the one between documents."""
-    if not delimits_messages(tokenizer, token):
-        return
-    other = between_documents(tokenizer)
-    remedy = "bos=TOKEN takes another" if other is None else f"bos='{other}' takes one that it does not write"
-    yield (
-        f"warning: sentences are scored after {token!r}, which the chat template writes at every message, and which no "
-        f"plain text may have followed in training; {remedy}"
-    )
 
 
 def _has_leading_space(tokenizer: "PreTrainedTokenizerBase", sentences: Sentences) -> bool:

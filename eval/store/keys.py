@@ -75,6 +75,7 @@ class Owner:
 
 
 def _describe(run: RunIdentity | None, model: str = "") -> str:
+    """Name the run or the model that scores are of, for a message."""
     if run is None:
         return f"the model {model}" if model else "a folder of no run"
     return (
@@ -105,7 +106,7 @@ def stored_hash(pairs: Path) -> str | None:
         return None
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=128)  # by what changes when the file does
 def _hash(pairs: Path, *_: int) -> str:
     return data_hash(pd.read_parquet(pairs))
 
@@ -155,6 +156,7 @@ def score_faults(folder: Path, scores: Path) -> list[str]:
 
 
 def _check(folder: Path, scores: Path) -> None:
+    """Raise a ``DamagedError`` for stored scores or a key that are not what was written, or not of their place."""
     if not key_path(scores).exists():
         if scores.is_file() and any(scores_below(folder)):
             raise DamagedError(f"{key_path(scores)}: missing, and the scores are there")

@@ -70,7 +70,7 @@ def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
         if stored_hash(pairs_path(folder, benchmark)) == data_hash(pairs):
             return
         claims.release(name)
-        if claims.acquire(name):
+        if claims.acquire(name):  # nobody scores these or other pairs of the benchmark
             keep_pairs(folder, pairs)
             claims.acquire_shared(name)
             return
@@ -105,9 +105,14 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
 
 
 def write_scores(
-    path: Path, scores: pd.DataFrame, inputs: ScoreInputs, model: str, notes: Mapping[str, object],
-    token_scores: TokenFacts | None = None, revision: str | None = None,
-) -> ScoreKey:  # fmt: skip
+    path: Path,
+    scores: pd.DataFrame,
+    inputs: ScoreInputs,
+    model: str,
+    notes: Mapping[str, object],
+    token_scores: TokenFacts | None = None,
+    revision: str | None = None,
+) -> ScoreKey:
     """Store the scores of a step at ``.../step00000512.parquet``, then the key with their SHA-256, and return it."""
     key_path(path).unlink(missing_ok=True)  # a kill in between leaves scores without a key, which do not count
     with new_file(path) as temporary:

@@ -60,6 +60,7 @@ _TYPES = {
 def _define_table(
     name: str, columns: Sequence[str], block: Sequence[str], order: Sequence[str] = ()
 ) -> TableFile:
+    """Describe a table by the columns that follow those of every one."""
     every = (*_WHERE, *columns)
     types = {column: _TYPES.get(column, "float64") for column in every}
     return TableFile(name, every, types, tuple(block), (*SCORE, *block, *order))
@@ -102,9 +103,13 @@ def read_labels(block: pd.DataFrame) -> Labels:
     row = block.iloc[0]
     tokens, flops = (None if pd.isna(row[name]) else row[name] for name in ("tokens", "flops"))
     return Labels(
-        row["run"], int(row["step"]), None if tokens is None else int(tokens), None if flops is None else float(flops),
-        row["benchmark"], row["scorer"],
-    )  # fmt: skip
+        row["run"],
+        int(row["step"]),
+        None if tokens is None else int(tokens),
+        None if flops is None else float(flops),
+        row["benchmark"],
+        row["scorer"],
+    )
 
 
 def read_table(kind: TableFile, path: Path) -> pd.DataFrame:

@@ -101,6 +101,7 @@ def _placed(field: Field, text: str) -> str:
 
 
 def _styled(fields: Sequence[Field], cells: Sequence[Cell]) -> Text:
+    """Lay out a line of the table: bars in a color of their own, changes by their sign."""
     line = Text()
     for field, cell in zip(fields, cells, strict=True):
         if cell.percent is not None:
@@ -113,6 +114,7 @@ def _styled(fields: Sequence[Field], cells: Sequence[Cell]) -> Text:
 
 
 def _can_show_blocks() -> bool:
+    """Tell whether the encoding of the terminal or the pipe has block characters."""
     try:
         f"{_EIGHTHS}│·".encode(standard_output().encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

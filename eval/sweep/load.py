@@ -57,9 +57,8 @@ class SweepCache:
         self._ratings: dict[Hashable, pd.DataFrame | None] = {}
         self._tokenizers: dict[str, PreTrainedTokenizerBase] = {}  # by the hash of their files
         self._sentences: WeakValueDictionary[tuple[str, str, Part, bool, bool], Sentences] = WeakValueDictionary()
-        self._recent: deque[Sentences] = deque(
-            maxlen=_RECENT
-        )  # kept for the next checkpoint, when no job has them
+        # Kept for the next checkpoint, when no job has them.
+        self._recent: deque[Sentences] = deque(maxlen=_RECENT)
 
     def table(self, folder: Path, make: Callable[[], Layout]) -> ScoreTable:
         """Return the table of a folder, which goes on over several sweeps."""
@@ -76,6 +75,7 @@ class SweepCache:
     def _keep(
         self, kept: dict[Key, Value], key: Key, made: str, make: Callable[[], Value], most: int = _BENCHMARKS
     ) -> Value:
+        """Return what is kept for a key, or make it and count it by the name ``made``."""
         if key not in kept:
             if len(kept) >= most:
                 kept.clear()  # a process such as a notebook may see any number of them
@@ -239,6 +239,7 @@ class WeightFetcher:
         self._used.clear()
 
     def _fetch(self, weights: HubWeights) -> None:
+        """Fetch weights that are needed now, if the disk holds them."""
         self._use(weights)
         need, (free, place) = sum(weights.bytes_to_fetch().values()), _free(weights)
         if need * _ROOM > free:
@@ -282,9 +283,8 @@ class WeightFetcher:
                 if is_alone(file, path):
                     file.seek(0)  # it was opened at its end, to append
                     weights.remove_parts()
-                    lines = set(
-                        file.read().split("\n")
-                    )  # perhaps of somebody else: only what we would write is obeyed
+                    # Perhaps of somebody else: only what we would write is obeyed.
+                    lines = set(file.read().split("\n"))
                     weights.remove(one.name for one in weights.files if _line(weights, one) in lines)
                     path.unlink()
 

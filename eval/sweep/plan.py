@@ -159,25 +159,20 @@ def make_plan(store: ScoreStore, jobs: Sequence[Job]) -> Plan:
     lacking = [job for job in jobs if job.identity not in computed and store.lacks_tokens(job)]
     if gone := [job for job in (*due, *lacking) if not job.target.has_weights]:
         left_out = {job.identity for job in gone}
-        _say_what_is_left_out(folder, gone, [job for job in gone if job.identity in computed])
+        steps = format_names([str(step) for step in sorted({job.target.step for job in gone})])
+        removed = f"{folder}: the weights of steps {steps} were removed by prune"
+        replaced = [job.path(folder) for job in gone if job.identity in computed]
+        if there := [path for path in replaced if path.exists()]:
+            raise UserError(
+                f"{removed}, and the scores at {there[0]} are of other pairs or settings than those asked "
+                "for; they would be lost. Score the new pairs as a benchmark of another name, or ask for the old ones"
+            )
+        log_line(f"{removed}, so nothing new is scored there")
         jobs, due, lacking = (
             [job for job in some if job.identity not in left_out] for some in (jobs, due, lacking)
         )
     faults = [problem for job in due for problem in score_faults(folder, job.path(folder))]
     return Plan(jobs, due, lacking, faults)
-
-
-def _say_what_is_left_out(folder: Path, gone: Sequence[Job], replaced: Sequence[Job]) -> None:
-    """Say which steps cannot be scored any more; refuse to replace scores that cannot be computed again."""
-    steps = format_names([str(step) for step in sorted({job.target.step for job in gone})])
-    removed = f"{folder}: the weights of steps {steps} were removed by prune"
-    there = [path for job in replaced if (path := job.path(folder)).exists()]
-    if there:
-        raise UserError(
-            f"{removed}, and the scores at {there[0]} are of other pairs or settings than those asked "
-            "for; they would be lost. Score the new pairs as a benchmark of another name, or ask for the old ones"
-        )
-    log_line(f"{removed}, so nothing new is scored there")
 
 
 def _check_one_dtype(folder: Path, jobs: Sequence[Job]) -> None:

@@ -100,7 +100,13 @@ def read_score(job: Job, rows: ScoreRows, settings: ScoreSettings) -> ShownScore
     digest = ""
     if measures and measures[0] in values:
         table = rows.table(ACCURACY, measures[0])
-        phenomena = _phenomena(table, by_length=values[measures[0]].winner is not None)
+        of = table[(table["paradigm"] == "all") & ~table["phenomenon"].isin(("all", ""))]
+        if values[measures[0]].winner is not None:
+            # Where length alone decides, a phenomenon tells something only if all of its pairs are of equal length.
+            unequal = of.loc[of["split"].isin(("good_longer", "bad_longer")), "phenomenon"]
+            of = of[~of["phenomenon"].isin({*unequal})]
+        whole = of[of["split"] == "all"]
+        phenomena = dict(zip(whole["phenomenon"], 100 * whole["accuracy"], strict=True))
         # The first columns are left out, as they name the checkpoint: equal digests are equal accuracies. Rounded, as
         # older versions of pandas read the last digit of a stored number otherwise than it was computed.
         digest = hashlib.sha256(as_lines(table.loc[:, "phenomenon":].round(12))).hexdigest()
@@ -115,15 +121,8 @@ def _overall(table: pd.DataFrame, overall: str) -> pd.DataFrame:
     return table[(table["phenomenon"] == "all") & (table["paradigm"] == overall)]
 
 
-def _phenomena(table: pd.DataFrame, by_length: bool) -> dict[str, float]:
-    """Return the accuracies of phenomena in percent; where length alone decides, only where all lengths are equal."""
-    rows = table[(table["paradigm"] == "all") & ~table["phenomenon"].isin(("all", ""))]
-    unequal = {*rows.loc[rows["split"].isin(("good_longer", "bad_longer")), "phenomenon"]} if by_length else set()
-    whole = rows[(rows["split"] == "all") & ~rows["phenomenon"].isin(unequal)]
-    return dict(zip(whole["phenomenon"], 100 * whole["accuracy"], strict=True))
-
-
 def _shown_accuracy(splits: pd.DataFrame) -> ShownAccuracy:
+    """Return what is shown of the overall rows of a score, one for each split by length."""
     accuracies = splits["accuracy"]
     winner = None
     if {"good_longer", "bad_longer"} <= {*splits.index}:

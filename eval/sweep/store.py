@@ -25,7 +25,6 @@ from ucurve.eval.store.rows import ScoreRows, add_linkings, read_score_rows
 from ucurve.eval.store.scores import has_scores, write_scores
 from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
 from ucurve.eval.store.tokens import (
-    drop_tokens,
     has_tokens,
     keep_sentences,
     read_tokens,
@@ -155,7 +154,8 @@ class ScoreStore:
         if problems := token_faults(path):
             again = "it is scored again" if self.wants_tokens(job) else "it is deleted"
             log_line(f"{problems[0].partition(';')[0]}; {again}")
-            drop_tokens(path)
+            record_tokens(path, None)
+            token_path(path).unlink(missing_ok=True)
         elif self.settings.words and not has_tokens(path, words=True) and not self.lacks_tokens(job):
             there = read_tokens(self.folder, job.benchmark, job.scorer.name, job.target.step)
             assert there is not None

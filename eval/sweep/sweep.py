@@ -17,7 +17,6 @@ from ucurve.eval.models.hub_weights import HubWeights
 from ucurve.eval.models.targets import Target
 from ucurve.eval.scoring.sharing import ProcessGroup, agreeing
 from ucurve.eval.settings import ScoreSettings
-from ucurve.eval.store.rows import ScoreRows
 from ucurve.eval.store.scores import StoredScores, share_pairs
 from ucurve.eval.store.views import drop_other_versions, has_tables, write_tables
 from ucurve.eval.sweep.compute import Computed, Computer
@@ -116,7 +115,8 @@ class _Sweep:
 
     def _score_claimed(self) -> None:
         """Have and show the scores, one after the other; tables are written whenever a model has all of its scores."""
-        units, step = sum(job.scorer.size for job in self.plan.jobs), None
+        settings, step = self.store.settings, None
+        units = sum(job.scorer.size for job in self.plan.jobs)
         with ProgressBar(f"scoring {self.folder.name}", units, transient=True) as bar:
             for job in claimed_in_order(self.plan.jobs, self.store.claims):
                 self.computer.check()
@@ -126,7 +126,12 @@ class _Sweep:
                 step = job.target.step
                 self._have_score(job, bar)
                 rows, new = self.store.complete_rows(job, self._rate(job))
-                self._show(job, rows, new or job.identity in self.plan.last)
+                if not self.table.has(job.identity):  # this process may have shown it in an earlier sweep
+                    details = describe_details(job, rows, settings) if settings.verbose else ()
+                    self.table.add(read_score(job, rows, settings), [*details])
+                if new or job.identity in self.plan.last:
+                    stored = pd.read_parquet(job.path(self.folder))
+                    log_new(job.scorer.score_messages(stored), self.cache.logged)
 
     def _have_score(self, job: Job, bar: ProgressBar | None) -> None:
         """Compute and store the scores of a job, or their log probabilities of tokens, unless they are there."""
@@ -163,15 +168,6 @@ class _Sweep:
             self._have_score(rated, None)
         return read_rated(rated.path(self.folder), file)
 
-    def _show(self, job: Job, rows: ScoreRows, with_warnings: bool) -> None:
-        """Show a score in the table of the folder, unless this process has done so."""
-        settings = self.store.settings
-        if not self.table.has(job.identity):
-            details = describe_details(job, rows, settings) if settings.verbose else ()
-            self.table.add(read_score(job, rows, settings), [*details])
-        if with_warnings:
-            log_new(job.scorer.score_messages(pd.read_parquet(job.path(self.folder))), self.cache.logged)
-
 
 def split_weights(plan: Plan) -> tuple[list[HubWeights], list[HubWeights]]:
     """Return the weights of the hub that jobs need, and those that are not needed any more, each once."""
@@ -186,9 +182,8 @@ def next_weights(job: Job, plan: Plan, store: ScoreStore) -> HubWeights | None:
     lacking = {other.identity for other in plan.lacking}
     to_compute = lacking | {other.identity for other in plan.due}
     names = [other.identity for other in plan.jobs]
-    behind = (
-        names.index(job.identity) + 1 if job.identity in names else len(names)
-    )  # rated sentences are not in it
+    # Rated sentences are not in it.
+    behind = names.index(job.identity) + 1 if job.identity in names else len(names)
     for other in plan.jobs[behind:]:
         weights = other.weights_to_have
         if weights in (None, job.target.hub) or other.identity not in to_compute:

@@ -46,9 +46,8 @@ class ShownScore:
     scorer: str
     values: Mapping[Measure, ShownAccuracy]
     # under the first linking function that is shown:
-    phenomena: Mapping[str, float] = field(
-        default_factory=dict
-    )  # percent; without those that length alone decides
+    # Percent; without those that length alone decides.
+    phenomena: Mapping[str, float] = field(default_factory=dict)
     digest: str = ""  # of the accuracies of all paradigms and lengths
 
     @property
@@ -137,6 +136,7 @@ class Layout:
         return self._first_fields() + [field for label in labels for field in self._accuracy_fields(label, bar)]
 
     def _long_fields(self, bar: bool) -> list[Field]:
+        """Return the columns where each line is of one linking function; what all lines share has none."""
         labels = {self.label(measure) for measures in self.measures.values() for measure in measures}
         texts = [{one for one, _ in self.measures}, {two for _, two in self.measures}, labels]
         wanted = (*self._names, len(labels) > 1)
@@ -166,6 +166,7 @@ class Layout:
         return [ShownLine(score, part, tuple(self._cells(score, before, part))) for part in parts]
 
     def _cells(self, score: ShownScore, before: ShownScore | None, measures: Sequence[Measure]) -> list[Cell]:
+        """Return the cells of a line, one for each of ``fields``."""
         fields = self.fields
         texts = [_shorten(score.place)]
         texts += [_NOTHING if score.tokens is None else short_count(score.tokens)] if self.with_tokens else []
@@ -180,6 +181,7 @@ class Layout:
         return cells
 
     def _value_cells(self, value: ShownAccuracy | None, old: ShownAccuracy | None) -> list[Cell]:
+        """Return the cells of one accuracy, with its change against an older one."""
         change = _NOTHING if value is None or old is None else f"{value.accuracy - old.accuracy:+.1f}"
         changes = [Cell(change)] if self._has_changes else []
         bars = any(field.bar for field in self.fields)
@@ -236,6 +238,7 @@ def summarise(layout: Layout, scores: Sequence[ShownScore]) -> list[str]:
 
 
 def _describe_best(layout: Layout, curve: Sequence[tuple[ShownScore, ShownAccuracy]]) -> str:
+    """Say where a curve is highest, and how far below it ends."""
     best, value = max(curve, key=lambda entry: entry[1].accuracy)
     last, of_last = curve[-1]
     text = f"best {value.accuracy:.1f} % at {layout.place} {best.place}"
@@ -247,6 +250,7 @@ def _describe_best(layout: Layout, curve: Sequence[tuple[ShownScore, ShownAccura
 
 
 def _describe_length(layout: Layout, curve: Sequence[tuple[ShownScore, ShownAccuracy]]) -> list[str]:
+    """Say where length alone decides, and which member it lets win."""
     lines = []
     for winner in ("shorter", "longer"):
         flags = [(score.place, value.winner == winner) for score, value in curve]

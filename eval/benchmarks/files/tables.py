@@ -18,9 +18,7 @@ from ucurve.progress import log_line
 Quotes = Literal["csv", "text"]
 Record = dict[str, object]
 MOST_COLUMNS = 10_000
-_QUOTED = (
-    ",;"  # between fields of these tables, quotation marks are CSV's; in others they are text unless all quote
-)
+_QUOTED = ",;"  # with these between fields, quotation marks are CSV's; with others they are text unless all quote
 _DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t"}
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _WHAT_TO_DO = "Where quotation marks are text, say `quotes: text` in the card (custom.quotes=text)"
@@ -39,7 +37,11 @@ class TableForm:
 def table_records(content: str, name: str, suffix: str, form: TableForm) -> list[tuple[str, Record]]:
     """Read the rows of a table as records with their places; ``suffix`` says what may be between fields."""
     lines = _LINE_END.split(content)
-    delimiter = form.delimiter or _find_delimiter(lines, suffix)
+    delimiter = form.delimiter
+    if delimiter is None:
+        # The header has most of it, outside of quotation marks; the first one counts where it has none.
+        header = re.sub(r'"[^"]*"', "", next(filter(None, lines), ""))
+        delimiter = max(_DELIMITERS.get(suffix, ","), key=header.count)
     quoted = _are_quoted(lines, name, delimiter, form)
     plain = ((f"{name}:{number}", line.split(delimiter)) for number, line in enumerate(lines, start=1))
     rows = list(without_blank(_quoted_fields(lines, name, delimiter) if quoted else plain))
@@ -99,13 +101,6 @@ def check_columns(names: Sequence[str], place: str) -> list[str]:
 def too_many_columns(number: int, place: str) -> UserError:
     """Build the error for pairs with more columns than can be meant."""
     return UserError(f"{place}: {number:,} columns; at most {MOST_COLUMNS:,} are read")
-
-
-def _find_delimiter(lines: Sequence[str], suffix: str) -> str:
-    header = re.sub(r'"[^"]*"', "", next(filter(None, lines), ""))
-    allowed = _DELIMITERS.get(suffix, ",")
-    found = max(allowed, key=header.count)
-    return found if header.count(found) else allowed[0]
 
 
 def _quoted_fields(lines: Sequence[str], name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:

@@ -87,6 +87,7 @@ def _is_mark(tokenizer: PreTrainedTokenizerBase, mark: str, pieces: dict[int, st
 
 
 def _why(pieces: dict[int, str]) -> str:
+    """Say why no token of a vocabulary bears the mark of a word's beginning."""
     if any(piece.startswith("##") for piece in pieces.values()):
         return "its tokens mark what goes on with a word ('##'), not what begins one"
     if any(piece.endswith("</w>") for piece in pieces.values()):

@@ -119,11 +119,8 @@ class TreeNeoX:
 
     def __init__(self, model: PreTrainedModel) -> None:
         body, config = cast("GPTNeoXModel", model.base_model), model.config
-        self._heads, self._width, self._epsilon = (
-            config.num_attention_heads,
-            config.hidden_size,
-            config.layer_norm_eps,
-        )
+        self._heads, self._width = config.num_attention_heads, config.hidden_size
+        self._epsilon = config.layer_norm_eps
         layers = [cast("GPTNeoXLayer", layer) for layer in body.layers]
         self._rotated: int = layers[0].attention.rotary_ndims
         self._frequencies = body.rotary_emb.inv_freq
@@ -182,6 +179,7 @@ class TreeNeoX:
         return activated
 
     def _folded(self, layer: "GPTNeoXLayer") -> _Layer:
+        """Fold the factors of both layer norms into the weights that read them."""
         weight, bias = _after_norm(layer.input_layernorm, layer.attention.query_key_value)
         inner_weight, inner_bias = _after_norm(layer.post_attention_layernorm, layer.mlp.dense_h_to_4h)
         attended, outer = layer.attention.dense, layer.mlp.dense_4h_to_h
@@ -270,9 +268,8 @@ class _Attention:
             return weights
 
         totals = multiply().exp2_().mul_(self._seen).sum(-1, keepdim=True)
-        if not (
-            (totals > _SMALLEST) & (totals < torch.inf)
-        ).all():  # out of float32's range: shift by the largest
+        # Out of float32's range: shift by the largest.
+        if not ((totals > _SMALLEST) & (totals < torch.inf)).all():
             multiply().masked_fill_(self._seen == 0, -torch.inf)
             totals = weights.sub_(weights.amax(-1, keepdim=True)).exp2_().sum(-1, keepdim=True)
         return weights, totals

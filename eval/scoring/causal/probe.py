@@ -47,9 +47,8 @@ def _fault(
     if layer is None:
         return "its logits are not those of a linear layer alone"
     if "position_ids" not in inspect.signature(getattr(model.base_model, "forward", model.base_model)).parameters:
-        return (
-            "its architecture takes no positions of tokens"  # and beyond its positions an accelerator would stop
-        )
+        # And beyond its positions an accelerator would stop.
+        return "its architecture takes no positions of tokens"
     block = min(block, _WIDEST) if neox.fits(model) else block
     rows = _random_rows(longest, block, int(model.config.get_text_config().vocab_size))
     try:

@@ -70,6 +70,7 @@ def chat_prompts(
 
 
 def _chat(tokenizer: "PreTrainedTokenizerBase", text: str) -> str:
+    """Write a chat up to where the model answers."""
     messages = [{"role": "user", "content": text}]
     try:
         # Where a template asks: one date, so that scores do not depend on the day, and no thinking before the letter.

@@ -48,6 +48,7 @@ def describe_pair(pairs: pd.DataFrame, row: int) -> str:
 
 
 def _target(text: str, condition: object, place: str) -> tuple[int, int]:
+    """Return the characters behind a condition, from and to, with the white space between."""
     if not isinstance(condition, str) or not text.startswith(condition) or not text[len(condition) :].strip():
         raise UserError(f"{place}: {text!r} must begin with its condition {condition!r} and go on after it")
     return len(condition), len(text)
