@@ -25,7 +25,8 @@ def moderate_variances(variance: Array, freedom: Array, goes_with: Array) -> tup
     expected = design @ np.linalg.lstsq(design, logs, rcond=None)[0]
     spread = ((logs - expected) ** 2).sum() / max(len(logs) - design.shape[1], 1)
     # What log variances vary beyond their own freedom is trigamma of half the prior's.
-    excess, prior = float(spread - polygamma(1, freedom / 2).mean()), MOST_PRIOR
+    excess = float(spread - polygamma(1, freedom / 2).mean())
+    prior = MOST_PRIOR
     if excess > polygamma(1, MOST_PRIOR / 2):
         half = 0.5 + 1 / excess
         for _ in range(20):  # Newton's method on the inverse, which converges from here (Smyth 2004, appendix)

@@ -108,11 +108,12 @@ class Scorer(ABC):
     def load(self, workspace: Workspace, sentences: Collection[Sentences]) -> Loaded:  # noqa: ARG002 - for n-grams
         """Load what ``score`` takes for these and all other sentences, or return it if the workspace has it."""
         target, given = self.info.target, self.settings
-
-        def load() -> Loaded:
-            return load_model(target.folder, self.info.kind, given.dtype, given.device, target.weights)
-
-        return workspace.get(self.loads, target.folder, load, f"{self.loads} {target.folder.name}")
+        return workspace.get(
+            self.loads,
+            target.folder,
+            lambda: load_model(target.folder, self.info.kind, given.dtype, given.device, target.weights),
+            f"{self.loads} {target.folder.name}",
+        )
 
     @abstractmethod
     def score(
@@ -292,7 +293,8 @@ class TokenScorer(Scorer):
     def token_messages(self) -> Iterator[str]:
         """Yield what the start token, the borders of the part and unseen tokens mean for the scores."""
         notes = self.notes()
-        tokenizer, token = self.info.tokenizer, self.start.text
+        tokenizer = self.info.tokenizer
+        token = self.start.text
         chosen_here = self.settings.start() == "auto" and not self.info.target.ours
         if chosen_here and token is not None and delimits_messages(tokenizer, token):
             other = between_documents(tokenizer)

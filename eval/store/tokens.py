@@ -74,8 +74,9 @@ def keep_sentences(
     path = sentences_path(folder, benchmark, name)
     if _is_known(path):
         return name
-    layout, numbers = make_layout(), pairs["pair"].to_numpy()
-    sentences, starts = layout.sentences, layout.sentences.starts
+    layout = make_layout()
+    sentences = layout.sentences
+    starts = sentences.starts
     columns = {
         "text": pa.array(sentences.texts),
         "token": _lists(starts, sentences.tokens.astype(np.int32)),
@@ -89,7 +90,7 @@ def keep_sentences(
         columns["word"] = _lists(starts, words.astype(np.int32))
     for side, index in (("good", sentences.good), ("bad", sentences.bad)):
         edges = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=len(sentences.texts)))])
-        columns[f"{side}_of"] = _lists(edges, numbers[np.argsort(index, kind="stable")])
+        columns[f"{side}_of"] = _lists(edges, pairs["pair"].to_numpy()[np.argsort(index, kind="stable")])
     with new_file(path) as temporary:
         _write(pa.table(columns), temporary)
     return name

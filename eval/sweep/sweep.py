@@ -88,8 +88,11 @@ class _Sweep:
 
     def score_all(self, benchmarks: Sequence[pd.DataFrame]) -> None:
         """Have and show every score of the plan."""
-        self.weights.prepare(*split_weights(self.plan))
         due = [*self.plan.due, *self.plan.lacking]
+        needed = dict.fromkeys(job.weights_to_have for job in due if job.weights_to_have is not None)
+        every = dict.fromkeys(job.target.hub for job in self.plan.jobs if job.target.hub is not None)
+        # What a kill left of those that are not needed any more goes first, since it takes room.
+        self.weights.prepare(list(needed), [weights for weights in every if weights not in needed])
         for job in {job.scorer.loads: job for job in reversed(due)}.values():
             # The first model, and what else is needed, is loaded before anything is written: a mistake shows now.
             if job.weights_to_have is not None:
@@ -115,7 +118,8 @@ class _Sweep:
 
     def _score_claimed(self) -> None:
         """Have and show the scores, one after the other; tables are written whenever a model has all of its scores."""
-        settings, step = self.store.settings, None
+        settings = self.store.settings
+        step = None
         units = sum(job.scorer.size for job in self.plan.jobs)
         with ProgressBar(f"scoring {self.folder.name}", units, transient=True) as bar:
             for job in claimed_in_order(self.plan.jobs, self.store.claims):
@@ -167,14 +171,6 @@ class _Sweep:
         with self.store.claims.holding(str(rated.identity)):  # it is no job of the plan, which others would claim
             self._have_score(rated, None)
         return read_rated(rated.path(self.folder), file)
-
-
-def split_weights(plan: Plan) -> tuple[list[HubWeights], list[HubWeights]]:
-    """Return the weights of the hub that jobs need, and those that are not needed any more, each once."""
-    computed = [job.weights_to_have for job in (*plan.due, *plan.lacking)]
-    due = dict.fromkeys(weights for weights in computed if weights is not None)
-    every = dict.fromkeys(job.target.hub for job in plan.jobs if job.target.hub is not None)
-    return list(due), [weights for weights in every if weights not in due]
 
 
 def next_weights(job: Job, plan: Plan, store: ScoreStore) -> HubWeights | None:

@@ -80,7 +80,8 @@ def as_text(path: Path | str) -> str:
 
 def source_files(paths: Sequence[Path], unpacked: int = UNPACKED) -> list[SourceFile]:
     """Return files, and of archives the members of known forms by name; together they may hold ``unpacked`` bytes."""
-    budget, files = Budget(unpacked), []
+    budget = Budget(unpacked)
+    files = []
 
     def is_member(name: str) -> bool:
         return may_hold_pairs(name) and form_of(Path(name)) in KNOWN_SUFFIXES

@@ -141,16 +141,8 @@ class TreeNeoX:
             self._of_thread.workspace = _Workspace()
         workspace = self._of_thread.workspace
         attention = _Attention(trees, workspace, (self._heads, self._width // self._heads), self._frequencies)
-        hidden = self._after_first(torch.from_numpy(trees.tokens), attention, workspace)
-        for layer in self._layers[1:]:
-            units = self._enter(layer, hidden, attention.read, workspace)
-            hidden += layer.bias
-            hidden.addmm_(units, layer.outer).addmm_(attention(), layer.attended)
-        normal: torch.Tensor = self._final_norm(hidden)
-        return normal
-
-    def _after_first(self, tokens: torch.Tensor, attention: "_Attention", workspace: _Workspace) -> torch.Tensor:
-        """Compute hidden states after the first layer, float32[nodes, D]; what precedes a token enters by attention."""
+        tokens = torch.from_numpy(trees.tokens)
+        # Of the first layer, only what precedes a token enters here, by attention.
         if self._kept is None:
             distinct, places = torch.unique(tokens, return_inverse=True)
             own, read = self._alone(distinct, workspace)
@@ -159,7 +151,13 @@ class TreeNeoX:
             places = torch.searchsorted(distinct, tokens)
         torch.index_select(read, 0, places, out=attention.read)
         hidden = torch.index_select(own, 0, places, out=workspace.buffer("hidden", len(places), self._width))
-        return torch.addmm(hidden, attention(), self._layers[0].attended, out=hidden)
+        hidden.addmm_(attention(), self._layers[0].attended)
+        for layer in self._layers[1:]:
+            units = self._enter(layer, hidden, attention.read, workspace)
+            hidden += layer.bias
+            hidden.addmm_(units, layer.outer).addmm_(attention(), layer.attended)
+        normal: torch.Tensor = self._final_norm(hidden)
+        return normal
 
     def _alone(self, tokens: torch.Tensor, workspace: _Workspace) -> tuple[torch.Tensor, torch.Tensor]:
         """Compute the first layer of tokens that attend to nothing: [tokens, D], and queries, keys and values."""
@@ -234,7 +232,14 @@ class _Attention:
         node = np.arange(tiles * _TILE)
         ends = np.concatenate([trees.ends, node[self._nodes :] + 1])  # what fills the last tile sees itself
         queries = node.reshape(tiles, _TILE)
-        keys = np.concatenate([_ancestors(trees, queries[:, 0]), queries], axis=1)
+        # The ancestors of the first node of each tile, -1 where it has no more.
+        nodes = queries[:, 0]
+        ancestors = np.full((tiles, int(trees.positions[nodes].max())), -1)
+        for generation in range(ancestors.shape[1]):
+            parents = trees.parents[nodes]
+            ancestors[:, generation] = np.where(parents == nodes, -1, parents)
+            nodes = parents
+        keys = np.concatenate([ancestors, queries], axis=1)
         seen = (
             (keys[:, None] <= queries[:, :, None])
             & (queries[:, :, None] < ends[keys][:, None])
@@ -273,13 +278,3 @@ class _Attention:
             multiply().masked_fill_(self._seen == 0, -torch.inf)
             totals = weights.sub_(weights.amax(-1, keepdim=True)).exp2_().sum(-1, keepdim=True)
         return weights, totals
-
-
-def _ancestors(trees: Trees, nodes: Ids) -> Ids:
-    """Return the ancestors of some nodes, int64[nodes, most of one], -1 where a node has no more."""
-    found = np.full((len(nodes), int(trees.positions[nodes].max())), -1)
-    for generation in range(found.shape[1]):
-        parents = trees.parents[nodes]
-        found[:, generation] = np.where(parents == nodes, -1, parents)
-        nodes = parents
-    return found

@@ -52,7 +52,8 @@ def build_prefix_forest(sentences: Sentences, start: int | None, block: int) -> 
     ``block`` is the most contexts of a block (a longer sentence is a block alone).
     """
     # What is read, as rows padded with -1 at the end, and the number of contexts of each.
-    lengths, first = sentences.lengths, int(start is not None)
+    lengths = sentences.lengths
+    first = int(start is not None)
     padded = np.full((len(lengths), int(lengths.max()) + first), -1, dtype=np.int32)
     padded[:, :first] = -1 if start is None else start
     padded[:, first:][np.arange(padded.shape[1] - first) < lengths[:, None]] = sentences.tokens

@@ -34,7 +34,8 @@ def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
     first = np.where(empty & behind_space, first - 1, first)
     places = np.stack([first, np.where(empty, first + 1, end)], axis=1) + base
     # White space at both ends of spans that hold something else is removed.
-    numbers, size = np.arange(len(solid)), len(solid)
+    size = len(solid)
+    numbers = np.arange(size)
     following = np.minimum.accumulate(np.append(np.where(solid, numbers, size), size)[::-1])[::-1]
     preceding = np.maximum.accumulate(np.insert(np.where(solid, numbers + 1, 0), 0, 0))
     trimmed = np.stack([following[places[:, 0]], preceding[places[:, 1]]], axis=1)
