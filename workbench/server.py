@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from importlib.resources import files
 
 from starlette.applications import Starlette
@@ -19,7 +20,7 @@ from ucurve.workbench.judge.questionnaires import Questionnaires
 from ucurve.workbench.judge.room import judge_room
 from ucurve.workbench.login import LOGIN, Login
 from ucurve.workbench.pages import render
-from ucurve.workbench.replies import Endpoint, in_thread, json_route
+from ucurve.workbench.replies import in_thread, json_route
 from ucurve.workbench.room import File, Room
 from ucurve.workbench.security import STATIC, Gate
 from ucurve.workbench.settings import WorkbenchSettings
@@ -62,13 +63,6 @@ def make_rooms(settings: WorkbenchSettings) -> list[Room]:
 def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -> Starlette:
     """Make the application: the start page, and the pages of the rooms in the order of the menu."""
 
-    def page(room: Room) -> Endpoint:
-        async def show(request: Request) -> Response:
-            del request
-            return HTMLResponse(render(f"{room.name}.html", room=room, rooms=rooms))
-
-        return show
-
     async def start(request: Request) -> Response:
         del request
         return HTMLResponse(
@@ -85,13 +79,13 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
         Mount(STATIC.rstrip("/"), StaticFiles(packages=[("ucurve.workbench.pages", "static")])),
     ]
     for room in rooms:
-        routes.append(Route(f"/{room.name}", page(room)))
+        routes.append(Route(f"/{room.name}", partial(_page, room, rooms)))
         routes += [
             Route(f"/{room.name}/api/{action.path}", json_route(action.handler), methods=[action.method])
             for action in room.actions
         ]
         if room.files is not None:
-            routes.append(Route(f"/{room.name}/files/{{path:path}}", _file_route(room.files)))
+            routes.append(Route(f"/{room.name}/files/{{path:path}}", partial(_file, room.files)))
 
     @contextlib.asynccontextmanager
     async def until_it_ends(app: Starlette) -> AsyncIterator[None]:
@@ -104,19 +98,21 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
     return Starlette(routes=routes, middleware=[gate], lifespan=until_it_ends)
 
 
-def _file_route(find: Callable[[str], File]) -> Endpoint:
-    """Turn a function from paths to files into an endpoint, which answers with its own policy."""
+async def _page(room: Room, rooms: Sequence[Room], request: Request) -> Response:
+    """Send the page of a room, with the menu of all."""
+    del request
+    return HTMLResponse(render(f"{room.name}.html", room=room, rooms=rooms))
 
-    async def show(request: Request) -> Response:
-        try:
-            file = await in_thread(find, request.path_params["path"])
-        except UserError as error:
-            return PlainTextResponse(str(error), 404)
-        return Response(
-            file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy}
-        )
 
-    return show
+async def _file(find: Callable[[str], File], request: Request) -> Response:
+    """Send a file of a room under the policy of its own."""
+    try:
+        file = await in_thread(find, request.path_params["path"])
+    except UserError as error:
+        return PlainTextResponse(str(error), 404)
+    return Response(
+        file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy}
+    )
 
 
 async def _look(request: Request) -> Response:

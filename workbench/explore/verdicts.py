@@ -24,6 +24,7 @@ def shape_verdicts(library: Library, asked: Asked) -> dict[str, object]:
     """
     found = count_curves(library, asked)
     matrices, notes = usable_matrices(library, asked)
+    # The color changes no verdict, so that it is no part of the key.
     key = "shapes", asked.key, tuple(matrix.signature for matrix in matrices)
     return library.recall(key, lambda: _test(matrices, notes, asked, found.courses))
 

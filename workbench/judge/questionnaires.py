@@ -97,6 +97,7 @@ class Questionnaires:
 
     def make(self, values: Mapping[str, object]) -> Values:
         """Make a questionnaire and describe it; settings that are not given are those of the command."""
+        # The page is the form that can be answered here.
         asked = asdict(check(Wanted, {"formats": ["jspsych"], **offered_settings(), **values}))
         name = asked.pop("name")
         with alone(self._making, "another questionnaire is being made; wait until that is done"):

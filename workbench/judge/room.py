@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
@@ -33,7 +34,7 @@ from ucurve.workbench.judge.questionnaires import (
     answer_files,
     offered_settings,
 )
-from ucurve.workbench.replies import Handler, Values, text_of
+from ucurve.workbench.replies import Values, text_of
 from ucurve.workbench.room import Action, Room
 from ucurve.workbench.settings import WorkbenchSettings
 
@@ -75,7 +76,7 @@ def keep_answers(folder: Path, given: object) -> list[str]:
     with tempfile.TemporaryDirectory() as temporary:
         new = [Path(temporary) / upload.name for upload in uploads]
         for path, upload in zip(new, uploads, strict=True):
-            path.write_bytes(upload.text.encode())
+            path.write_bytes(upload.text.encode())  # with the line ends that it has
         # They are read together with those that are there; messages name files as the user does.
         columns = check(Columns, load("answers.yaml")["columns"])
         source, paths = folder / ITEMS, [*answer_files(folder), *new]
@@ -156,13 +157,10 @@ def judge_room(settings: WorkbenchSettings) -> Room:
     # The answers of a questionnaire are changed by one request after the other.
     answering: dict[str, Lock] = defaultdict(Lock)
 
-    def on(work: Callable[[Path, Values], Values]) -> Handler:
-        def answer(values: Values) -> Values:
-            folder = there.folder(text_of(values, "name"))
-            with answering[folder.name]:
-                return work(folder, values)
-
-        return answer
+    def in_turn(work: Callable[[Path, Values], Values], values: Values) -> Values:
+        folder = there.folder(text_of(values, "name"))
+        with answering[folder.name]:
+            return work(folder, values)
 
     def keep(folder: Path, values: Values) -> Values:
         return {"kept": keep_answers(folder, values.get("files")), **there.describe(folder.name)}
@@ -178,9 +176,9 @@ def judge_room(settings: WorkbenchSettings) -> Room:
         Action("GET", "questionnaires", lambda _: there.names()),
         Action("POST", "questionnaires", there.make),
         Action("GET", "questionnaires/{name}", lambda values: there.describe(text_of(values, "name"))),
-        Action("POST", "questionnaires/{name}/answers", on(keep)),
-        Action("DELETE", "questionnaires/{name}/answers/{file}", on(remove)),
-        Action("POST", "questionnaires/{name}/judge", on(judge)),
+        Action("POST", "questionnaires/{name}/answers", partial(in_turn, keep)),
+        Action("DELETE", "questionnaires/{name}/answers/{file}", partial(in_turn, remove)),
+        Action("POST", "questionnaires/{name}/judge", partial(in_turn, judge)),
     )
     return Room("judge", "Judge", _SUMMARY, _NEEDS, actions, there.file)
 

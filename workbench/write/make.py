@@ -135,6 +135,7 @@ class Job:
         if self.process.returncode == 0:
             return self.scored.describe("done", self.planned)
         lines = [line for line in self.printed.read_text(encoding="utf-8", errors="replace").splitlines() if line]
+        # An error of ours is a message; of any other one the end of its traceback is shown.
         errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
         return self.scored.describe("failed", self.planned, "\n".join(errors or lines[-_LINES:]))
 
@@ -156,7 +157,12 @@ class Scoring:
         folder = benchmark_folder(project, template)
         if not folder.is_dir():
             raise UserError(f"{template}: no pairs were made yet; make them first")
-        target = self._find(run, step)
+        known = {one.label: one for one in self._runs()}
+        if run not in known:
+            raise unknown_name("run", run, known)
+        target = known[run]
+        if step is not None and step not in target.saved:
+            raise UserError(f"step: {run} has no checkpoint of step {step}; there are {list(target.saved)}")
         planned = target.saved if step is None else (step,)
         scored = Scored(target, folder, _pairs_hash(folder))
         with self._lock:
@@ -197,17 +203,6 @@ class Scoring:
     def _runs(self) -> list[Run]:
         patterns = self.settings.run_patterns()
         return find_runs(patterns) if patterns else []
-
-    def _find(self, label: str, step: int | None) -> Run:
-        """Return the run of a label, which has a checkpoint of the step if one is given."""
-        known = {run.label: run for run in self._runs()}
-        if label not in known:
-            raise unknown_name("run", label, known)
-        if step is not None and step not in known[label].saved:
-            raise UserError(
-                f"step: {label} has no checkpoint of step {step}; there are {list(known[label].saved)}"
-            )
-        return known[label]
 
 
 def _order_file(project: Project, template: str) -> Path:

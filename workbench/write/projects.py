@@ -67,6 +67,7 @@ def find_project(root: Path, name: str) -> Project:
 
 def create_project(root: Path, name: str) -> Project:
     """Make an empty project."""
+    list_projects(root)  # the demo's comes first
     project = Project(root / check_name("project", name))
     if project.folder.exists() or name == QUESTIONNAIRES:
         raise UserError(f"project {name!r} exists already; choose another name")

@@ -18,7 +18,6 @@ from ucurve.workbench.write.projects import (
     create_project,
     describe_projects,
     find_project,
-    list_projects,
     new_template,
     save,
 )
@@ -98,7 +97,11 @@ def write_room(settings: WorkbenchSettings) -> Room:
         "a few words of the language; a run, if you want a curve. The project demo shows how templates look.",
         (
             Action("GET", "projects", lambda _: describe_projects(settings.projects)),
-            Action("POST", "projects", lambda values: _create(settings, values)),
+            Action(
+                "POST",
+                "projects",
+                lambda values: {"project": create_project(settings.projects, text_of(values, "name")).name},
+            ),
             Action("GET", "project", on(_project)),
             Action("POST", "templates", on(_new_template)),
             Action("GET", "document", on(lambda call: call.draft().open())),
@@ -125,11 +128,6 @@ def write_room(settings: WorkbenchSettings) -> Room:
         ),
         end=scoring.cancel,  # nobody could see or cancel it afterwards
     )
-
-
-def _create(settings: WorkbenchSettings, values: Values) -> dict[str, object]:
-    list_projects(settings.projects)  # the demo's comes first
-    return {"project": create_project(settings.projects, text_of(values, "name")).name}
 
 
 def _project(call: Call) -> dict[str, object]:

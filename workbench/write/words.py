@@ -154,12 +154,10 @@ class VocabularyDraft:
 
     def save(self, base: str | None) -> dict[str, object]:
         """Write the vocabulary to its file, which ends the way back; a ConflictError has both versions."""
-
-        def write() -> None:
-            sha256 = save(self._project, self._project.vocabulary, self.table().text(), base)
-            self._journal.begin(sha256, [])
-
-        return self._after(write)
+        project = self._project
+        return self._after(
+            lambda: self._journal.begin(save(project, project.vocabulary, self.table().text(), base), [])
+        )
 
     def take_theirs(self) -> dict[str, object]:
         """Drop this browser's changes and take what the file holds."""
