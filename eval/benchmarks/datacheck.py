@@ -3,7 +3,6 @@
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,9 +82,12 @@ def data_report(pairs: pd.DataFrame, tokenizer: "PreTrainedTokenizerBase | None"
     within = pairs[["phenomenon", "paradigm", "good", "bad"]].duplicated()
     lengths = [_length_report(pairs, "characters", lambda texts: [len(text) for text in texts])]
     if tokenizer is not None:
-        encode = partial(tokenizer, add_special_tokens=False)
         lengths.append(
-            _length_report(pairs, "tokens", lambda texts: [len(ids) for ids in encode(texts)["input_ids"]])
+            _length_report(
+                pairs,
+                "tokens",
+                lambda texts: list(map(len, tokenizer(texts, add_special_tokens=False)["input_ids"])),
+            )
         )
     return DataReport(
         benchmark=str(pairs["benchmark"].iloc[0]),

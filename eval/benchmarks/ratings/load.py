@@ -96,7 +96,7 @@ def load_ratings(
         )
         return None
     if ratings.survey is not None:
-        sentences = _find(card, root, ratings.survey.sentences)
+        sentences = replace(card, files=ratings.survey.sentences).matching(root)
         if not sentences:
             raise UserError(
                 f"{files[0]}: ratings: no {' or '.join(ratings.survey.sentences)} in {card.home(root)}"
@@ -118,14 +118,10 @@ def rating_files(card: Benchmark, root: Path | None) -> list[Path]:
     if card.ratings is None or folder is None:
         return []
     patterns = card.ratings.files or card.files
-    files = _find(card, root, patterns)
+    files = replace(card, files=patterns).matching(root)  # where the files of the pairs are looked for
     if not files and card.place is not None:
         raise UserError(f"{card.place}: ratings.files: no {' or '.join(patterns)} in {folder}")
     return files
-
-
-def _find(card: Benchmark, root: Path | None, patterns: tuple[str, ...]) -> list[Path]:
-    return replace(card, files=patterns).matching(root)
 
 
 def _sentence_columns(card: Benchmark) -> set[str]:

@@ -39,7 +39,8 @@ def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
     following = np.minimum.accumulate(np.append(np.where(solid, numbers, size), size)[::-1])[::-1]
     preceding = np.maximum.accumulate(np.insert(np.where(solid, numbers + 1, 0), 0, 0))
     trimmed = np.stack([following[places[:, 0]], preceding[places[:, 1]]], axis=1)
-    return np.where(trimmed[:, :1] < trimmed[:, 1:], trimmed, places) - base
+    spans: Ids = np.where(trimmed[:, :1] < trimmed[:, 1:], trimmed, places)
+    return spans - base
 
 
 _TEXTS = 1024  # tokenized at once; what a tokenizer returns is many times larger than the tokens
